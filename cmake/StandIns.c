@@ -1,8 +1,9 @@
-/* What LLVM's archives refer to and a wheel does not have (TilewrightStatic.cmake). */
+/* Definitions of functions that LLVM's archives reference and that a wheel does not link (TilewrightStatic.cmake). */
 #define _DEFAULT_SOURCE /* getentropy */
 #include <unistd.h>
 
-/* glibc has it since 2.36, and a wheel shall run on older ones; LLVM draws the names of temporary files with it. */
+/* glibc has arc4random() since version 2.36, but a wheel must also run with older versions. LLVM calls the function to
+   generate random names of temporary files. */
 unsigned arc4random(void) {
   unsigned value;
   if (getentropy(&value, sizeof value) != 0)
@@ -10,5 +11,6 @@ unsigned arc4random(void) {
   return value;
 }
 
-/* getPollyPluginInfo(), of LLVM's link-time optimization: lld brings it along, and is given no bitcode. */
+/* getPollyPluginInfo(): LLVM's link-time optimization, which is linked as a part of lld, references this function.
+   It is never called, because lld gets no bitcode. */
 void _Z18getPollyPluginInfov(void) { __builtin_trap(); }

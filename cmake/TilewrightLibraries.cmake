@@ -1,11 +1,10 @@
-# Each folder of lib/ and the folder dialects/ are compiled into object libraries. libTilewright.so is linked from all of
-# them.
+# Each folder of lib/ and the folder dialects/ are compiled into object libraries, which are linked into libTilewright.so.
 #
 #   tilewright_library(<name> [PLAIN] [DEPENDS target...] [EXCEPT folder...])
 #
-# This function adds the object library tw_<name>. It compiles every .cpp file below the calling folder, except those in the folders of
-# EXCEPT, which are libraries themselves. PLAIN libraries include no MLIR header and can therefore be built with
-# sanitizers. The others share one precompiled header.
+# This function adds the object library tw_<name>. The library contains every .cpp file below the folder of the caller, except the files in
+# the EXCEPT folders, which are separate libraries. A PLAIN library includes no MLIR header and can therefore be built with sanitizers.
+# Libraries without PLAIN share one precompiled header.
 include_guard(GLOBAL)
 
 find_program(CCACHE ccache)
@@ -59,9 +58,9 @@ function(tilewright_library name)
   set_property(GLOBAL APPEND PROPERTY TILEWRIGHT_LIBRARIES ${target})
 endfunction()
 
-# The shared precompiled header, with the headers that nearly every MLIR-using file includes.
+# Adds the precompiled header cmake/pch.h, which all libraries that use MLIR share.
 function(tilewright_shared_pch)
-  file(WRITE "${PROJECT_BINARY_DIR}/pch.cpp" "// the precompiled header needs a target to live in\n")
+  file(WRITE "${PROJECT_BINARY_DIR}/pch.cpp" "// a precompiled header needs a target with a source file\n")
   add_library(tilewright_pch OBJECT "${PROJECT_BINARY_DIR}/pch.cpp")
   target_link_libraries(tilewright_pch PUBLIC tilewright_mlir_flags)
   target_precompile_headers(tilewright_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/pch.h")

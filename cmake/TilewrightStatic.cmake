@@ -1,16 +1,16 @@
 # TILEWRIGHT_STATIC: libTilewright.so contains LLVM, MLIR and lld, for a wheel (docs/how-to/wheel.md).
 #
-# The linker reads every static archive, links the members that are referenced, and removes unreferenced functions. Archives of LLVM targets
-# other than those in use are not passed to the linker, and the functions that would initialize these targets are replaced by empty ones.
-# All symbols are hidden except those that the program and the Python module call. These have a separate symbol version, so they are
-# not confused with those of another LLVM in the process.
+# The linker reads all static archives of LLVM and MLIR, links the members that are referenced, and removes unreferenced functions. The only
+# LLVM targets that are linked are those of TILEWRIGHT_MACHINES. The initialization functions of all other LLVM targets are replaced by
+# empty functions. Only symbols that the program `tilewright` and the Python module use are exported. The exported symbols have a symbol
+# version, so that the dynamic linker does not bind them to another LLVM in the process.
 #
-# Identical functions are not folded. Debian's archives lack the address-significance tables, so --icf=safe folds no function, and --icf=all,
-# which would save 4 MB of the wheel, may break code that compares addresses.
+# Identical code folding is off. Debian's archives lack address-significance tables, so --icf=safe folds no function. --icf=all would save
+# 4 MB of the wheel, but may break code that compares function addresses.
 include_guard(GLOBAL)
 
 set(TILEWRIGHT_MACHINES X86 NVPTX)
-# Allow one link at a time, because a link holds all of LLVM in memory.
+# Run one link job at a time, because each job loads all of LLVM into memory.
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS tilewright_link=1)
 set(CMAKE_JOB_POOL_LINK tilewright_link)
 
@@ -22,17 +22,18 @@ if(NOT EXISTS "${LLVM_LIBRARY_DIR}/libMLIRIR.a")
   message(FATAL_ERROR "TILEWRIGHT_STATIC needs LLVM's static archives, and ${LLVM_LIBRARY_DIR} has none.")
 endif()
 
-# tilewright_callers(target...): registers object libraries of the program and the Python module. The symbols that they call remain visible.
+# tilewright_callers(target...): registers the object libraries of the program and of the Python module. Symbols that these libraries use
+# are exported from libTilewright.
 set_property(GLOBAL PROPERTY TILEWRIGHT_CALLERS "")
 function(tilewright_callers)
   set_property(GLOBAL APPEND PROPERTY TILEWRIGHT_CALLERS ${ARGN})
 endfunction()
 
-# tilewright_link_llvm_statically(<library>): links LLVM. It must be called after every component and caller is declared.
+# tilewright_link_llvm_statically(<library>): links LLVM into the library. It must be called after all libraries and callers are declared.
 function(tilewright_link_llvm_statically library)
   file(GLOB archives "${LLVM_LIBRARY_DIR}/libMLIR*.a" "${LLVM_LIBRARY_DIR}/libLLVM*.a")
   list(APPEND archives "${LLVM_LIBRARY_DIR}/liblldELF.a" "${LLVM_LIBRARY_DIR}/liblldCommon.a")
-  set(absent "/* Machines of LLVM that this build leaves out: lld asks for each of them. */\n")
+  set(absent "/* Empty initialization functions of the LLVM targets that are not linked. lld calls them. */\n")
   foreach(machine ${LLVM_TARGETS_TO_BUILD})
     if(NOT machine IN_LIST TILEWRIGHT_MACHINES)
       list(FILTER archives EXCLUDE REGEX "/libLLVM${machine}[A-Z]")
@@ -44,7 +45,7 @@ function(tilewright_link_llvm_statically library)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/absent_machines.c" CONTENT "${absent}" @ONLY)
   target_sources(${library} PRIVATE "${PROJECT_BINARY_DIR}/absent_machines.c" "${PROJECT_SOURCE_DIR}/cmake/StandIns.c")
 
-  # The archives refer to zlib (ZLIB::ZLIB, also static) and zstd. Only members that are not linked here need libz3, libxml2 and libedit.
+  # The archives need zlib (ZLIB::ZLIB, also static) and zstd. The members that need libz3, libxml2 and libedit are not linked.
   find_library(TILEWRIGHT_ZSTD_ARCHIVE libzstd.a REQUIRED)
   target_link_libraries(${library} PRIVATE ${archives} "${TILEWRIGHT_ZSTD_ARCHIVE}")
 

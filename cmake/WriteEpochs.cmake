@@ -1,9 +1,11 @@
-# Writes OUTPUT, a header with a hash of the sources that generate each kind of kernel. A tuning record is valid only for the same hash.
+# Writes the header OUTPUT. For each kind of kernel, the header defines a hash of the compiler's sources that generate such kernels. A
+# tuning record is valid only for the hash with which it was measured.
 #
 #   cmake -DSOURCE=<repository> -DLLVM=<version> -DOUTPUT=<file> -P WriteEpochs.cmake
 #
-# TILEWRIGHT_EPOCH_CPU_ROWS: kernels of the target cpu without products. TILEWRIGHT_EPOCH_CPU_PRODUCTS: kernels of the target cpu with
-# products, convolutions or attention. TILEWRIGHT_EPOCH_ALL: all kernels of other targets.
+#   TILEWRIGHT_EPOCH_CPU_PRODUCTS  kernels of the target cpu with products, convolutions or attention
+#   TILEWRIGHT_EPOCH_CPU_ROWS      all other kernels of the target cpu
+#   TILEWRIGHT_EPOCH_ALL           kernels of the other targets
 function(epoch variable)
   set(text "${LLVM}")
   foreach(pattern ${ARGN})

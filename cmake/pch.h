@@ -1,4 +1,5 @@
-// Headers that nearly every MLIR-using file of the project includes. Only upstream headers are listed.
+// The precompiled header: headers that nearly all files that use MLIR include. It contains only headers of LLVM and
+// MLIR.
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"

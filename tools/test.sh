@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# Installs, builds and runs every test. The last line is "N passed, N failed, N skipped". The exit status is 1 if any test failed, a runner
-# crashed or a runner ran nothing. --full also runs the slow tests (TILEWRIGHT_TEST_FULL=1), those in a browser (it installs Debian's
-# chromium-headless-shell if it can: 96 MB), the Python tests with the newest torch (tools/dev/newest_torch.sh), all cases of the test files
-# that the default run samples (one case in two or three; test/Python/conftest.py lists the files), and all of opinfo, transformers and
-# onnx. This takes hours.
+# Installs and builds Tilewright, and runs the tests. The last line of the output is "N passed, N failed, N skipped". The exit status is 1
+# if a test failed, or if a test runner crashed or ran no test.
 #
-# Each part writes the results of its runner to build/test-results/ (.json of GoogleTest, .xml of lit and pytest; nothing for a script), and
-# its exit status (.rc). tools/dev/sum_tests.py adds them up. A run with --full is recorded in test/last-full-run.json, and each other run
-# prints that record.
+# With --full, the script takes hours and also runs:
+#   - slow tests (TILEWRIGHT_TEST_FULL=1)
+#   - tests in a browser, for which it tries to install Debian's chromium-headless-shell (96 MB)
+#   - the Python tests with the newest torch (tools/dev/newest_torch.sh)
+#   - all cases of the test files of which the default run executes one case in two or three (test/Python/conftest.py lists these files)
+#   - all cases of the conformance suites opinfo, transformers and onnx
+#
+# Each test runner writes its results (GoogleTest: .json, lit and pytest: .xml, scripts: none) and its exit status (.rc) to
+# build/test-results/. tools/dev/sum_tests.py adds up these files. A run with --full is recorded in test/last-full-run.json, and runs
+# without --full print this record.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 for argument in "$@"; do
@@ -21,7 +25,7 @@ started=$SECONDS
 python=.venv/bin/python
 results=build/test-results
 
-# run NAME LIMIT COMMAND...: runs one part, with a time limit of LIMIT seconds.
+# run NAME LIMIT COMMAND...: runs one test runner with a time limit of LIMIT seconds, and stores its exit status.
 run() {
   local name=$1 limit=$2 begin=$SECONDS rc=0
   shift 2
@@ -40,7 +44,7 @@ if [ -n "${TILEWRIGHT_TEST_FULL:-}" ] && [ "$(id -u)" = 0 ] && ! command -v chro
 fi
 rm -rf "$results"
 mkdir -p "$results"
-# No test reads or writes the user's own cache.
+# Tests use a temporary cache instead of the user's cache.
 TILEWRIGHT_CACHE_DIR=$(mktemp -d) && export TILEWRIGHT_CACHE_DIR
 trap 'rm -rf "$TILEWRIGHT_CACHE_DIR"' EXIT
 
@@ -82,7 +86,7 @@ if [ -n "${TILEWRIGHT_TEST_FULL:-}" ]; then
   run newest-torch 86400 bash tools/dev/newest_torch.sh --junitxml "$results/newest-torch.xml"
 fi
 
-# The share of each suite that runs by default, and its time limit. The share is the same for every commit. All of opinfo takes hours.
+# By default, a part of each conformance suite is run, because all of opinfo takes hours. This part is the same for every commit.
 what=share limit=600
 [ -n "${TILEWRIGHT_TEST_FULL:-}" ] && what=full limit=86400
 

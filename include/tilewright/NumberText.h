@@ -31,7 +31,7 @@ public:
 
 private:
   static locale_t plain() {
-    static const locale_t made = newlocale(LC_ALL_MASK, "C", locale_t(0)); // the locale "C" always exists
+    static const locale_t made = newlocale(LC_ALL_MASK, "C", nullptr); // the locale "C" always exists
     return made;
   }
   locale_t before;

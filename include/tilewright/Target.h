@@ -18,7 +18,7 @@
 
 namespace mlir {
 class OpPassManager;
-}
+} // namespace mlir
 
 namespace tilewright {
 

@@ -167,7 +167,7 @@ llvm::Error linkShared(const TemporaryFolder &scratch, std::vector<std::string> 
         "--hash-style=gnu", "--strip-debug", "--version-script"})
     arguments.push_back(argument);
   arguments.push_back(*script);
-  for (std::string argument :
+  for (const std::string &argument :
        {std::string("-soname"), llvm::sys::path::filename(path).str(), std::string("-o"), path.str()})
     arguments.push_back(argument);
   return runLinker(arguments);

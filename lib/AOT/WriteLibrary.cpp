@@ -298,7 +298,7 @@ private:
     if (llvm::Error failed = publish(manifest))
       return failed;
     if (!*taken)
-      llvm::sys::fs::remove(own); // an older build wrote it while the other library existed
+      (void)llvm::sys::fs::remove(own); // an older build wrote it while the other library existed
     return llvm::Error::success();
   }
 

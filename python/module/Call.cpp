@@ -1,7 +1,8 @@
 //===- Call.cpp - a compiled graph that Python calls ----------------------------------===//
 //
-// A call computes symbols from integer arguments and sizes, reads the pointers of the inputs and checks their types,
-// allocates the results, runs the program without the GIL, and returns the graph's results.
+// A call computes the symbols from integer arguments and from sizes of tensors. It reads the addresses of the inputs
+// and checks their dtypes and sizes. It allocates the results, runs the program without the GIL, and returns the
+// graph's results.
 //
 //===----------------------------------------------------------------------===//
 #include "python/module/Call.h"
@@ -36,7 +37,7 @@ GraphCall::ShapesPointer GraphCall::evaluate(const std::vector<int64_t> &values)
         throw py::value_error("tilewright: " + spec.name + ": dimension " + std::to_string(dim) +
                               " would have the size " + std::to_string(size));
       fresh->strides[first + dim] = stride;
-      stride *= std::max<int64_t>(size, 1); // as in torch for tensors without elements
+      stride *= std::max<int64_t>(size, 1); // torch also computes strides of empty dimensions as if the size were 1
       elements *= size;
     }
     return (elements * int64_t(scalarTypeBits(spec.dtype)) + 7) / 8;
@@ -66,13 +67,14 @@ static std::string listOf(const int64_t *values, int64_t count) {
 }
 
 namespace {
-/// Reads a tensor argument and checks it against its specification.
+/// Reads tensor arguments and checks their dtype, device and sizes against their specifications.
 class InputReader {
 public:
   explicit InputReader(GraphCall &call) : call(call) {}
 
-  /// Reads a tensor argument. Sets `version` for parameters: torch's counter, or the number that identifies a released
-  /// parameter. Sets `copied` to the dense copy that replaces the argument, if there is one.
+  /// Returns the address of a tensor argument's elements. For a parameter, sets `version` to torch's version counter
+  /// or, if its memory was released, to Released::number. Sets `copied` to the dense copy that replaces the argument,
+  /// if the strides differ from `strides`.
   const void *read(const TensorSpec &spec, py::handle object, const int64_t *sizes, const int64_t *strides,
                    uint64_t &version, py::object &copied) {
     DLTensor tensor;
@@ -107,7 +109,7 @@ public:
       version = versionOf(object);
     if (same)
       return static_cast<const char *>(tensor.data) + tensor.byteOffset;
-    // The tensor's layout differs from the one that the program was compiled for.
+    // The tensor's strides differ from those for which the program was compiled.
     ++call.copies;
     copied = call.makeDense(object, py::cast(std::vector<int64_t>(sizes, sizes + rank)),
                             py::cast(std::vector<int64_t>(strides, strides + rank)));
@@ -173,7 +175,7 @@ static const char *const releasedRemedy =
     "; make the first call of every graph that uses it before the frozen ones, give "
     "it memory again (p.data = ...), or leave freeze out";
 
-/// Throws the exception for `error`.
+/// Throws the Python exception that corresponds to `error.kind`.
 void GraphCall::raise(const RunError &error, const std::vector<py::object> &held, const Shapes &shapes) const {
   PyObject *kind = PyExc_RuntimeError;
   switch (error.kind) {
@@ -190,7 +192,7 @@ void GraphCall::raise(const RunError &error, const std::vector<py::object> &held
   case RunError::Kind::IndexOutOfRange:
     kind = py::module_::import("tilewright._tilewright").attr("IndexOutOfRange").ptr();
     break;
-  case RunError::Kind::DivisionByZero: // the text of eager's RuntimeError begins with "ZeroDivisionError"
+  case RunError::Kind::DivisionByZero: // a RuntimeError as in eager, whose text also begins with "ZeroDivisionError"
   case RunError::Kind::SizesDoNotFit:
   case RunError::Kind::Other:
     break;
@@ -210,10 +212,11 @@ void GraphCall::freeze(const std::vector<bool> &wanted, py::object release) {
   if (!program)
     return;
   settled = false;
-  // This object owns the program, so the callback may reference the object without sharing its ownership.
+  // The callback may store a raw pointer to this object, because this object owns the program that calls it.
   program->onPacked([this, wanted, release](size_t input, const void *data, uint64_t number,
                                             std::vector<std::shared_ptr<const void>> packs) {
-    // Only the first call is exclusive. Later calls may run in parallel, each with separate pointers.
+    // Parameters are released only in the first call, which is exclusive. Later calls may run in parallel and may have
+    // read a parameter's address, so its memory must not be freed.
     if (settled.load(std::memory_order_acquire) || input >= wanted.size() || !wanted[input])
       return false;
     py::gil_scoped_acquire gil;
@@ -222,7 +225,7 @@ void GraphCall::freeze(const std::vector<bool> &wanted, py::object release) {
       int64_t bytes = release(input, reinterpret_cast<uintptr_t>(data), std::move(released)).cast<int64_t>();
       releasedBytes += size_t(std::max<int64_t>(bytes, 0));
 #ifdef __GLIBC__
-      // The heap does not return freed memory to the system without a request.
+      // glibc's heap may keep freed memory. malloc_trim() returns it to the system.
       if (releasedBytes > size_t(32) << 20) {
         releasedBytes = 0;
         malloc_trim(0);
@@ -251,7 +254,7 @@ py::list GraphCall::run(py::list arguments) {
     return runSettled(held);
   bool torn;
   {
-    py::gil_scoped_release release; // the thread that holds the lock needs the GIL
+    py::gil_scoped_release release; // the thread that holds the lock `settling` may be waiting for the GIL
     torn = settling.lock();
   }
   auto unlock = llvm::make_scope_exit([&] { settling.unlock(); });
@@ -270,7 +273,7 @@ py::list GraphCall::run(py::list arguments) {
 void GraphCall::tellWritten(const std::vector<py::object> &held,
                             const std::vector<std::pair<size_t, py::object>> &copied) {
   if (copied.empty())
-    return; // the program wrote into the arguments' own memory, and AOTAutograd updates their versions
+    return; // the program wrote into the memory of the arguments, whose version counters AOTAutograd increments
   py::list arguments, copies;
   for (const TensorSpec &output : outputs)
     if (output.into >= 0) {
@@ -308,13 +311,13 @@ py::object GraphCall::makeResult(const Shapes &shapes, size_t output, void *&dat
                     shapes.bytes[output], data);
 }
 
-/// One call on a GPU. Its work is submitted to torch's current stream. Its scratch memory comes from torch's allocator,
-/// which reuses it in the order of that stream. Its methods acquire the GIL.
+/// The stream and the scratch memory of one call on a GPU. The stream is torch's current stream. The memory is
+/// allocated with torch's caching allocator, which reuses memory in stream order. The methods acquire the GIL.
 class OnDevice final : public CallersMemory {
 public:
   explicit OnDevice(const GraphCall &call) : call(call) {}
 
-  bool take(const std::vector<int32_t> &, RunError &) override { return true; } // results have already been allocated
+  bool take(const std::vector<int32_t> &, RunError &) override { return true; } // runSettled() allocates results
   void release(const std::vector<int32_t> &) override {}
 
   uint64_t stream() override {
@@ -333,7 +336,7 @@ public:
       slab = call.makeOnDevice("uint8", std::vector<int64_t>{bytes}, std::vector<int64_t>{1});
       return addressOf(slab);
     } catch (py::error_already_set &) {
-      return nullptr; // the program requests the memory from the driver, and reports an error if this fails, too
+      return nullptr; // the program then allocates from the NVIDIA driver, and reports an error if that also fails
     }
   }
 
@@ -342,10 +345,11 @@ private:
   py::object slab;
 };
 
-/// One call that releases its arguments after it has read them. Its methods acquire the GIL.
+/// One call that drops its references to arguments after reading them, and that allocates each result just before it is
+/// written. The methods acquire the GIL.
 class LettingGo final : public CallersMemory {
 public:
-  /// `copies` has inputs with the dense copies that replace them.
+  /// `copies` contains pairs of an input's number and the dense copy that replaces the input.
   LettingGo(const GraphCall &call, GraphCall::ShapesPointer shapes, std::vector<py::object> &held,
             std::vector<std::pair<size_t, py::object>> &copies, std::vector<py::object> &tensors,
             std::vector<void *> &results)
@@ -396,7 +400,7 @@ private:
   std::vector<std::pair<size_t, py::object>> &copies;
   std::vector<py::object> &tensors;
   std::vector<void *> &results;
-  std::vector<int> readers; ///< number of inputs that have not been read, by argument
+  std::vector<int> readers; ///< for each argument, the number of program inputs that have not yet been read
   std::exception_ptr failure;
 };
 
@@ -418,7 +422,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
   InputReader reader(*this);
   std::vector<const void *> pointers(inputs.size());
   std::vector<uint64_t> versions(inputs.size(), 0);
-  std::vector<std::pair<size_t, py::object>> copied; // inputs and the dense copies that replace them
+  std::vector<std::pair<size_t, py::object>> copied; // numbers of inputs, and the dense copies that replace them
   int64_t seed = 0;
   const int64_t *sizes = shapes->sizes.data(), *strides = shapes->strides.data();
   size_t nextConstant = 0;
@@ -433,7 +437,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
       pointers[i] = reader.read(inputs[i], object, sizes, strides, versions[i], copy);
       if (copy)
         copied.push_back({i, std::move(copy)});
-      // A tensor with elements but without memory is a released parameter, of which only the packs remain.
+      // If a tensor has elements but no memory, it is a released parameter, of which only the packs exist.
       if (!pointers[i] && versions[i] != 0 && inputs[i].isStatic && !(i < packedInputs.size() && packedInputs[i]) &&
           py::hasattr(object, releasedAttribute))
         throw std::runtime_error(released(inputs[i], sizes, object) + "this graph reads it unpacked" + releasedRemedy);
@@ -445,7 +449,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
   std::vector<void *> results(outputs.size());
   std::vector<py::object> tensors;
   for (const TensorSpec &output : outputs)
-    if (output.into < 0) // outputs with `into` are last
+    if (output.into < 0) // outputs with `into`, which are stored in an input, follow all other outputs
       tensors.emplace_back();
   std::optional<LettingGo> memory;
   std::optional<OnDevice> onDevice;

@@ -10,32 +10,34 @@
 
 namespace tilewright::python {
 
-/// A tensor argument or result of the program. Sizes and strides are in logical order.
+/// A tensor argument or result of the program. In strided tensors, the physical order of dimensions may differ from the
+/// logical order, which is that of the torch tensor.
 struct TensorSpec {
   std::string name;
   ScalarType dtype;
   std::vector<SizeProgram> sizes; ///< in logical order
   std::vector<unsigned> order;    ///< order[i]: the logical dimension at physical position i
   bool isStatic = false;
-  int into = -1; ///< for a result: the input in whose memory it is stored; -1: none
+  int into = -1; ///< for a result: the input into whose memory it is written; -1: it has separate memory
 };
 
-/// The remaining data of a parameter whose memory was released. It is the parameter's attribute `_tilewright_released`,
-/// which keeps the packs alive.
+/// Stored in the attribute `_tilewright_released` of a parameter whose memory was released. It owns the parameter's
+/// packs.
 struct Released {
   std::string name;
   uint64_t number = 0;
   std::vector<std::shared_ptr<const void>> packs;
 };
 
-/// The source of a symbol's value: (value - offset) / factor of an integer argument, or of a tensor's dimension.
+/// The source of a symbol's value. The symbol is (value - offset) / factor, where the value is an integer argument or
+/// the size of a tensor argument's dimension.
 struct SymbolSource {
   unsigned argument = 0;
-  int dim = -1; ///< -1: the value of the argument itself
+  int dim = -1; ///< dimension of a tensor argument; -1: the argument is an integer
   int64_t factor = 1, offset = 0;
 };
 
-/// How one result of the graph is obtained.
+/// Describes how the call obtains one result of the graph.
 struct OutputRecipe {
   enum Kind { Tensor, Argument, None, Symbol, Compute } kind = None;
   unsigned index = 0;
@@ -62,25 +64,26 @@ public:
   bool lettingGo = false;        ///< calls release arguments after reading, and allocate results before writing them
   std::vector<bool> neededAtEnd; ///< for `lettingGo`: the arguments that are results' sources or are written
 
-  /// Calls `release` once for each input for which `wanted` is true, as soon as it is packed in the first call. The
-  /// arguments of `release` are the number of the input, the address of its data and a Released. It returns true if it
-  /// released the memory.
+  /// Calls `release` once for each input for which `wanted` is true, after the first call has packed the input. The
+  /// arguments of `release` are the number of the input, the address of its data and a Released. `release` returns the
+  /// number of released bytes.
   void freeze(const std::vector<bool> &wanted, pybind11::object release);
 
-  /// Allows later calls to release arguments while they run, except arguments that are written or from which results
-  /// are made (`returned`). Call this function once, after all other properties are set.
+  /// Sets `lettingGo`, so that later calls release arguments while they run. Not released are arguments that are
+  /// written, and the arguments `returned`, from which results are derived. This function must be called once, after
+  /// all other fields are set.
   void letGo(const std::vector<unsigned> &returned);
 
-  /// Starts to pack parameters. `arguments` are those of a call, but only parameters are read. A fake parameter, or a
-  /// parameter that differs from the one that the graph was compiled for, is packed by the call.
+  /// Starts to pack the parameters among `arguments` before the first call. Fake parameters, and parameters that differ
+  /// from those for which the graph was compiled, are packed later by the call.
   void packAhead(pybind11::list arguments);
 
   ~GraphCall();
 
-  /// Clears `arguments` and returns the list of results.
+  /// Executes a call. Clears `arguments` and returns the list of results.
   pybind11::list run(pybind11::list arguments);
 
-  /// Returns the values of the symbols at the last call; empty before the first.
+  /// Returns the values of the symbols in the last call, or an empty vector before the first call.
   const std::vector<int64_t> &lastSymbols() const { return shapesFor; }
 
 private:
@@ -98,12 +101,13 @@ private:
   size_t firstSizeOf(size_t input) const;
   [[noreturn]] void raise(const RunError &error, const std::vector<pybind11::object> &held, const Shapes &shapes) const;
   using ShapesPointer = std::shared_ptr<const Shapes>;
-  /// A call must store the result: a call in another thread, with other sizes, may replace it meanwhile.
+  /// Returns the shapes for the symbols' `values`. The caller must store the returned pointer: `shapes` may be replaced
+  /// by a call in another thread that has other sizes.
   ShapesPointer evaluate(const std::vector<int64_t> &values);
   ShapesPointer shapes;           ///< the shapes of the last call
   std::vector<int64_t> shapesFor; ///< the symbols from which `shapes` was computed
-  /// True after parameters are released. Until then, calls are exclusive: no call may free a pointer that another has
-  /// read.
+  /// False while parameters can still be released. In this state calls are exclusive, so that no call frees memory
+  /// whose address another call has read.
   std::atomic<bool> settled{true};
   runtime::ForkMutex settling;
   std::vector<pybind11::object> packedAhead; ///< parameters that packAhead() reads, until the first call

@@ -1,7 +1,7 @@
 //===- Library.cpp - ahead-of-time libraries in the Python module ---------------------===//
 //
-// Tensors are passed as (address, dtype, sizes). Python allocates the results, because their shapes are known before a
-// call.
+// Python passes tensors as (address, dtype, sizes). Python also allocates the results, whose shapes Library::shape()
+// computes before a call.
 //
 // Test: test/Python/test_load.py
 //
@@ -17,7 +17,7 @@ namespace py = pybind11;
 namespace tilewright::python {
 namespace {
 
-/// A tensor: (address, torch's name of the dtype, sizes).
+/// A tensor that Python passes: (address, torch's name of the dtype, sizes).
 using Passed = std::tuple<uintptr_t, std::string, std::vector<int64_t>>;
 
 class Library {
@@ -57,7 +57,7 @@ public:
   void run(const std::vector<Passed> &inputs, const std::vector<Passed> &outputs) {
     const std::vector<LibraryTensor> in = tensorsOf(inputs), out = tensorsOf(outputs);
     py::gil_scoped_release released;
-    std::lock_guard<std::mutex> lock(mutex); // the text of a failed call is that of the last call
+    std::lock_guard<std::mutex> lock(mutex); // the library stores only the error message of its last call
     if (llvm::Error failed = library->run(in, out))
       throw std::runtime_error(llvm::toString(std::move(failed)));
   }

@@ -6,7 +6,7 @@
 
 namespace tilewright::python {
 
-/// Adds the class Library, which python/tilewright/library.py uses.
+/// Adds the class Library to the module. python/tilewright/library.py uses this class.
 void addLibrary(pybind11::module_ &m);
 
 } // namespace tilewright::python

@@ -22,8 +22,8 @@ struct DtypeName {
   std::string name;
 };
 
-/// Python's class for errors of the importer, _tilewright.Refused. Crashes of the compiler become Crashed, other errors
-/// RuntimeError.
+/// Raised in Python as _tilewright.Refused if the importer does not support the graph. A crash of the compiler is
+/// raised as Crashed, and any other error as RuntimeError.
 class Refused : public std::runtime_error {
   using runtime_error::runtime_error;
 };
@@ -31,7 +31,7 @@ class Crashed : public std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// Throws the error of a compile. If the compiler crashed, `module` is leaked, because it cannot be destroyed safely.
+/// Throws the error of a compilation. If the compiler crashed, `module` is leaked, because destroying it is not safe.
 [[noreturn]] void throwFailure(llvm::Error error, mlir::OwningOpRef<mlir::ModuleOp> &module) {
   const bool crashed = error.isA<CompilerCrash>();
   std::string text = llvm::toString(std::move(error));
@@ -94,9 +94,9 @@ Arg argFrom(py::handle value) {
   throw Refused("an argument of type " + std::string(py::str(py::type::of(value))) + " is not supported");
 }
 
-/// Returns the thread's compiler. It is never destroyed, because interpreters end while threads are still running. A
-/// forked child gets a new compiler: the parent's one waits for threads that do not exist in the child, even when it is
-/// destroyed.
+/// Returns the compiler session of this thread. The session is never destroyed, because the interpreter may exit while
+/// other threads are running. A forked child process creates a new session: the parent's session, and even its
+/// destructor, would wait for threads that do not exist in the child.
 Session &session() {
   thread_local Session *instance = nullptr;
   thread_local bool renewed = false; // a session that crashed is locked; a new one can still read and write IR
@@ -108,13 +108,13 @@ Session &session() {
   return *instance;
 }
 
-/// The exception that corresponds to NoTuneWorker.
+/// Raised in Python as _tilewright.NoTuneWorker.
 class NoWorker : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// The Python interface of GraphBuilder, with the data that calls of the result need.
+/// The Python interface of GraphBuilder. It also collects the data from which a GraphCall is created.
 class Graph {
 public:
   Graph() : builder(session().context()) {}
@@ -154,8 +154,9 @@ public:
     return valueOf(builder.addNode(target, list, named, metas, stack));
   }
 
-  /// Sets the results. Each is (reference, dtype, strides, number of the input that it is written into, or -1). Results
-  /// that are written into inputs are last. Returns which of them are dense.
+  /// Sets the results. Each element of `list` is (reference, dtype, strides, number of the input into which the result
+  /// is written, or -1). Results that are written into inputs follow all other results. Returns true for each dense
+  /// result.
   std::vector<bool> setOutputs(py::handle list) {
     std::vector<OutputSpec> specs;
     for (py::handle item : list) {
@@ -187,7 +188,7 @@ public:
     return result;
   }
 
-  /// Returns the record of a separate compilation (tilewright/Explain.h), not of the one by compile().
+  /// Compiles a copy of the graph and returns the record of this compilation (tilewright/Explain.h).
   std::string explain(const Options &options, const std::string &name) {
     finish();
     mlir::OwningOpRef<mlir::ModuleOp> copy = module->clone();
@@ -199,8 +200,8 @@ public:
     return std::move(*record);
   }
 
-  /// Tunes a copy of the graph at `tier` ("quick" or "full") in processes that the command `worker` starts. Returns the
-  /// lines of the report.
+  /// Tunes a copy of the graph at `tier` ("quick" or "full"). The command `worker` starts the processes that measure.
+  /// Returns the lines of the report.
   std::vector<std::string> tune(const Options &options, const std::string &tier, std::vector<std::string> worker,
                                 std::vector<int64_t> sizes) {
     finish();
@@ -212,7 +213,8 @@ public:
     how.sizes = std::move(sizes);
     std::vector<std::string> lines;
     how.progress = [&](const std::string &line, size_t, size_t, double) { lines.push_back(line); };
-    // Ctrl-C ends the search. Measurements are stored, and the exception is raised when the search has returned.
+    // Ctrl-C ends the search. Completed measurements are stored, and KeyboardInterrupt is raised after the search
+    // returns.
     how.interrupted = [] {
       py::gil_scoped_acquire held;
       return PyErr_CheckSignals() != 0;
@@ -247,7 +249,7 @@ public:
     auto types = function.getFunctionType();
     unsigned symbols = types.getNumInputs() - inputs.size() - builderNeededSeed;
     auto fill = [](TensorSpec &spec, mlir::Type type) {
-      // The function's types are physical: position i has the logical dimension order[i].
+      // The types of @main are in physical order: dimension i of the type is the logical dimension order[i].
       auto sizes = graph::sizesOf(mlir::cast<mlir::RankedTensorType>(type));
       std::vector<mlir::AffineExpr> logical(sizes.size());
       for (size_t i = 0; i < sizes.size(); ++i)
@@ -324,8 +326,8 @@ py::dict reportOf(const GraphCall &call) {
   return report;
 }
 
-/// Returns a dictionary for each step since profile(True). The flops and bytes are those of a call with the sizes of
-/// the last one.
+/// Returns a dictionary for each step, with its times since profile(True). The flops and bytes are those of one call
+/// with the sizes of the last call.
 py::list timesOf(const GraphCall &call) {
   py::list list;
   if (!call.program)
@@ -349,8 +351,8 @@ py::list timesOf(const GraphCall &call) {
 PYBIND11_MODULE(_tilewright, m) {
   py::register_exception<NoWorker>(m, "NoTuneWorker", PyExc_RuntimeError);
   m.doc() = "The compiler of the package tilewright; private.";
-  // Some of eager's operators raise IndexError, others (gather, scatter) RuntimeError. This class can be caught as
-  // either of them.
+  // For an index that is out of range, some operators of eager raise IndexError, but gather and scatter raise
+  // RuntimeError. IndexOutOfRange is a subclass of both.
   m.attr("IndexOutOfRange") = py::reinterpret_steal<py::object>(
       PyErr_NewException("tilewright.IndexOutOfRange",
                          py::make_tuple(py::handle(PyExc_IndexError), py::handle(PyExc_RuntimeError)).ptr(), nullptr));
@@ -378,7 +380,7 @@ PYBIND11_MODULE(_tilewright, m) {
   py::class_<Options>(m, "Options")
       .def(py::init([] {
         Options options;
-        options.sizesHold = true; // torch has checked the sizes of its graphs, and checks guards on them at every call
+        options.sizesHold = true; // torch has checked the sizes in its graphs, and checks its guards at every call
         return options;
       }))
       .def_readwrite("target", &Options::target)
@@ -479,7 +481,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
 
-  releaseCompilerMemory(); // loading has written to every page that contains a relocation of LLVM
+  releaseCompilerMemory(); // the dynamic linker has modified, and thereby allocated, each page of LLVM with relocations
 
   m.def(
       "import_exported",

@@ -6,7 +6,7 @@ namespace py = pybind11;
 namespace tilewright::python {
 
 bool ProfilerSpan::isProfiling() {
-  // Borrowed references that remain valid until the process ends: the module's dictionary and the variable's name.
+  // The references to the module's dictionary and to the variable's name are never released.
   static PyObject *variables = [] {
     py::object module = py::module_::import("torch.autograd.profiler");
     return PyModule_GetDict(module.release().ptr());

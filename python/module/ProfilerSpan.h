@@ -4,7 +4,8 @@
 //   StepSpans spans;                        // one span within it for each step of the plan on the CPU,
 //   StepObserver::Scope scope(spans.get()); // while a profiler runs
 //
-// A module variable of torch states whether a profiler runs, so a call without a profiler only needs a lookup.
+// torch stores in a module variable whether a profiler is running, so a call without a profiler only costs a lookup in
+// a dictionary.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PYTHON_MODULE_PROFILERSPAN_H
@@ -38,10 +39,10 @@ private:
   pybind11::object span;
 };
 
-/// The steps of a call as spans. Its methods acquire the GIL, which a call releases while the program runs.
+/// Opens a profiler span for each step of a call. The methods acquire the GIL, which the call has released.
 class StepSpans final : public StepObserver {
 public:
-  /// Returns this, or null if no profiler runs.
+  /// Returns this object, or null if no profiler is running.
   StepObserver *get() { return ProfilerSpan::isProfiling() ? this : nullptr; }
 
   void begin(const std::string &name) override;

@@ -9,7 +9,8 @@
 
 namespace tilewright::python {
 
-/// An affine expression of symbols in the form of a postfix program, because calls must not use MLIR.
+/// An affine expression of symbols as a list of steps in postfix order. Calls evaluate this list, because calls must
+/// not use MLIR.
 class SizeProgram {
 public:
   explicit SizeProgram(mlir::AffineExpr expr) { append(expr); }
@@ -47,7 +48,7 @@ public:
     return stack[0];
   }
 
-  /// Returns the value if it does not depend on symbols.
+  /// Returns the value if the expression is a constant.
   std::optional<int64_t> constant() const {
     if (steps.size() != 1 || steps[0].first != mlir::AffineExprKind::Constant)
       return std::nullopt;
@@ -58,7 +59,7 @@ private:
   static int64_t floorDiv(int64_t a, int64_t b) {
     if (b == 0)
       return 0;
-    if (b == -1) // the division of the smallest integer by -1 would trap
+    if (b == -1) // the CPU's division instruction traps on INT64_MIN / -1
       return int64_t(0 - uint64_t(a));
     int64_t q = a / b;
     return q - ((a % b != 0) && ((a < 0) != (b < 0)));

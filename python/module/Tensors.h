@@ -1,7 +1,8 @@
 //===- Tensors.h - torch tensors through DLPack's C exchange API ----------------===//
 //
-// torch.Tensor.__dlpack_c_exchange_api__ is a capsule with function pointers. They read a tensor's pointer, sizes and
-// strides in about 40 ns, and create tensors from memory that Tilewright owns. This file does not link torch.
+// torch.Tensor.__dlpack_c_exchange_api__ is a capsule that contains a table of function pointers. These functions read
+// a tensor's address, sizes and strides in about 40 ns, and create tensors from memory that Tilewright owns. The module
+// uses torch only through this table and is not linked with it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PYTHON_MODULE_TENSORS_H
@@ -14,7 +15,7 @@
 
 namespace tilewright::python {
 
-// The parts of dlpack.h 1.3 that are used.
+// The declarations of dlpack.h 1.3 that Tilewright uses.
 struct DLDevice {
   int32_t type, id;
 };
@@ -47,20 +48,21 @@ struct DLPackExchangeAPI {
   int (*currentStream)(int32_t, int32_t, void **);
 };
 
-/// Returns torch's table, which is looked up at the first use.
+/// Returns torch's table of DLPack functions, which is looked up at the first call.
 const DLPackExchangeAPI &exchange();
 
 DLDataType dlpackType(ScalarType type);
-/// Returns true if the tensor's elements have the type.
+/// Returns true if the element type of `tensor` is `type`.
 bool hasType(const DLTensor &tensor, ScalarType type);
-/// Returns a name such as "float32", for messages.
+/// Returns the name of a dtype for error messages, such as "float32".
 std::string dlpackTypeName(DLDataType type);
 
-/// Creates a CPU tensor of uninitialized memory with 64-byte alignment. `data` is set to its memory.
+/// Creates an uninitialized CPU tensor whose memory is aligned to 64 bytes. Sets `data` to the address of the memory.
 pybind11::object makeTensor(ScalarType type, const int64_t *sizes, const int64_t *strides, int64_t rank, int64_t bytes,
                             void *&data);
 
-/// Returns torch's counter of writes to the tensor. Returns 0 for inference tensors, which have no counter.
+/// Returns torch's version counter of the tensor, which each write increments. Returns 0 for an inference tensor, which
+/// has no version counter.
 uint64_t versionOf(pybind11::handle tensor);
 
 } // namespace tilewright::python

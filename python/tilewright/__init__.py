@@ -12,12 +12,12 @@ from .export import ExportError, export
 from .library import Library, load
 from .reports.report import repack, report
 
-IndexOutOfRange = _tilewright.IndexOutOfRange  # derives from IndexError and RuntimeError, because eager's operators raise either of them
+IndexOutOfRange = _tilewright.IndexOutOfRange  # derives from IndexError and RuntimeError, because operators of eager raise one or the other
 
 
 def _register_backend() -> None:
-    """Registers the backend's name if no installed package has an entry point for it, for example if the package is
-    only on sys.path."""
+    """Registers the backend `tilewright` in torch if no entry point registers it, for example if this package is not installed but only in
+    sys.path."""
     if not any(point.name == "tilewright" for point in entry_points(group="torch_dynamo_backends")):
         from torch._dynamo.backends import registry
 
@@ -35,19 +35,20 @@ __version__ = "0.1.0"
 def calibrate() -> str:
     """Measures the rates of this machine for two seconds and stores them next to the object cache.
 
-    Processes that start later choose schedules by these rates. The machine should be idle meanwhile. Returns the
-    rates as text, `name=number` separated by spaces (include/tilewright/MachineRates.h has the units). Raises
-    RuntimeError if they cannot be stored.
+    Processes that start later choose schedules with these rates. The machine should be idle during the measurement.
+    Returns the rates as text, `name=number` separated by spaces (include/tilewright/MachineRates.h states the units).
+    Raises RuntimeError if the rates cannot be stored.
     """
     return _tilewright.calibrate()
 
 
 def import_to_text(gm, _inputs=None, static=()) -> str:
-    """Returns the text of the tw module of an ATen graph whose nodes carry fake tensors.
+    """Imports an ATen graph and returns the resulting MLIR module with `tw` ops as text.
 
-    `gm` is the torch.fx.GraphModule that AOTAutograd passes to a compiler, and each node has its tensor's shape, dtype
-    and strides in `meta["val"]`. `static` has the numbers of the inputs that are parameters. `_inputs` is not used: the
-    function has the signature of such a compiler. Raises RuntimeError with all reasons if the importer refuses ops.
+    `gm` is the torch.fx.GraphModule that AOTAutograd passes to a compiler. Each node has a fake tensor in
+    `meta["val"]`, which states the shape, dtype and strides of its result. `static` contains the indices of the inputs
+    that are parameters. `_inputs` is not used; with this argument, the function has the signature of a compiler for
+    AOTAutograd. Raises RuntimeError with all reasons if the importer does not support some ops.
     """
     from .fx.walker import walk
 

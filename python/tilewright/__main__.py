@@ -14,7 +14,7 @@ import tilewright
 
 
 def _every_compile_is_ours():
-    """Makes every torch.compile call use the backend Tilewright, whichever backend, mode and options it names."""
+    """Makes each call of torch.compile use the backend Tilewright, and ignore the backend, mode and options that the call specifies."""
     original = torch.compile
 
     def compile(model=None, **arguments):

@@ -1,4 +1,5 @@
-# The names of the compiler's module: python/module/Module.cpp. A value that the module converts itself is Any.
+# Type hints for the extension module _tilewright (python/module/Module.cpp). Arguments that the module converts with its own code have the
+# type Any.
 
 from collections.abc import Callable, Sequence
 from typing import Any

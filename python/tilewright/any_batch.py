@@ -1,4 +1,4 @@
-"""A context manager that lets one compile serve every batch size of a convolution."""
+"""A context manager with which one compilation of a convolution supports all batch sizes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def any_batch():
 
     While torch traces a CPU convolution, it checks which of eager's implementations would run. This check adds a guard on
     batch >= 16 in f32 (oneDNN, NNPACK: aten/src/ATen/native/Convolution.cpp). A backend can neither prevent nor
-    remove this guard. This context manager switches both implementations off for the process until the block ends.
-    Meanwhile, convolutions in eager are slower; their results are equal within rounding.
-    Takes no arguments, and yields no value.
+    remove this guard. Within the `with` block, this context manager disables both implementations for the whole
+    process. Convolutions that eager executes during this time are slower, and their results may differ by rounding.
+    The context manager takes no arguments, and yields no value.
     """
     import torch
 
-    # torch.backends.mkldnn.flags would also set TF32 modes, and it warns on machines without an Intel GPU.
+    # torch.backends.mkldnn.flags is not used, because it also sets TF32 modes and warns on machines without an Intel GPU.
     before = torch._C._get_mkldnn_enabled()
     torch._C._set_mkldnn_enabled(False)
     try:

@@ -16,7 +16,7 @@ import torch._inductor.config
 
 from . import _tilewright
 
-# Modes of torch.compile and the equivalent options.
+# The options of Tilewright that correspond to each `mode` of torch.compile.
 MODES: dict[str, dict] = {
     "max-autotune": {"tune": "quick"},
     "max-autotune-no-cudagraphs": {"tune": "quick"},

@@ -18,7 +18,7 @@ import re
 import sys
 from pathlib import Path
 
-# Groups of public headers.
+# Groups of public headers, which LIBRARIES refers to by name.
 PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc", "tilewright/StageContract.h", "tilewright/Pipelines.h"}
 RUNTIME_ABI = {"tilewright/RuntimeABI.h"}
 FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a forked child can acquire
@@ -34,8 +34,8 @@ DTYPES = {"dialects/Graph/Dtypes.def"}  # names, sizes and numbers of element ty
 SCALARS = {"dialects/Graph/ScalarFunctions.def"}  # names and errors of functions, as macros
 BUILDER = {"tilewright/GraphBuilder.h", "tilewright/DynamicSizes.h"}
 
-# Each library with the path prefixes that it may include in addition to its own. A comment gives the reason where the
-# rules above do not explain an entry.
+# For each library, the path prefixes of headers that it may include in addition to its own headers. If the rules in this file's docstring
+# do not explain an entry, a comment states the reason.
 LIBRARIES = {
     "dialects/Graph": {*IR},
     "dialects/Schedule": {*IR, *TEXTS},
@@ -45,22 +45,22 @@ LIBRARIES = {
     "include": {"dialects", "tilewright"},
     "lib/Import/Builder": {"dialects/Graph", *BUILDER},
     "lib/Import/ATen": {"dialects/Graph", "lib/Import/Builder", *BUILDER},
-    # The table of operators states which ops return views.
+    # TorchExport reads from ATen's table of operators which ops return views.
     "lib/Import/TorchExport": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/ExportedModel.h", *BUILDER},
-    # Composite ONNX operators are imported by the functions of torch's operators.
+    # The importer of composite ONNX operators calls functions of the ATen importer.
     "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
-    # This library does not use MLIR, because tests read damaged files with sanitizers.
+    # The readers do not use MLIR, so that tests can read damaged files in builds with sanitizers.
     "lib/Import/TorchExport/Reader": {*DTYPES},
     "lib/Import/ONNX/Reader": {*DTYPES},
     "lib/Graph": {"dialects/Graph", *PASSES, *IR},
-    # The target hls marks weights among the graph's arguments (tw_hls.value).
+    # The conversion to fixed point reads and replaces the values of weights (attribute tw_hls.value).
     "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS", "tilewright/FixedPoint.h", *IR, *PASSES, *TEXTS},
     "lib/Kernels": {"dialects/Graph", "dialects/Tile", *IR, *PASSES},
     "lib/Verify": {"dialects/Plan", "dialects/Schedule", *IR, *PASSES},
     "lib/Plan": {"dialects/Graph", "dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Runtime/Plan", *IR, *PASSES, *RUNTIME_ABI, *RUN_ERROR},
-    # This library does not use MLIR, for tests of damaged files with sanitizers, and for ptx-check, which links no other library.
+    # The PTX interpreter does not use MLIR, so that tests can run in builds with sanitizers, and because ptx-check links no other library.
     "lib/PtxInterpreter": {"tilewright/NumberText.h", *PTX},
-    # A pass applies measured schedules, which are stored in the tuner's records.
+    # A pass in lib/Codegen/Common applies the schedules in the tuner's records.
     "lib/Codegen/Common": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES, *IR},
     "lib/Codegen/CPU": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
     "lib/Codegen/CPU/Schedule": {"dialects/Schedule", "dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS, *IR},
@@ -70,31 +70,32 @@ LIBRARIES = {
     "lib/Codegen/GPU/Schedule": {"dialects/Schedule", "dialects/Tile", "lib/Codegen/GPU", "tilewright/TensorMapRecipe.h", *IR, *PASSES, *SPACES},
     "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "lib/Codegen/GPU/Schedule", "tilewright"},
     "lib/Codegen/HLS": {"dialects/HLS", "dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright", *SCALARS},
-    # This library does not use MLIR, because it is the only library of hls-estimate, a program that is scored on public designs.
+    # The estimator does not use MLIR, because hls-estimate, which is evaluated with public designs, links no other library.
     "lib/Codegen/HLS/Estimate": SCALARS,
     "lib/Codegen/Reference": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
-    # These libraries do not use MLIR: generated code and ahead-of-time libraries link them.
+    # lib/Runtime/Plan and lib/Runtime/Host do not use MLIR, because ahead-of-time libraries contain them.
     "lib/Runtime/Plan": RUNTIME_ABI,
     "lib/Runtime/Host": {"lib/Runtime/Plan", "tilewright/StepObserver.h", *RUNTIME_ABI, *RATES, *FORK, *MEMORY, *RUN_ERROR},
-    # This library is linked into every ahead-of-time library, but not into libTilewright.
+    # lib/Runtime/Library is linked into each ahead-of-time library, but not into libTilewright.
     "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *DTYPES},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *SCALARS},
-    # A frame is a plan with the values of its symbols, for any device. The emulated device is the PTX interpreter.
+    # lib/Runtime/CUDA uses the frames of lib/Runtime/Host, which evaluate a plan for given sizes. Its emulated device is the PTX
+    # interpreter.
     "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX, *RUN_ERROR},
     "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
-    # Workers compile and run kernels. The search itself does not depend on this.
+    # The tuner's worker processes compile and run kernels with lib/Driver. The search in lib/Tuner does not depend on lib/Driver.
     "lib/Tuner/Workers": {"dialects", "lib/Driver", "lib/Tuner", "tilewright"},
     "lib/Driver": {"dialects", "lib/Plan", "lib/Runtime", "lib/Verify", "tilewright"},
     "lib/AOT": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime", "tilewright"},
     "lib/Report": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime/Plan", "tilewright"},
-    # Sizes and dtypes are converted to `tw` types, for the Python module and the driver.
+    # The Python module and the driver convert sizes and dtypes to types of the dialect `tw`.
     "python": {"dialects/Graph", "tilewright"},
     "tools/ptx-check": {"lib/PtxInterpreter", *PTX},
     "tools/hls-estimate": {"lib/Codegen/HLS/Estimate"},
     "tools": {"dialects/Graph", "tilewright"},
 }
 
-# For each library that runs passes: the libraries that define these passes, in addition to itself.
+# For each library that runs passes, the other libraries whose passes it may run.
 SHARED = {"lib/Graph", "lib/Kernels", "lib/Verify", "lib/Plan", "lib/Codegen/Common"}
 RUNS_PASSES_OF = {
     "lib/Graph": set(),
@@ -104,11 +105,12 @@ RUNS_PASSES_OF = {
     "lib/Codegen/NVPTX": {*SHARED, "lib/Codegen/GPU", "lib/Codegen/GPU/Schedule"},
     "lib/Codegen/HLS": SHARED,
     "lib/Codegen/Reference": SHARED,
-    # The passes of `tilewright compile --fixed`, and the pipelines of tilewright-opt.
+    # lib/Driver runs the passes of `tilewright compile --fixed`, and registers the pipelines of tilewright-opt.
     "lib/Driver": {"lib/Graph", "lib/Graph/Fixed", "lib/Verify"},
 }
 
-# Each package of python/tilewright with the packages that its modules import, lazily or not. Modules at the top may import all.
+# For each package of python/tilewright, the packages that its modules may import, also inside of functions. Modules that are directly in
+# python/tilewright may import all packages.
 PACKAGES = {
     "operators": set(),
     "options": set(),

@@ -291,7 +291,7 @@ for dtype in (torch.bfloat16, torch.int64, torch.uint8):
     x = (torch.randn(5, 9) * 4).to(dtype)
     case = Case(f"arg_reduce_{str(dtype)[6:]}")
     a = case.input(x)
-    # torch does not specify which of several equal elements it returns. Tilewright returns the first one, as numpy does.
+    # torch does not specify which index argmax returns if several elements are equal. Tilewright returns the first index, as numpy does.
     first = lambda t, extreme: (t == extreme).to(torch.int8).argmax(0)
     case.returns([case.op("arg_reduce", [a], ((9,), "i64"), kind="2 : i32", dim=i64(0)),
                   case.op("arg_reduce", [a], ((9,), "i64"), kind="3 : i32", dim=i64(0))],

@@ -18,7 +18,7 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-# Pattern: the words to use. Each pattern is a whole word, or a phrase, in any case.
+# For each replaced word or phrase, the words to use instead. The keys are regular expressions that match whole words in any case.
 WORDS = {
     r"tenants?": "target",
     r"house|houses|house's": "project, library",

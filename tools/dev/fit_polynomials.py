@@ -118,7 +118,7 @@ FITS = {
                               lambda u: u * mp.sqrt(u) / mp.sin(mp.sqrt(u)), tiny, quarter_pi**2, 2),
     "cos": lambda: polynomial(lambda u: (mp.cos(mp.sqrt(u)) - 1 + u / 2) / u**2, lambda u: u**2 / mp.cos(mp.sqrt(u)),
                               tiny, quarter_pi**2, 2),
-    # f64, to about 2^-36
+    # The following fits are for f64, with a relative error of about 2^-36.
     "exp_f64": lambda: polynomial(lambda r: mp.exp(r), lambda r: 1 / mp.exp(r), -half_ln2, half_ln2, 9, False),
     "log_f64": lambda: polynomial(lambda f: mp.log1p(f) / f, lambda f: abs(f / mp.log1p(f)), low, high, 14, False),
     "atan_f64": lambda: polynomial(lambda u: mp.atan(mp.sqrt(u)) / mp.sqrt(u),
@@ -131,7 +131,7 @@ FITS = {
     "erfc_f64": lambda: polynomial(lambda t: mp.exp((2 * (1 + t) / (1 - t))**2) * mp.erfc(2 * (1 + t) / (1 - t)),
                                    lambda t: 1 / (mp.exp((2 * (1 + t) / (1 - t))**2) * mp.erfc(2 * (1 + t) / (1 - t))),
                                    -1.0, 8.1 / 12.1, 15, False),
-    # The following fits are for all bits of f64: ExpandMath64*.cpp.
+    # The following fits have the full precision of f64. They are used in ExpandMath64*.cpp.
     # e^r = 1 + r + r^2 p(r)
     "exp_53": lambda: precise(exp_tail, lambda r: r**2 / mp.exp(r), -half_ln2, half_ln2, 9),
     "expm1_53": lambda: precise(exp_tail, lambda r: r**2 / abs(mp.expm1(r)), -0.5, 0.5, 11),

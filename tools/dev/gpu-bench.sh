@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Measures the target cuda on the GPU of this machine against cuBLAS, SDPA, TorchInductor and copies, in one call of less than nine minutes.
-# Writes a table and its numbers to FOLDER (default: $OUT, else build/gpu-bench):
+# Benchmarks the target cuda on the GPU of this machine. The baselines are cuBLAS, SDPA, TorchInductor and copies. A run takes less than
+# nine minutes. The results are written to FOLDER (default: $OUT, else build/gpu-bench), as a table and as JSON.
 #
 #   tools/build-wheel.sh python3.12 && tools/dev/gpu-bench.sh [--wheel dist/tilewright-...whl] [--out FOLDER] [--dry]
 #
-# The machine needs a python3 with torch 2.11 or newer. The wheel is unpacked into a separate folder; nothing is installed. --dry runs every
-# row at tiny sizes on the emulated device, with the package of build/python or of PYTHONPATH.
+# The machine needs a python3 with torch 2.11 or newer. The wheel is unpacked into a temporary folder, and nothing is installed. --dry runs
+# each benchmark with tiny sizes on the emulated device, with the package in build/python or in PYTHONPATH.
 set -euo pipefail
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 wheel='' out=${OUT:-$repository/build/gpu-bench} python=${PYTHON:-python3} flags=()

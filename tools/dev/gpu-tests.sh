@@ -3,9 +3,9 @@
 #
 #   tools/build-wheel.sh python3.12 && tools/dev/gpu-tests.sh [--wheel dist/tilewright-...whl] [--out FOLDER] [PYTEST ARGUMENT...]
 #
-# python3 needs torch 2.11 or newer, pytest, pytest-xdist and pytest-timeout. The tests are copied, and "emulated" is replaced by "cuda" in
-# the copies. A process ends if a fault destroys its GPU context; later tests then get a new context. The results are in FOLDER
-# (default: $OUT, else build/gpu-tests): tests.txt is the output of pytest.
+# python3 needs torch 2.11 or newer, pytest, pytest-xdist and pytest-timeout. The script copies the tests and replaces "emulated" by "cuda"
+# in the copies. If a fault destroys the GPU context of a pytest process, the process exits, and a new process runs the remaining tests. The
+# output of pytest is written to tests.txt in FOLDER (default: $OUT, else build/gpu-tests).
 set -euo pipefail
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 wheel='' out=${OUT:-$repository/build/gpu-tests} python=${PYTHON:-python3} device=${TILEWRIGHT_GPU_TESTS_DEVICE:-cuda}
@@ -19,7 +19,7 @@ done
 mkdir -p "$out"
 wheel=$("$repository/tools/dev/find-wheel.sh" gpu-tests "$python" "$wheel")
 
-# Use the same layout as in a checkout: the tests are next to build/python and build/bin.
+# Create the folder layout of a checkout, in which the folder test/ is next to build/python and build/bin.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$python" -m pip install -q --no-deps --no-index --no-compile --disable-pip-version-check --root-user-action=ignore \
@@ -43,7 +43,7 @@ def context_lives():
 PYTHON
 
 cd "$folder"
-# Exclude tests that are only for the checker or for the emulated device.
+# Exclude the tests that check the PTX interpreter, and the tests that need the emulated device.
 # shellcheck disable=SC2046,SC2010 # names of tests have no spaces
 [ $# -gt 0 ] || set -- $(ls test/Python/test_cuda*.py | grep -v -e driver -e gpu_bench) -k 'not damage and not locations_change and not out_of_memory'
 export LD_LIBRARY_PATH=$folder/build/python/tilewright${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

@@ -22,7 +22,7 @@ from typing import Callable
 import torch
 import torch.nn.functional as F
 
-# Time limits of the groups in seconds. Including the start of each process, the sum is less than nine minutes.
+# The time limit of each group of benchmarks, in seconds. The sum, with START seconds for each process, is less than nine minutes.
 SECONDS = {"gemm": 45, "linear": 65, "fused": 65, "attention": 50, "rows": 65, "models": 120, "host": 15}
 START = 15
 BF16 = torch.bfloat16

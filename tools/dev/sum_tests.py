@@ -17,7 +17,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-# Runners that write results: if the results are missing, the runner has crashed. Scripts write no results.
+# Test runners that always write a result file. If this file is missing, the runner has crashed. Scripts write no result file.
 RUNNERS = ("lit", "pytest")
 
 ROOT = Path(__file__).resolve().parents[2]

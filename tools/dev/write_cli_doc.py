@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))
 PAGE = ROOT / "docs/reference/cli.md"
-# The pages that describe a command with examples.
+# For each command, the pages with examples of its use.
 GUIDES = {
     "bench": "[Performance](../performance.md)",
     "cache": "[Debug a compiled model](../how-to/debug.md)",
@@ -28,7 +28,7 @@ GUIDES = {
     "run": "[Compile ahead of time](../how-to/ahead-of-time.md), [Debug a compiled model](../how-to/debug.md)",
     "tune": "[Tuning](../tuning.md)",
 }
-# Programs of LLVM and MLIR whose --help lists every flag of LLVM.
+# The text about programs whose --help is not included, because it lists every flag of LLVM and MLIR.
 LINKED = """## Other programs
 
 - `tilewright-opt` runs [passes](passes.md) and stages by name on IR of any stage. It takes the flags of `mlir-opt`.

@@ -61,7 +61,7 @@ RESULTS = {"fresh": "new", "view": "view", "views": "views", "alias": "alias", "
            "conversion": "operand or copy", "inference": "operand in inference", "unclear": "unclear"}  # fmt: skip
 
 WRITES = "writes into its argument: torch replaces it by a functional operator, if there is one"
-# The treatment of the remaining core operators, by pattern of their names, in this order.
+# The treatment of core operators that have no importer and no decomposition. The keys are patterns of names; the first match applies.
 REASONS = {
     r"sym_\w+": "a size: known without the operator",
     r"_fft_.*": "eager: Fourier transforms have no implementation",

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/reference/options.md"
 ENVIRONMENT = ROOT / "docs/reference/environment.md"
 
-# Environment variables for users that do not set an option of torch.compile.
+# Environment variables for users that have no equivalent option of torch.compile.
 VARIABLES = {
     "TILEWRIGHT_CACHE_DIR": "folder of compiled code and of the machine's rates; default `$XDG_CACHE_HOME/tilewright`, or `~/.cache/tilewright`",
     "TILEWRIGHT_RECORDS_DIR": "folder of tuning records; default: next to the cache",
@@ -26,7 +26,7 @@ VARIABLES = {
     "TILEWRIGHT_PERF_MAP": "`1`: writes `/tmp/perf-<pid>.map`, so that `perf` shows kernels by name",
     "TILEWRIGHT_DEBUGGER": "`1`: registers compiled code with gdb, so that gdb shows kernels by name",
 }
-# Variables of other projects that Tilewright reads.
+# Environment variables that other projects define and that Tilewright also reads.
 OTHERS = {
     "OMP_NUM_THREADS": "number of threads of a call, if neither an option nor a flag sets it; default: the number of CPUs that the process may use",
     "XDG_CACHE_HOME": "folder of caches, used only if it is an absolute path; `TILEWRIGHT_CACHE_DIR` has precedence",
@@ -35,7 +35,7 @@ OTHERS = {
     "TORCH_TRACE": "folder in which torch stores these reports as artifacts, for tlparse",
     "TORCHINDUCTOR_AUTOGRAD_CACHE": "`0`: torch does not cache graphs that Tilewright compiled ([decision 0021](../decisions/0021-aotautograd-cache.md))",
 }
-# Variables that are only for the development of Tilewright.
+# Environment variables for developers of Tilewright.
 DEVELOPMENT = {
     "TILEWRIGHT_VERIFY": "`1`: runs MLIR's verifier after every pass and `--tw-verify-stage` after every stage, and compiles without the cache",
     "TILEWRIGHT_GUARD_PAGES": "`1`: runs kernels on copies of their buffers, each followed by a page without access rights",

@@ -33,7 +33,7 @@ NestFacts nestOf(const Json &json) {
   nest.operators = countsOf(json.at("ops"));
   nest.path = countsOf(json.at("path"));
   for (const Json &one : json.value("products", Json::array()))
-    nest.products.push_back({one.at(0), one.at(2), one.size() > 3}); // the bits of the index are not used
+    nest.products.push_back({one.at(0), one.at(2), one.size() > 3}); // one.at(1) is the bit width of the index
   nest.quotients = json.value("quotients", std::vector<int64_t>());
   for (const Json &one : json.value("rec", Json::array()))
     nest.recurrences.push_back({one.at(0), countsOf(one.at(1))});
@@ -98,7 +98,7 @@ DesignFacts designOf(const Json &json) {
 bool readFacts(const std::string &path, std::vector<DesignFacts> &designs, std::string &error) {
   std::ifstream file(path);
   try {
-    // Steps are read recursively, so their depth is limited.
+    // The nesting depth is limited, because steps are read recursively.
     const Json all = Json::parse(file, [](int depth, Json::parse_event_t, Json &) {
       if (depth > mostDepth)
         throw std::runtime_error("more than " + std::to_string(mostDepth) + " lists and objects in each other");

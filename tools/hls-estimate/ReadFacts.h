@@ -8,8 +8,8 @@
 
 namespace tilewright::hls {
 
-/// Reads the designs of a file of test/Conformance/hls/public, whose README describes the format. Returns false with a
-/// reason if the file is invalid.
+/// Reads the designs in a JSON file. The README of test/Conformance/hls/public describes the format. If the file is
+/// invalid, returns false and stores the reason in `error`.
 bool readFacts(const std::string &path, std::vector<DesignFacts> &designs, std::string &error);
 
 } // namespace tilewright::hls

@@ -38,7 +38,7 @@ const Element &elementOf(const std::string &name) {
   throw Refusal{"unknown dtype '" + name + "'; there are f64 f32 f16 bf16 e4m3 e5m2 s64 u64 s32 u32 s16 u16 s8 u8"};
 }
 
-/// Returns the bits of a number in the format of `element`.
+/// Converts `number` to the dtype `element` and returns its bits.
 uint64_t bitsOf(const Element &element, const Json &number) {
   std::string name = element.name;
   if (name[0] == 's')
@@ -118,8 +118,8 @@ void readBuffer(LaunchFile::Buffer &buffer, const Json &value, const std::string
   fill(buffer, element, value.value("fill", "zeros"), value.value("seed", uint64_t(0)));
 }
 
-/// Reads {"tensor_map": {"buffer": name, "dtype": ..., "dims": [...], "strides": [...], "box": [...]}}, the argument
-/// that kernels get instead of the driver's map.
+/// Reads {"tensor_map": {"buffer": name, "dtype": ..., "dims": [...], "strides": [...], "box": [...]}}. The kernel gets
+/// this argument instead of a tensor map (CUtensorMap) of the NVIDIA driver.
 Argument tensorMapOf(const Json &value, std::vector<LaunchFile::Buffer> &buffers) {
   for (const auto &[key, unused] : value.items())
     if (key != "buffer" && key != "offset" && key != "dtype" && key != "dims" && key != "strides" && key != "box" &&
@@ -237,7 +237,7 @@ bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &er
   }
   size_t slash = path.rfind('/');
   try {
-    // Parsed values are copied and printed recursively, so their depth is limited.
+    // The nesting depth is limited, because JSON values are copied and printed recursively.
     Json root = Json::parse(file, [](int depth, Json::parse_event_t, Json &) {
       if (depth > mostDepth)
         throw Refusal{"more than " + std::to_string(mostDepth) + " lists and objects in each other"};

@@ -21,8 +21,8 @@ struct LaunchFile {
   Memory memory;
 };
 
-/// Reads the format of docs/targets/ptx-check.md. Paths are relative to the file's folder. Returns false with a reason
-/// on failure.
+/// Reads a launch file, whose format is described in docs/targets/ptx-check.md. Paths in the file are relative to its
+/// folder. On failure, returns false and stores the reason in `error`.
 bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &error);
 
 } // namespace tilewright::ptx

@@ -14,7 +14,8 @@ struct Array {
   std::vector<uint8_t> bytes;
 };
 
-/// Arrays are in C order, little endian. Both functions return false with a reason on failure.
+/// Reads and writes .npy files in C order and little endian. On failure, both functions return false and store the
+/// reason in `error`.
 bool readNpy(const std::string &path, Array &array, std::string &error);
 bool writeNpy(const std::string &path, const Array &array, std::string &error);
 

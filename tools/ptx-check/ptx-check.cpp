@@ -1,6 +1,7 @@
 //===- ptx-check.cpp - run a kernel of a PTX file without a GPU, and check it --------------===//
 //
-// The exit status is 0 without findings, 1 with findings, and 2 if the kernel could not be run.
+// The exit status is 0 if the kernel ran without errors, 1 if the interpreter found errors, and 2 if the kernel could
+// not be run.
 //
 //===----------------------------------------------------------------------===//
 #include "tools/ptx-check/LaunchFile.h"

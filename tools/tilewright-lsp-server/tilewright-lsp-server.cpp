@@ -1,7 +1,8 @@
 //===- tilewright-lsp-server.cpp - IR in an editor --------------------------===//
 //
-// Implements the language server protocol on standard input and output: errors while typing, definitions and uses of
-// values and symbols, hover. docs/how-to/work-on-ir.md describes how to set up editors.
+// Implements the language server protocol on standard input and output. An editor can show errors while the user types,
+// definitions and uses of values and symbols, and information about the op under the cursor. docs/how-to/work-on-ir.md
+// describes how to configure editors.
 //
 // Test: test/Tools/lsp-server.test
 //

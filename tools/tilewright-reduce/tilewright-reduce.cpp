@@ -2,8 +2,8 @@
 //
 //   tilewright-reduce model.mlir --reduction-tree='traversal-mode=0 test=fails.sh'
 //
-// This is MLIR's reducer with every dialect of Tilewright. It removes all IR that the test does not need. The test is a
-// program that exits with 1 for interesting IR. docs/how-to/work-on-ir.md has an example.
+// This program is mlir-reduce with the dialects of Tilewright. It removes IR as long as the test program (fails.sh)
+// reports with the exit status 1 that the remaining IR is interesting. docs/how-to/work-on-ir.md has an example.
 //
 // Test: test/Tools/reduce.test
 //

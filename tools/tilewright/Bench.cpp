@@ -1,8 +1,8 @@
 //===- Bench.cpp - tilewright bench: the Python package's benchmark --------------------===//
 //
-// The compilers that it compares with are Python packages, so this command becomes `python3 -m tilewright.bench`.
-// TILEWRIGHT_PYTHON names another interpreter, for which torch must be installed. In a build tree, the package next to
-// this program is used.
+// This command executes `python3 -m tilewright.bench`, because the compilers with which Tilewright is compared are
+// Python packages. TILEWRIGHT_PYTHON selects another interpreter, for which torch must be installed. In a build tree,
+// the command uses the package tilewright of the same build tree.
 //
 // Test: test/Tools/bench.test
 //
@@ -23,7 +23,7 @@ int runBench(int argc, const char *const *argv) {
     return 1;
   }
   std::vector<const char *> arguments{python->c_str(), "-m", "tilewright.bench"};
-  // The help is in a file that does not need torch. The package is searched without importing it.
+  // --help works without torch: it runs the file arguments.py, and finds the package without importing it.
   if (argc == 2 && (llvm::StringRef(argv[1]) == "--help" || llvm::StringRef(argv[1]) == "-h"))
     arguments = {python->c_str(), "-c",
                  "import importlib.util, runpy, sys\n"

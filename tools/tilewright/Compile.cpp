@@ -1,10 +1,10 @@
 //===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
-// Reads a program of torch.export, or a module whose @main has `tw` ops, lowers it to the end of a stage and prints it.
-// `--emit=asm` prints the target's own language, which is PTX for cuda (`--emit=ptx`, too). `--emit=shared`, `static`
-// and `obj` write a library, its C header and a manifest. For a target that writes files (hls), the folder of -o is
-// filled with a design. `--start-at=<stage>` continues from the output of `--emit=<stage>`. On a terminal, each
-// finished step is reported.
+// Reads a model (.pt2, ONNX or MLIR), lowers it to the end of a stage and prints the IR. `--emit=asm` prints the
+// target's assembly language, which is PTX for cuda; `--emit=ptx` is an alias. `--emit=shared`, `static` and `obj`
+// write a library, its C header and its manifest. For the target hls, the command writes a design into the folder that
+// -o names. `--start-at=<stage>` continues from the output of `--emit=<stage>`. If standard error is a terminal, the
+// command reports each completed step.
 //
 // The suffix of -o selects the kind of output (OutputKind.h).
 //
@@ -41,7 +41,8 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags exist only while the command runs. Flags that LLVM's static constructors registered are removed.
+/// The flags of `tilewright compile`, registered while the command runs. Flags that LLVM's static constructors have
+/// registered are removed first.
 struct CompileFlags {
   cl::OptionCategory category{"Flags of compile"};
   cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
@@ -123,8 +124,8 @@ int fail(const llvm::Twine &text) {
   return 1;
 }
 
-/// Returns the path of a library's files without a suffix. If -o is a folder (it ends in / or exists), the library has
-/// the input's name. Otherwise the files are next to the file that -o names.
+/// Returns the common path of a library's files, without a suffix. If `output`, the value of -o, is a folder, the files
+/// are written into this folder and have the name of `input`. Otherwise they are next to the file `output`.
 std::string libraryPath(llvm::StringRef output, llvm::StringRef input, LibraryOptions::Kind kind) {
   namespace path = llvm::sys::path;
   llvm::SmallString<128> result(output);
@@ -147,7 +148,7 @@ int runCompile(int argc, const char *const *argv) {
                                    &llvm::errs()))
     return 2;
 
-  // Report wrong flags before the file is read.
+  // Check flags before reading the model, which may take long.
   if (std::string wrong = flags.threads.problem(); !wrong.empty())
     return fail(wrong);
   std::string problem;
@@ -201,7 +202,7 @@ int runCompile(int argc, const char *const *argv) {
   if (flags.stripPaths)
     stripPaths(module);
 
-  ModelFile floats; // the model before its conversion to fixed point
+  ModelFile floats; // a copy of the model before the conversion to fixed point; empty without --fixed
   if (!flags.fixed.empty()) {
     floats.module = OwningOpRef<ModuleOp>(cast<ModuleOp>(module->clone()));
     attachWeights(*model);
@@ -260,7 +261,7 @@ int runCompile(int argc, const char *const *argv) {
       return fail(llvm::toString(text.takeError()));
     out->os() << *text;
   } else if (chosen->isAssembly()) {
-    // lowerTo() completed a copy of the options, but print() needs complete options, too.
+    // print() needs complete options, but lowerTo() completed only a copy of `options`.
     if (llvm::Error error = target->configure(options))
       return fail(llvm::toString(std::move(error)));
     llvm::Expected<std::string> text = target->print(module, options);

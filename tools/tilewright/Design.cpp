@@ -29,10 +29,11 @@ namespace path = llvm::sys::path;
 namespace tilewright::driver {
 namespace {
 
-/// The report at the top of a design contains its generator and a list of files, which a later run may replace.
+/// The file in the top folder of a design that names the generator, and the key of its list of files. A later run may
+/// replace the listed files.
 constexpr llvm::StringLiteral mark = "report.json", filesKey = "files";
 
-/// The prefix of the folder that contains a design until it is complete.
+/// The prefix of the temporary folder into which a design is written.
 constexpr llvm::StringLiteral aside = ".tilewright-design";
 
 std::string parentOf(llvm::StringRef folder) {
@@ -40,7 +41,7 @@ std::string parentOf(llvm::StringRef folder) {
   return parent.empty() ? "." : parent.str();
 }
 
-/// Returns the files that the report in `folder` lists, or none if it is not a report of Tilewright.
+/// Returns the files that report.json in `folder` lists, or nullopt if `folder` has no report of Tilewright.
 std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
   llvm::SmallString<128> at(folder);
   path::append(at, mark);
@@ -63,8 +64,8 @@ std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
   return files;
 }
 
-/// Returns the first entry below `folder` that is neither a listed file nor a folder of listed files, or "" if there is
-/// none.
+/// Returns the first entry below `folder` that is neither in `files` nor a folder of such files, or "" if there is no
+/// such entry.
 std::string foreignFileIn(llvm::StringRef folder, const llvm::StringSet<> &files) {
   std::error_code code;
   for (fs::recursive_directory_iterator at(folder, code, /*follow_symlinks=*/false), end; at != end && !code;
@@ -81,7 +82,7 @@ std::string foreignFileIn(llvm::StringRef folder, const llvm::StringSet<> &files
   return code ? code.message() : "";
 }
 
-/// Adds the list of all files to the report. The report itself is in the list.
+/// Adds the list of all files, including report.json, to report.json.
 void listFiles(std::vector<DesignFile> &files) {
   for (DesignFile &report : files) {
     if (report.path != mark)
@@ -96,7 +97,7 @@ void listFiles(std::vector<DesignFile> &files) {
   }
 }
 
-/// Adds the errors measured on the test bench's data to the reports of a fixed-point design.
+/// Adds the errors of the results for the test bench's data to the reports of a fixed-point design.
 void addErrors(std::vector<DesignFile> &files, llvm::ArrayRef<FixedError> errors) {
   if (errors.empty())
     return;
@@ -188,7 +189,7 @@ void attachWeights(ModelFile &model) {
     if (!type)
       continue;
     const char *elements = static_cast<const char *>(model.weight(tensor++));
-    // Elements of less than a byte are packed in one way in the attribute and in another way in the file.
+    // Skip elements of less than a byte, because MLIR's attributes and the model file pack them differently.
     if (!elements || !type.hasStaticShape() || type.getElementTypeBitWidth() % 8 != 0 || type.getNumElements() == 0)
       continue;
     const size_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
@@ -197,8 +198,8 @@ void attachWeights(ModelFile &model) {
   }
 }
 
-/// Renames the folder `made` to `destination`, and removes an older `destination`. One of the two designs exists at
-/// each moment, so a killed process leaves either the older design or the new one.
+/// Renames the folder `made` to `destination`, and removes an older `destination`. If the process is killed, either the
+/// older or the new design exists.
 static std::error_code moveIntoPlace(const std::string &made, const std::string &destination) {
   if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, destination.c_str(), RENAME_NOREPLACE) == 0)
     return {};
@@ -206,8 +207,8 @@ static std::error_code moveIntoPlace(const std::string &made, const std::string 
     return fs::remove_directories(made, /*IgnoreErrors=*/false);
   if (errno != EINVAL && errno != ENOSYS)
     return std::error_code(errno, std::generic_category());
-  // The file system does not support these flags. For a moment there is no folder at `destination`, and the older
-  // design is next to it.
+  // The file system does not support the flags of renameat2(). In this case `destination` does not exist between two
+  // calls of rename(), during which the older design has the suffix ".older".
   const std::string older = made + ".older";
   const bool replaces = fs::exists(destination);
   if (replaces)
@@ -221,7 +222,7 @@ static std::error_code moveIntoPlace(const std::string &made, const std::string 
   return replaces ? fs::remove_directories(older, /*IgnoreErrors=*/false) : std::error_code();
 }
 
-/// Removes unfinished designs of killed processes in `parent`, which are more than an hour old.
+/// Removes the temporary folders of killed processes from `parent`, if they are more than an hour old.
 static void removeAbandoned(llvm::StringRef parent) {
   std::vector<std::string> found;
   std::error_code code;
@@ -246,7 +247,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   Options options = given;
   if (llvm::Error failed = session.lowerTo(module, "target", options))
     return failed;
-  if (llvm::Error failed = target.configure(options)) // lowerTo() completed only a copy of the options
+  if (llvm::Error failed = target.configure(options)) // lowerTo() completed only a copy of `options`
     return failed;
   llvm::Expected<std::vector<DesignFile>> files = target.files(module, options);
   if (!files)
@@ -263,7 +264,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   listFiles(*files);
 
   const std::string destination = folder.rtrim('/').str();
-  // A temporary folder must be next to the design, because renaming cannot cross file systems.
+  // The temporary folder is next to `destination`, because rename() does not work across file systems.
   llvm::SmallString<128> prefix(parentOf(folder)), made;
   std::error_code failure = fs::make_absolute(prefix);
   if (!failure)
@@ -282,7 +283,7 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
     if (llvm::Error failed = writeFile(made, file))
       return drop(std::move(failed));
   fs::setPermissions(made, static_cast<fs::perms>(fs::all_all & ~fs::getUmask()));
-  // Check again, because compiling takes time. The older design is removed after the new one has replaced it.
+  // Check the folder again, because it may have changed during the compilation.
   if (llvm::Error changed = checkDesignFolder(destination))
     return drop(std::move(changed));
   if (std::error_code code = moveIntoPlace(made.str().str(), destination))

@@ -8,21 +8,23 @@
 
 namespace tilewright::driver {
 
-/// Returns an error if writeDesign() cannot write to `folder`: the name is empty, it is a file, it has other contents,
-/// or its parent does not exist or is not writable.
+/// Returns an error if writeDesign() cannot write to `folder`. Reasons are an empty name, a file of this name, a folder
+/// that contains files other than those of a design, and a parent folder that does not exist or is not writable.
 llvm::Error checkDesignFolder(llvm::StringRef folder);
 
-/// Attaches the elements of the model's weights to its module, because a target can make them part of a design.
+/// Attaches the elements of the model's weights to its module as attributes, so that a target can embed them in a
+/// design.
 void attachWeights(ModelFile &model);
 
-/// Compiles `model` for a target that writes files, and writes these files and the data of a test bench into `folder`.
-/// The files are written to a temporary folder that is renamed at the end, so a failure leaves no files. An older
-/// design is replaced. `floats` is the model before its conversion to fixed point; it has no module if there was no
-/// conversion.
+/// Compiles `model` to a design, and writes its files and the data of its test bench into `folder`. An older design in
+/// `folder` is replaced. The files are written to a temporary folder, which is renamed at the end, so that a failure
+/// leaves no files. `floats` is the model before its conversion to fixed point. It has no module if the model was not
+/// converted.
 llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &floats, Target &target,
                         const Options &options, llvm::StringRef folder);
 
-/// The difference between a fixed-point design's results and those of its float model in double precision.
+/// The error of a result of a fixed-point design: the root mean square and the maximum of the differences to the result
+/// of the float model, computed in double precision.
 struct FixedError {
   double rms = 0, largest = 0;
 };
@@ -32,9 +34,9 @@ struct DesignData {
   std::vector<FixedError> errors; ///< one per result; empty if the model is not fixed point
 };
 
-/// Returns the data of a test bench: seeded inputs except the tensors with indices in `embedded`, followed by the
-/// elements of `arranged`; the results of the reference, and the allowed error of each result. Consumes copies of
-/// `module`.
+/// Returns the data of a test bench: inputs with seeded random elements, the elements of `arranged`, the results of the
+/// target `reference`, and the allowed error of each result. Tensors whose indices are in `embedded` are part of the
+/// design and not in the data.
 llvm::Expected<DesignData> makeDesignData(const ModelFile &model, mlir::ModuleOp module, const ModelFile &floats,
                                           llvm::ArrayRef<int64_t> embedded, llvm::ArrayRef<mlir::Attribute> arranged);
 

@@ -1,10 +1,11 @@
 //===- DesignData.cpp - inputs and results for the test bench of a design ------------------===//
 //
-// data/input_N.bin and data/output_N.bin contain the elements as they are stored in memory. data/output_N.bound is the
-// largest allowed root mean square of the differences. By the numbers rule, it is twice (three times below 1000
-// elements) the error of the target cpu against the reference, or an eps of the results' magnitude. It is at most
-// sqrt(eps) of this magnitude, which is half of the digits: otherwise a wrong target cpu could produce a bound that any
-// result satisfies. It is 0 for integers that do not depend on floats.
+// data/input_N.bin and data/output_N.bin contain the elements in the format in which they are stored in memory.
+// data/output_N.bound contains the bound of the root mean square (RMS) error. By the numbers rule, the bound is twice
+// the error of the target cpu against the target reference, or three times this error for less than 1000 elements. The
+// bound is at least eps and at most sqrt(eps) times the RMS of the result. The upper limit ensures that a wrong result
+// of the target cpu cannot produce a bound that every result satisfies. The bound is 0 for integers that do not depend
+// on floats.
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
@@ -25,8 +26,8 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Returns true if result `number` of `main` depends on floats. A comparison or a cast may then give another result if
-/// a value is so close to a threshold that the rounding of a sum decides.
+/// Returns true if result `number` of `main` depends on floats. An integer or boolean that depends on floats may differ
+/// from the reference, because rounding may change the result of a comparison or cast.
 bool followsFromFloats(mlir::func::FuncOp main, size_t number) {
   SmallVector<Value> left{main.getBody().front().getTerminator()->getOperand(unsigned(number))};
   llvm::SmallPtrSet<mlir::Operation *, 16> seen;
@@ -40,8 +41,8 @@ bool followsFromFloats(mlir::func::FuncOp main, size_t number) {
   return false;
 }
 
-/// Fills integers of more than one bit with values from -100 to 99, which makes sums and products nontrivial. One value
-/// in eight is from the whole range, which causes overflow, too.
+/// Fills a tensor of integers of more than one bit with random values from -100 to 99. One value in eight is from the
+/// whole range of the type, so that sums and products also overflow.
 void fillIntegers(HostTensor &tensor, std::mt19937_64 &random) {
   if (!tensor.element.isInteger() || tensor.element.isInteger(1))
     return;
@@ -63,7 +64,7 @@ llvm::Expected<Results> runOn(llvm::StringRef target, ModuleOp module, const Run
   std::vector<void *> pointers;
   for (HostTensor &result : results)
     pointers.push_back(result.bytes.data());
-  // Compile a copy that is parsed in the context of a separate session.
+  // Compile a copy of the module in the context of a separate session. Printing and parsing copies it to this context.
   Session session;
   OwningOpRef<ModuleOp> own;
   std::string text;
@@ -96,7 +97,7 @@ double valueAt(const HostTensor &tensor, int64_t index) {
   return value.convertToDouble();
 }
 
-/// Returns the root mean square of `at` over all elements for which it is finite.
+/// Returns the root mean square of the finite values among at(0), ..., at(count - 1).
 double rms(int64_t count, llvm::function_ref<double(int64_t)> at) {
   double squares = 0;
   int64_t finite = 0;

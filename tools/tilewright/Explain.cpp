@@ -1,7 +1,7 @@
 //===- Explain.cpp - tilewright explain model.pt2: how a model was compiled --------------===//
 //
-// Prints text. --html FILE writes a page for a browser, and --json FILE writes the same data as JSON. With --measure,
-// the model is also called.
+// Prints a report as text. --html FILE writes the report as HTML, and --json FILE as JSON. --measure also calls the
+// model and reports the times of its steps.
 //
 // Tests: test/Tools/explain.mlir, test/Python/test_explain_html.py
 //
@@ -26,7 +26,8 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags exist only while the command runs. Flags that LLVM's static constructors registered are removed.
+/// The flags of `tilewright explain`, registered while the command runs. Flags that LLVM's static constructors have
+/// registered are removed first.
 struct ExplainFlags {
   cl::OptionCategory category{"Flags of explain"};
   cl::opt<std::string> input{
@@ -68,8 +69,8 @@ int failExplain(const llvm::Twine &text) {
   return 1;
 }
 
-/// Compiles a copy of `model` and calls it: once to pack its parameters, then `flags.calls` times. Returns the median
-/// time of each step.
+/// Compiles a copy of `model`, calls it once to pack its parameters, and then calls it `flags.calls` times. Returns
+/// each step's median time of these calls.
 llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &session, const Options &options,
                                            ExplainFlags &flags, std::vector<int64_t> &symbols) {
   OwningOpRef<ModuleOp> copy = model.module.get().clone();
@@ -96,7 +97,7 @@ llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &sess
     return program.takeError();
   symbols = inputs->symbols;
   ExplainMeasurement measured;
-  std::vector<std::vector<int64_t>> times; // times of each step, for all calls
+  std::vector<std::vector<int64_t>> times; // for each step, its time in each call
   for (int call = 0; call <= flags.calls; ++call) {
     (*program)->profile(call > 0); // resets the times
     RunError error;
@@ -141,7 +142,7 @@ llvm::Error write(llvm::StringRef path, llvm::StringRef text) {
   return llvm::Error::success();
 }
 
-/// Returns the record of the model that the flags select.
+/// Compiles the model that the flags select, and returns the record of the compilation as JSON.
 llvm::Expected<std::string> explain(ExplainFlags &flags) {
   Session session;
   auto model = readModelFile(flags.input, session.context());
@@ -167,7 +168,7 @@ llvm::Expected<std::string> explain(ExplainFlags &flags) {
   return explainCompile(session, *model->module, options, explain);
 }
 
-/// Writes or prints the record in the requested forms.
+/// Writes the record as JSON or HTML, or prints it as text, as the flags request.
 llvm::Error show(llvm::StringRef record, llvm::StringRef against, ExplainFlags &flags) {
   if (!flags.json.empty())
     if (llvm::Error failed = write(flags.json, record))
@@ -196,7 +197,7 @@ int runExplain(int argc, const char *const *argv) {
   cl::HideUnrelatedOptions(flags.category);
   if (!cl::ParseCommandLineOptions(argc, argv, "Reports how a model was compiled.\n", &llvm::errs()))
     return 2;
-  // Report wrong flags before the model is compiled.
+  // Check flags before compiling the model, which may take long.
   if (std::string wrong = flags.threads.problem(); !wrong.empty())
     return failExplain(wrong);
   std::string against, problem;
@@ -214,7 +215,7 @@ int runExplain(int argc, const char *const *argv) {
   if (!findTarget(flags.target, problem))
     return failExplain(problem);
 
-  // A record is shown unchanged.
+  // If the input is a record (.json), show it instead of compiling a model.
   llvm::Expected<std::string> record =
       llvm::sys::path::extension(flags.input) == ".json" ? readText(flags.input) : explain(flags);
   if (!record)

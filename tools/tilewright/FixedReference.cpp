@@ -1,7 +1,7 @@
 //===- FixedReference.cpp - compare a fixed-point design with its float model --------------===//
 //
-// The float model is computed in double precision with the same input values as the design. All differences therefore
-// come from rounding and saturation in fixed point.
+// The float model is computed in double precision with the input values of the fixed-point design. Therefore the only
+// causes of differences are rounding and saturation in fixed point.
 //
 // Test: test/Tools/hls-fixed.test
 //
@@ -24,7 +24,7 @@ double doubleAt(const char *bytes, FloatType type) {
   return llvm::APFloat(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits)).convertToDouble();
 }
 
-/// Rounds `value` to the element type of the float model.
+/// Rounds `value` to the float type `type`.
 double roundedTo(FloatType type, double value) {
   llvm::APFloat number(value);
   bool lossy;
@@ -46,7 +46,7 @@ Type inDoubles(Type type) {
   return graph::withElementType(tensor, Float64Type::get(type.getContext()));
 }
 
-/// Changes all floats of the graph to doubles.
+/// Changes all float types in `main` to f64.
 void useDoubles(func::FuncOp main) {
   for (BlockArgument argument : main.getArguments())
     argument.setType(inDoubles(argument.getType()));
@@ -96,7 +96,7 @@ std::vector<std::optional<FixedReference::Point>> FixedReference::pointsOf(Modul
 void FixedReference::fill(std::vector<HostTensor> &tensors) const {
   std::mt19937_64 random{1};
   func::FuncOp main = ModuleOp(floats.module.get()).lookupSymbol<func::FuncOp>("main");
-  SmallVector<FloatType> types; // types of the inputs that are not weights
+  SmallVector<FloatType> types; // the element types of the inputs that are not weights; null for integers
   size_t number = 0;
   for (Type type : main.getArgumentTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -109,7 +109,7 @@ void FixedReference::fill(std::vector<HostTensor> &tensors) const {
       auto nearest = [&](double real) {
         return std::clamp(std::nearbyint(std::ldexp(real, point->fraction)), -limit, limit - 1);
       };
-      // A float type with low precision rounds to fewer bits than the format has.
+      // If the float type has less precision than the fixed-point format, it rounds the value again.
       const double held = roundedTo(type, std::ldexp(nearest(value), -point->fraction));
       const int64_t integer = int64_t(nearest(held));
       memcpy(&tensor.bytes[i * tensor.width()], &integer, tensor.width());

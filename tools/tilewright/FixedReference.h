@@ -8,24 +8,26 @@
 namespace tilewright::driver {
 
 using Results = std::vector<HostTensor>;
-/// Runs a graph on the reference target.
+/// A function that runs a graph with the target `reference`.
 using RunGraph = llvm::function_ref<llvm::Expected<Results>(mlir::ModuleOp, const RunInputs &)>;
 
 class FixedReference {
 public:
-  /// `fixed` was created from `floats` (--tw-fixed-point), and its integers have been widened to 8, 16, 32 or 64 bits.
+  /// The pass --tw-fixed-point has created `fixed` from `floats`. The integers of `fixed` have been widened to 8, 16,
+  /// 32 or 64 bits.
   FixedReference(mlir::ModuleOp fixed, const ModelFile &floats);
 
-  /// Fills inputs with elements from -1 to 1 in their formats, rounded to numbers that the float model's type can
-  /// represent.
+  /// Fills inputs with random numbers from -1 to 1 that both the fixed-point format of the input and the float type of
+  /// the model can represent.
   void fill(std::vector<HostTensor> &inputs) const;
 
-  /// Returns the errors of `results` against the float model, computed in double precision, for the same inputs.
+  /// Computes the float model in double precision for `inputs`, and returns the errors of `results`.
   llvm::Expected<std::vector<FixedError>> compare(const std::vector<HostTensor> &inputs, const Results &results,
                                                   RunGraph run) const;
 
 private:
-  /// The width and the fraction bits of a tensor. There are none if the tensor also has integers in the float model.
+  /// The fixed-point format of a tensor: its bit width and the number of its fraction bits. pointsOf() returns nullopt
+  /// for tensors whose elements are also integers in the float model.
   struct Point {
     int width = 0, fraction = 0;
   };

@@ -1,7 +1,7 @@
 //===- Inspect.cpp - tilewright inspect model.so: describe a library --------------------===//
 //
-// Prints data from the manifest: inputs, outputs, symbolic sizes, weights, kernels, the required CPU, and whether this
-// CPU is sufficient. Also checks that the files next to the manifest are those that were written with it.
+// Prints the contents of the manifest: inputs, outputs, symbolic sizes, weights, kernels and the required CPU. Reports
+// if this CPU can run the library. Also checks that the files next to the manifest belong to the same compilation.
 //
 // Test: test/Tools/inspect.test
 //

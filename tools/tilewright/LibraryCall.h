@@ -9,7 +9,7 @@
 
 namespace tilewright::driver {
 
-/// The sources of a call's inputs, as in makeInputs().
+/// The sources of the inputs of a call. makeInputs() describes the fields.
 struct LibraryInputs {
   std::vector<std::string> files; ///< "NAME=x.npy" for each input; if empty, elements are random
   std::vector<int64_t> sizes;     ///< values of the symbolic sizes, for random elements
@@ -18,13 +18,13 @@ struct LibraryInputs {
 
 class LibraryCall {
 public:
-  /// Loads the library at `path` with its code for `cpu` (empty: the best code that this CPU can run), and creates its
-  /// inputs. Errors name the input.
+  /// Loads the library at `path` and creates its inputs. `cpu` selects one of the CPUs for which the library contains
+  /// code. If it is empty, the best code for this CPU is used. Errors name the input that caused them.
   static llvm::Expected<std::unique_ptr<LibraryCall>> prepare(llvm::StringRef path, const LibraryInputs &inputs,
                                                               int threads, const std::string &cpu);
   llvm::Error run();
 
-  /// Starts timing the steps of runs.
+  /// Starts to measure the times of steps in run().
   llvm::Error profile() { return library->profile(); }
   std::vector<ProfiledStep> steps();
 

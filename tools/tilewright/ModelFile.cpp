@@ -14,7 +14,8 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Describes a file that is not MLIR by its first bytes. Returns an empty text if it may be MLIR.
+/// Returns a description of the file's contents if its first bytes show that it is not MLIR. Returns "" if the file may
+/// be MLIR.
 std::string otherFormat(llvm::StringRef bytes) {
   if (bytes.trim().empty())
     return "is empty";
@@ -23,7 +24,7 @@ std::string otherFormat(llvm::StringRef bytes) {
   return "";
 }
 
-/// Reads a model like readModelFile(), but does not narrow sizes.
+/// Reads a model like readModelFile(), but does not apply the ranges in `dynamic` to models that are not ONNX.
 llvm::Expected<ModelFile> readAsWritten(llvm::StringRef path, MLIRContext &context,
                                         llvm::ArrayRef<DynamicSize> dynamic) {
   ModelFile model;
@@ -76,7 +77,7 @@ llvm::Expected<ModelFile> readAsWritten(llvm::StringRef path, MLIRContext &conte
 llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, MLIRContext &context,
                                         llvm::ArrayRef<DynamicSize> dynamic) {
   llvm::Expected<ModelFile> model = readAsWritten(path, context, dynamic);
-  if (model && !model->onnx) // the reader of ONNX has already narrowed the sizes
+  if (model && !model->onnx) // the importer of ONNX has already applied the ranges
     if (llvm::Error failed = narrowSizes(*model->module, dynamic))
       return std::move(failed);
   return model;

@@ -18,13 +18,14 @@ struct ModelFile {
   llvm::ArrayRef<const void *> weights() const {
     return exported ? exported->weights() : onnx ? onnx->weights() : llvm::ArrayRef<const void *>();
   }
-  /// Returns the elements of argument `index`, or null.
+  /// Returns the elements of tensor argument `index` of @main, or null if the caller has to pass them.
   const void *weight(size_t index) const { return index < weights().size() ? weights()[index] : nullptr; }
 };
 
-/// Reads MLIR, an ONNX model or a .pt2 file of torch.export. The format follows from the name and the first bytes; "-"
-/// is standard input, for MLIR only. The sizes in `dynamic` get the given range, or become symbolic if the format
-/// allows it. If MLIR does not parse, the parser prints the errors with their locations to standard error.
+/// Reads MLIR, an ONNX model or a .pt2 file of torch.export. The format is recognized by the suffix of `path` and by
+/// the first bytes of the file. The path "-" reads MLIR from standard input. The sizes in `dynamic` get the given
+/// ranges. In formats that allow it, static sizes in `dynamic` become symbolic. MLIR's parser prints errors to standard
+/// error.
 llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, mlir::MLIRContext &context,
                                         llvm::ArrayRef<DynamicSize> dynamic = {});
 

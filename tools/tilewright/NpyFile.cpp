@@ -1,7 +1,10 @@
 //===- NpyFile.cpp - read and write tensors in NumPy files ---------------------------===//
 //
-//   "\x93NUMPY" major minor, u16 (2.0 and later: u32) bytes of the header, then
-//   {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } and spaces, a newline, the elements.
+// A .npy file consists of:
+//   - the magic string "\x93NUMPY", and one byte each for the major and the minor version
+//   - the length of the header in bytes, as u16, or as u32 in version 2.0 and later
+//   - the header {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, padded with spaces, and a newline
+//   - the elements
 //
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 //
@@ -34,12 +37,12 @@ struct NpyDtype {
 NpyDtype npyDtypeOf(mlir::Type element) {
   if (std::optional<ScalarType> type = scalarTypeOf(element))
     return {scalarTypeName(*type).str(), infoOf(*type).npy.str()};
-  // Fixed-point models have integers of other widths than 8, 16, 32 and 64 bits.
+  // The element type has no dtype, such as an integer of 12 bits in a fixed-point model.
   const unsigned bits = element.getIntOrFloatBitWidth();
   return {dtypeName(element), (bits > 8 ? "<i" : "|i") + std::to_string(std::max(1u, bits / 8))};
 }
 
-/// Returns the text after `'key':` in the header.
+/// Returns the part of `header` that begins after `'key':`.
 StringRef valueOf(StringRef header, StringRef key) {
   size_t at = header.find(("'" + key + "'").str());
   return at == StringRef::npos ? "" : header.substr(at).split(':').second.ltrim();
@@ -70,7 +73,7 @@ std::optional<std::vector<int64_t>> sizesIn(StringRef text, uint64_t width, uint
   return total <= most ? std::optional(sizes) : std::nullopt;
 }
 
-/// Copies the elements of a column-major array in row-major order.
+/// Copies the elements of the column-major array `columns` to `tensor` in row-major order.
 void copyToRows(HostTensor &tensor, const char *columns) {
   unsigned width = tensor.width(), rank = tensor.sizes.size();
   std::vector<int64_t> indices(rank, 0), strides(rank, 1);
@@ -96,7 +99,7 @@ llvm::Error HostTensor::allocate(int64_t least) {
     text += (text.empty() ? "" : "x") + std::to_string(size);
     fits &= size >= 0 && !__builtin_mul_overflow(total, size, &total);
   }
-  static int64_t taken = 0; // bytes of all tensors of the program, which are never freed
+  static int64_t taken = 0; // bytes of all tensors that this process has allocated; it keeps them until it exits
   const int64_t memory = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   fits = fits && total <= memory - taken;
   try {
@@ -133,7 +136,7 @@ llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
   NpyDtype wanted = npyDtypeOf(element);
   StringRef descr = valueOf(header, "descr");
   descr = descr.consume_front("'") ? descr.take_until([](char c) { return c == '\''; }) : descr.take_front(20);
-  // NumPy writes raw bytes with either byte-order character.
+  // For raw bytes, ignore the byte-order character, because NumPy writes '|', '<' or '>'.
   bool same =
       descr == wanted.descr || (wanted.descr[1] == 'V' && descr.drop_front(!descr.empty()) == wanted.descr.substr(1));
   if (!same)

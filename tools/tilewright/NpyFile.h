@@ -9,7 +9,7 @@
 
 namespace tilewright::driver {
 
-/// A dense tensor of the program, in row-major order.
+/// A dense row-major tensor in host memory.
 struct HostTensor {
   mlir::Type element;
   std::vector<int64_t> sizes;
@@ -22,16 +22,16 @@ struct HostTensor {
       total *= size;
     return total;
   }
-  /// Allocates `bytes` with zeros, at least `least` bytes. Fails if the machine has too little memory, or a size is
-  /// negative.
+  /// Allocates `bytes` for the tensor's sizes, but at least `least` bytes, and fills it with zeros. Fails if a size is
+  /// negative or if the machine has too little memory.
   llvm::Error allocate(int64_t least = 64);
 };
 
-/// Returns the name of a dtype in NumPy and torch: "float32"; "bfloat16" and "float8_..." are raw bytes in NumPy.
+/// Returns the name of a dtype in NumPy and torch, such as "float32". NumPy has no dtype "bfloat16" or "float8_...".
 std::string dtypeNameOf(mlir::Type element);
 
-/// Reads a .npy file, row-major or column-major, whose dtype must be that of `element`; bfloat16 is '<V2', float8 is
-/// '|V1'. Errors name the file and describe its contents.
+/// Reads a row-major or column-major .npy file. Its dtype must be that of `element`, where bfloat16 is stored as '<V2'
+/// and float8 as '|V1', which are raw bytes. Errors name the file and describe its contents.
 llvm::Expected<HostTensor> readNpy(llvm::StringRef path, mlir::Type element);
 
 /// Writes a .npy file of format 1.0.

@@ -33,7 +33,7 @@ constexpr Suffix suffixes[] = {{".so", "shared", ""}, {".a", "static", ""},    {
 
 llvm::Error failed(const llvm::Twine &text) { return llvm::createStringError(text); }
 
-/// "ptx" and "cpp" are aliases of "asm" for the targets that generate PTX and C++.
+/// Replaces the aliases "ptx" (target cuda) and "cpp" (target hls) of --emit by "asm".
 llvm::Expected<llvm::StringRef> plainName(llvm::StringRef emit, llvm::StringRef target) {
   for (const Suffix &row : suffixes)
     if (!row.target.empty() && emit == row.suffix.drop_front()) {
@@ -50,7 +50,7 @@ const Suffix *rowOf(llvm::StringRef suffix) {
   return row == std::end(suffixes) ? nullptr : row;
 }
 
-/// Returns the values that --emit accepts.
+/// Returns all values that --emit accepts.
 std::vector<std::string> emitNames() {
   std::vector<std::string> all(stageNames().begin(), stageNames().end());
   all.push_back("asm");

@@ -10,7 +10,7 @@
 
 namespace tilewright::driver {
 
-/// The kind of output of `tilewright compile`, by its name in --emit.
+/// The kind of output of `tilewright compile`, which --emit or the suffix of -o selects.
 struct OutputKind {
   std::string emit;                            ///< a stage, or asm, ll, or the name of a library's kind
   std::optional<LibraryOptions::Kind> library; ///< the kind of library, if the output is a library
@@ -21,14 +21,15 @@ struct OutputKind {
   bool isLLVM() const { return emit == "ll"; }
 };
 
-/// Returns true if the value of -o is a folder: it ends in a slash, or a folder of this name exists.
+/// Returns true if `output`, the value of -o, names a folder: it ends in a slash, or a folder of this name exists.
 bool isFolder(llvm::StringRef output);
 
-/// Returns the kind that --emit names. Without --emit, the suffix of -o selects the kind: .so, .a and .o are libraries,
-/// .s is assembly, .ptx and .cpp are the languages of cuda and hls, .ll is LLVM IR, and .mlir is the IR after the stage
-/// target, which is also the kind without a suffix. `emit` is empty without --emit; `output` is "-" for the standard
-/// output; `writesFolders` is Target::makesFiles(). Errors: an unknown name, a suffix that contradicts --emit or the
-/// target, an unknown suffix without --emit.
+/// Returns the kind of output that `emit`, the value of --emit, names. If `emit` is empty, the suffix of `output`, the
+/// value of -o, selects the kind: .so, .a and .o are libraries, .s is assembly, .ptx and .cpp are the code that the
+/// targets cuda and hls generate, .ll is LLVM IR, and .mlir is the IR after the stage `target`. An `output` without a
+/// suffix, or "-" for standard output, also selects the IR after the stage `target`. `writesFolders` is
+/// Target::makesFiles(). Errors are an unknown name, an unknown suffix, and a suffix that contradicts `emit` or
+/// `target`.
 llvm::Expected<OutputKind> chooseOutput(llvm::StringRef emit, llvm::StringRef output, llvm::StringRef target,
                                         bool writesFolders);
 

@@ -1,5 +1,7 @@
 //===- ProfileTable.cpp - print the times of a program's steps ----------------------===//
 //
+// The table has one line per step of the plan:
+//
 //   ms per call  share  step (times are summed over threads)
 //         0.812  61.2%  matmul, gelu (model.py:12)
 //

@@ -8,13 +8,14 @@
 
 namespace tilewright::driver {
 
-/// A step with its time in `calls` calls, summed over threads.
+/// A step of the plan, with its total time in all measured calls, summed over threads.
 struct ProfiledStep {
   std::string operations; ///< names of the ops with their lines in the model; "" for a copy
   double milliseconds = 0;
 };
 
-/// Prints the steps that took time, with the slowest first: milliseconds per call, share of all steps, operations.
+/// Prints the steps that took time, sorted by time with the slowest step first. For each step, prints the milliseconds
+/// per call, the share of the total time, and the operations.
 void printProfile(std::vector<ProfiledStep> steps, int calls, llvm::raw_ostream &out);
 
 } // namespace tilewright::driver

@@ -1,5 +1,7 @@
 //===- Progress.cpp - report the progress of a command ----------------------------------===//
 //
+// An example of the progress that a terminal shows:
+//
 //   [0.1 s] graph (znver5)
 //   [0.4 s] structured (znver5)
 //   ...

@@ -8,16 +8,16 @@
 
 namespace tilewright::driver {
 
-/// Writes lines to standard error, each with the seconds since construction: "[1.2 s] structured". Writes only to a
-/// terminal: the output of scripts and logs must contain only results and errors.
+/// Writes progress to standard error. Each line begins with the seconds since the construction of this object, as in
+/// "[1.2 s] structured". If standard error is not a terminal, nothing is written, so that logs contain only errors.
 class Progress {
 public:
   Progress();
 
-  /// Reports that `what` has finished.
+  /// Reports that the step `what` is complete.
   void done(llvm::StringRef what) const;
 
-  /// Reports the library at `path` by its manifest: its files and their sizes, its kernels, its CPUs.
+  /// Reads the manifest of the library at `path`, and reports the files, their sizes, the kernels and the CPUs.
   llvm::Error summary(llvm::StringRef path) const;
 
 private:

@@ -7,8 +7,8 @@
 
 namespace tilewright::driver {
 
-/// Returns the interpreter that TILEWRIGHT_PYTHON names, or python3. Fails if there is none. In a build tree, inserts
-/// the package next to this program as the first entry of PYTHONPATH of this process.
+/// Returns the path of the Python interpreter that TILEWRIGHT_PYTHON names, or of python3. Fails if there is no
+/// interpreter. If this program is in a build tree, prepends the folder of the build tree's package to PYTHONPATH.
 llvm::Expected<std::string> findPython();
 
 } // namespace tilewright::driver

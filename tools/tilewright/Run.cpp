@@ -1,11 +1,12 @@
 //===- Run.cpp - tilewright run model.pt2: compile a graph and call it once ------------------===//
 //
-// A library (model.so) is loaded and called without compiling.
+// If the model is a library (model.so), the command loads and calls it without compiling.
 //
-// Inputs come from .npy files, each --input NAME=FILE, and results are written to the folder --output. Without files,
-// inputs are random and depend only on --seed: floats are uniform in [-1, 1], and booleans are 0 or 1. Integers are
-// also 0 or 1, because they may be used as indices. For every result, its type, its sizes and a checksum are printed:
-// the sum of the elements and the sum of their magnitudes. --check also compares every kernel with the reference.
+// Inputs are read from .npy files (--input NAME=FILE), and results are written to the folder --output. Without files,
+// inputs are random and depend only on --seed. Random floats are uniform in [-1, 1], and random booleans are 0 or 1.
+// Random integers are also 0 or 1, because the model may use them as indices. For each result, the command prints the
+// element type, the sizes, the sum of the elements and the sum of their magnitudes. --check also compares the results
+// of each kernel with the target reference.
 //
 // Test: test/Tools/run.mlir, test/Python/test_exported.py
 //
@@ -35,7 +36,8 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags exist only while the command runs. Flags that LLVM's static constructors registered are removed.
+/// The flags of `tilewright run`, registered while the command runs. Flags that LLVM's static constructors have
+/// registered are removed first.
 struct RunFlags {
   cl::OptionCategory category{"Flags of run"};
   cl::opt<std::string> input{cl::Positional,
@@ -86,7 +88,7 @@ int failRun(const llvm::Twine &text) {
 
 int failRun(llvm::Error error) { return failRun(llvm::toString(std::move(error))); }
 
-/// Calls `once` as often as --repeat specifies, at least once. With --repeat, prints the median of the times.
+/// Calls `once` `times` times, but at least once. If `times` (--repeat) is positive, prints the median of the times.
 llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
   std::vector<double> milliseconds;
   for (int call = 0; call < std::max(times, 1); ++call) {
@@ -104,7 +106,7 @@ llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
   return llvm::Error::success();
 }
 
-/// Writes the results to files and compares them with expected ones, according to the flags.
+/// Writes the results to files (--output), and compares them with the expected results (--expect).
 int finish(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names, RunFlags &flags) {
   if (!flags.output.empty())
     if (llvm::Error unwritten = writeResults(results, names, flags.output))

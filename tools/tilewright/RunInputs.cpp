@@ -1,7 +1,8 @@
 //===- RunInputs.cpp - inputs of a model for `tilewright run` -------------------------===//
 //
-// The values of symbols are derived from the inputs as in torch.compile: first from sizes that are a single symbol,
-// then from sizes that are a linear function of one unknown symbol. Finally every size must agree with the symbols.
+// The values of symbols are derived from the sizes of the inputs, as in torch.compile. First, each size that is a
+// single symbol determines this symbol. Then, each size that is a linear function of one unknown symbol determines this
+// symbol. Finally, all sizes are compared with the values of the symbols.
 //
 // Test: test/Tools/run.mlir, test/Python/test_exported.py
 //
@@ -57,7 +58,7 @@ std::optional<int64_t> evaluate(AffineExpr size, ArrayRef<int64_t> symbols) {
   return known ? std::optional(known.getValue()) : std::nullopt;
 }
 
-/// Returns a text such as "float32[batch, 4]".
+/// Returns a tensor type as text for error messages, such as "float32[batch, 4]".
 std::string describe(RankedTensorType type, Symbols symbols) {
   std::string text = dtypeNameOf(type.getElementType()) + "[";
   llvm::raw_string_ostream out(text);
@@ -72,7 +73,7 @@ std::string describe(const HostTensor &tensor) {
   return text + "]";
 }
 
-/// Sets the value of a symbol if it is the only unknown one in a size.
+/// If `size` contains exactly one unknown symbol, sets this symbol so that the size is `value`.
 void solve(AffineExpr size, int64_t value, std::vector<std::optional<int64_t>> &symbols) {
   int unknown = -1;
   unsigned unknowns = 0;
@@ -95,7 +96,7 @@ void solve(AffineExpr size, int64_t value, std::vector<std::optional<int64_t>> &
 
 using GivenTensors = std::vector<std::pair<const TensorArgument *, const HostTensor *>>;
 
-/// Checks that no symbol is out of its range. The error names the dimension that causes it.
+/// Checks that all symbols are within their ranges. The error names the tensor's dimension that violates a range.
 llvm::Error checkRanges(Symbols declared, const GivenTensors &given, ArrayRef<int64_t> values) {
   for (auto [argument, tensor] : given)
     for (auto [dim, size] : llvm::enumerate(graph::sizesOf(argument->type)))
@@ -171,7 +172,7 @@ void fillRandom(HostTensor &tensor, std::mt19937_64 &random) {
   }
 }
 
-/// Returns the tensors of the files, indexed by the argument's number.
+/// Reads `files`, each "NAME=x.npy". Returns the tensors by the number of the argument.
 llvm::Expected<std::map<size_t, HostTensor>> readFiles(ArrayRef<TensorArgument> arguments, Symbols symbols,
                                                        ArrayRef<std::string> files) {
   std::vector<std::string> names;
@@ -256,7 +257,7 @@ llvm::Expected<RunInputs> makeInputs(const ModelFile &model, func::FuncOp main, 
       fillRandom(*tensor, random);
       inputs.tensors.push_back(std::move(*tensor));
     }
-    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // the pointer remains valid when the tensor is moved
+    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // moving a HostTensor keeps this pointer valid
   }
   return inputs;
 }

@@ -8,21 +8,21 @@
 
 namespace tilewright::driver {
 
-/// The data for one call of @main.
+/// The symbols and inputs of one call of @main.
 struct RunInputs {
   std::vector<int64_t> symbols;       ///< one value per symbolic size
   std::vector<HostTensor> tensors;    ///< inputs that are not weights of the model file
   std::vector<const void *> pointers; ///< one per tensor argument of @main
 };
 
-/// Reads `files`, each "NAME=x.npy", for the inputs of @main, and derives the symbolic sizes from them. Without files,
-/// elements are random numbers generated from `seed`, and the symbols have the values `sizes`, or 8 within their
-/// ranges. The seed input of a model with random numbers is always random. Errors name the input and state what is
-/// expected.
+/// Returns the inputs of @main. If there are `files`, each "NAME=x.npy", the inputs are read and the symbolic sizes are
+/// derived from them. Otherwise the elements are random numbers generated from `seed`, and the symbols have the values
+/// `sizes`. If `sizes` is empty, each symbol is 8 or the nearest value in its range. The seed input of a model with
+/// random numbers is always random. Errors name the input and state what is expected.
 llvm::Expected<RunInputs> makeInputs(const ModelFile &model, mlir::func::FuncOp main, llvm::ArrayRef<std::string> files,
                                      llvm::ArrayRef<int64_t> sizes, uint64_t seed);
 
-/// Returns a tensor of `type` for these values of the symbols; its elements are 0.
+/// Returns a tensor of `type` whose sizes are evaluated for these values of the symbols. Its elements are 0.
 llvm::Expected<HostTensor> tensorOf(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> symbols);
 
 } // namespace tilewright::driver

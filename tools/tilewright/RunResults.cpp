@@ -43,7 +43,8 @@ void printResult(const HostTensor &tensor, size_t number, StringRef name) {
   llvm::outs() << "] sum " << numberText("%.5g", sum) << " magnitude " << numberText("%.5g", magnitude) << "\n";
 }
 
-/// Returns the file name of a result: its name, with '_' instead of characters that a file name may not have.
+/// Returns the file name of a result: the result's name, in which '_' replaces characters other than letters, digits,
+/// '_', '-' and '.'.
 std::string fileOf(StringRef name, size_t number, llvm::StringSet<> &taken) {
   std::string file = name.empty() ? std::to_string(number) : name.str();
   for (char &c : file)
@@ -67,8 +68,8 @@ std::string indexText(const HostTensor &tensor, int64_t index) {
   return "[" + text + "]";
 }
 
-/// Returns the difference of the tensors. If it is at most `tolerance`, returns an empty text and describes it in
-/// `said`.
+/// Returns a description of the difference between the tensors. If the difference is at most `tolerance`, writes the
+/// description to `said` and returns "".
 std::string difference(const HostTensor &got, const HostTensor &wanted, double tolerance, llvm::raw_ostream &said) {
   if (got.sizes != wanted.sizes)
     return "its sizes are [" +
@@ -103,7 +104,7 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
       worst = i;
     }
   }
-  // Compare without dividing by the expected RMS. If that is 0, no error is allowed.
+  // If the expected RMS is 0, no error is allowed. Therefore the comparison does not divide by it.
   const double error = std::sqrt(errors), allowed = tolerance * std::sqrt(squares);
   if (error > allowed)
     return numberText("its RMS error is %.2e of the RMS of what is expected, %.2e is allowed (--tolerance); worst ",

@@ -16,14 +16,14 @@ TargetFlags::TargetFlags(cl::OptionCategory &category, OptionUse use) {
     if (!(declared.option.uses & use))
       continue;
     auto same = llvm::find_if(flags, [&](const Declared &each) { return each.option.name == declared.option.name; });
-    if (same != flags.end()) { // targets with an option of the same name share its flag
+    if (same != flags.end()) { // if several targets have an option of the same name, they share one flag
       same->targets.push_back(declared.target);
       continue;
     }
     Declared &made = flags.emplace_back(Declared{declared.option, {declared.target}, "", "", nullptr});
     made.flag = made.option.name.str();
     std::replace(made.flag.begin(), made.flag.end(), '_', '-');
-    // The declaration marks code with backquotes, as documentation does.
+    // Remove the backquotes that mark code in the option's help for the documentation.
     made.help = "with --target=" + declared.target + ": " + llvm::join(llvm::split(made.option.help, '`'), "");
     if (made.option.kind == TargetOption::Flag)
       made.parsed = std::make_unique<cl::opt<bool>>(llvm::StringRef(made.flag), cl::desc(made.help), cl::cat(category));

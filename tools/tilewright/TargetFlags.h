@@ -9,21 +9,20 @@
 
 namespace tilewright::driver {
 
-/// One flag for each option of each target that a command accepts. The flags exist while the command runs, like its
-/// other flags.
+/// The flags of a command for the options of targets. The flags are registered while this object exists.
 class TargetFlags {
 public:
-  /// Declares the flags of the options whose uses contain `use`.
+  /// Declares a flag for each option of a target that has the use `use`, which stands for the command.
   TargetFlags(llvm::cl::OptionCategory &category, OptionUse use);
 
   /// Stores the values of the flags in `options.own`. Returns an error if a flag belongs to another target than
   /// `options.target`.
   llvm::Error store(Options &options) const;
 
-  /// Returns true if the flag of the option `name` was given.
+  /// Returns true if the command line contains the flag of the option `name`.
   bool isGiven(llvm::StringRef name) const;
 
-  /// Returns the flags, for commands that reject them with some inputs.
+  /// Returns all flags. Commands reject these flags for inputs to which they do not apply.
   llvm::SmallVector<llvm::cl::Option *> all() const;
 
 private:

@@ -1,13 +1,13 @@
 //===- Tune.cpp - tilewright tune ------------------------------------------------------------------------===//
 //
-//   tilewright tune model.pt2 --tier=quick        measures, and writes records
-//   tilewright tune --list model.pt2              knobs, constraints and numbers of schedules
-//   tilewright tune --target=hls model.mlir       designs with increasing multipliers, by the estimator
-//   tilewright tune explain [KEY] | merge DIR | import DIR | export DIR | replay MODEL   records; also --explain=KEY
-//   tilewright tune --record-tables=DIR model.mlir   measures every schedule
-//   tilewright tune --replay-tables=DIR              tests the tuner on these measurements
+//   tilewright tune model.pt2 --tier=quick           searches schedules by measuring, and writes records
+//   tilewright tune --list model.pt2                 prints knobs, constraints and numbers of schedules
+//   tilewright tune --target=hls model.mlir          prints estimates of designs with increasing numbers of multipliers
+//   tilewright tune explain [KEY] | merge DIR | import DIR | export DIR | replay MODEL   manages records
+//   tilewright tune --record-tables=DIR model.mlir   measures all schedules, and writes a table of their times
+//   tilewright tune --replay-tables=DIR              tests the search with the times in these tables
 //
-// `tilewright tune --worker` is the process that compiles and measures (lib/Tuner/Workers/Worker.cpp).
+// `tilewright tune --worker` runs a worker process, which compiles and measures (lib/Tuner/Workers/Worker.cpp).
 //
 // Tests: test/Tuner/tune.test, test/Tuner/tune-faults.test, test/Tuner/replay.test, test/Tuner/report.test
 //
@@ -41,7 +41,8 @@ namespace cl = llvm::cl;
 namespace tilewright::driver {
 namespace {
 
-/// The flags exist only while the command runs. Flags that LLVM's static constructors registered are removed.
+/// The flags of `tilewright tune`, registered while the command runs. Flags that LLVM's static constructors have
+/// registered are removed first.
 struct TuneFlags {
   cl::OptionCategory category{"Flags of tune"};
   cl::opt<std::string> input{
@@ -142,7 +143,7 @@ std::string misfitOf(llvm::ArrayRef<int64_t> sizes, ModuleOp module) {
 volatile std::sig_atomic_t interruptions = 0;
 
 void onInterrupt(int) {
-  // The second interruption ends the process as usual.
+  // The first Ctrl-C ends the search. After the second one, SIGINT has its default action, so the next ends the process.
   if (++interruptions > 1)
     std::signal(SIGINT, SIG_DFL);
 }
@@ -197,8 +198,8 @@ int replay(const TuneFlags &flags) {
       << ", " << options.runs << " tunings of each\n";
   out << "schedules outside spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  "
          "table\n";
-  // Small spaces, and spaces in which schedules hardly matter, are not informative. Print means of all spaces and of
-  // the others.
+  // Print the means of all tables, and the means of tables with many schedules and a large spread of times. Other
+  // tables contain little information about the search.
   constexpr int64_t large = 200;
   constexpr double wide = 1.5;
   std::vector<const ReplayedTable *> all, hard;
@@ -263,8 +264,8 @@ int writeText(const std::string &path, llvm::StringRef text) {
   return code ? failTune("cannot write '" + path + "': " + code.message()) : 0;
 }
 
-/// Writes the report in the form that the file's suffix selects: a page, the numbers as JSON, or a chart drawn by the
-/// package.
+/// Writes the report in the format that the suffix of `path` selects: JSON, HTML, or an image that the Python package
+/// draws.
 int writeReport(llvm::StringRef path, llvm::function_ref<std::string()> page, const llvm::json::Value &numbers) {
   std::string json = jsonText(numbers, 2) + "\n";
   if (path.ends_with(".json"))
@@ -288,7 +289,7 @@ int writeReport(llvm::StringRef path, llvm::function_ref<std::string()> page, co
   return failTune("no chart is drawn" + (why.empty() ? "" : ": " + why) + "; --report=FILE.html needs no Python");
 }
 
-/// Tunes designs of the target hls. The estimator replaces measurements.
+/// Tunes a model for the target hls. The estimates of designs replace measurements.
 int tuneDesigns(Session &session, ModuleOp module, const Options &options, const TuneOptions &how, TuneFlags &flags) {
   llvm::Expected<std::vector<DesignPoint>> points = tuneDesign(session, module, options, how);
   if (!points)
@@ -444,8 +445,8 @@ llvm::Error tuneFirst(Session &session, ModuleOp module, const Options &options,
   return llvm::Error::success();
 }
 
-/// Returns `explain KEY`, `merge DIR`, ... as the equivalent flags. If a file has the verb's name, it is treated as a
-/// model.
+/// Replaces a subcommand, such as `explain KEY`, by the equivalent flags. If a file has the name of a subcommand, the
+/// argument is not replaced, because it is the path of a model.
 static std::vector<std::string> withoutVerb(int argc, const char *const *argv) {
   std::vector<std::string> arguments(argv, argv + argc);
   if (argc < 2 || llvm::sys::fs::exists(arguments[1]))

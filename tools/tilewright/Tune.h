@@ -6,10 +6,11 @@
 
 namespace tilewright::driver {
 
-/// Returns how `tilewright tune` and `compile --tune=` start workers and are interrupted.
+/// Returns options with the command that starts worker processes and the function that detects Ctrl-C. `tilewright
+/// tune` and `tilewright compile --tune=` use these options.
 TuneOptions tuneOptions();
 
-/// Tunes a copy of `module` at `tier`, quick or full, and reports its progress on standard error.
+/// Tunes a copy of `module` at `tier` ("quick" or "full"), and reports progress on standard error.
 llvm::Error tuneFirst(Session &session, mlir::ModuleOp module, const Options &options, llvm::StringRef tier);
 
 } // namespace tilewright::driver

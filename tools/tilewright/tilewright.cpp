@@ -20,8 +20,8 @@ namespace {
 struct Command {
   llvm::StringLiteral name, summary;
   int (*run)(int argc, const char *const *argv);
-  /// The command runs no kernels, so every crash is a crash of the compiler. Other commands catch crashes only during
-  /// compiles.
+  /// True if the command runs no kernels, so that each crash is a crash of the compiler. Other commands report a crash
+  /// of the compiler only while they compile.
   bool onlyCompiles = false;
 };
 
@@ -68,7 +68,7 @@ int tilewright::driver::printUsage(int argc, const char *const *argv, const char
 
 int main(int argc, char **argv) {
   llvm::StringRef name = argc > 1 ? argv[1] : "";
-  // After a crash, the compiler's objects must not be destroyed, and its threads are blocked.
+  // After a crash the process exits without destructors, because the compiler's threads are blocked and may hold locks.
   tilewright::onCompilerCrash([&](const std::string &message) {
     llvm::errs() << "tilewright " << name << ": " << message << "\ntilewright: this command reproduces it:";
     for (int i = 0; i < argc; ++i)

@@ -1,4 +1,4 @@
-"""tilewright bench: runs what arguments.py describes."""
+"""Runs the command `tilewright bench`, whose arguments arguments.py declares."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-# The values of --dtype, with the names in torch.
+# The values of --dtype, with torch's name of each dtype.
 DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16"}
-# The values of --peers. The function of each is in peers.py, with underscores.
+# The values of --peers. The function that runs a peer is in peers.py; its name has underscores instead of hyphens.
 PEERS = ("tilewright", "tilewright-frozen", "eager", "eager-fused", "inductor", "inductor-freezing", "inductor-autotune", "openvino", "jax", "exact")
 
 

@@ -1,4 +1,4 @@
-"""Draws each workload's ratios as a PNG: one bar for each peer, which begins at 1, the time of Tilewright.
+"""Draws the ratios of each workload as a PNG. Each peer has one bar, from 1 (the time of Tilewright) to the ratio of the times.
 
 A bar to the right is a peer that is slower than Tilewright, and a bar to the left is a faster peer. The axis is
 logarithmic, so that twice as fast and half as fast have bars of equal length.
@@ -14,7 +14,7 @@ _FINE_TICKS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 1.75, 2.0)
 
 
 def _ticks(least: float, most: float) -> list[float]:
-    """Returns values for the axis from `least` to `most`: powers of two, or finer ones if the axis is short."""
+    """Returns the labels of the axis from `least` to `most`: powers of two, or a finer scale if the axis is short."""
     if 0.5 <= least and most <= 2:
         return [tick for tick in _FINE_TICKS if least <= tick <= most]
     return [tick for tick in (2.0**power for power in range(-20, 21)) if least <= tick <= most]
@@ -23,7 +23,7 @@ def _ticks(least: float, most: float) -> list[float]:
 def _figure(plt, races: list[Race]):
     races = [race for race in races if any(e.ratio for e in race.entries.values())]
     peers = list(dict.fromkeys(p for race in races for p in race.entries if not p.startswith("tilewright")))
-    # A row has a line for each of its peers, and a gap of half a line before the next row.
+    # A row of the chart has one line for each peer, followed by a gap of half a line.
     shown = [[(peer, race.entries[peer]) for peer in peers if peer in race.entries and not race.entries[peer].failed and race.entries[peer].ratio] for race in races]
     begins = [0.0]
     for entries in shown:

@@ -1,9 +1,8 @@
-"""Compares one compile for every number of rows with a compile for each number: `tilewright bench --dynamic
-3072x768`.
+"""Compares one program for all numbers of rows with programs for fixed numbers: `tilewright bench --dynamic 3072x768`.
 
-The workload is a linear layer of `columns` x `depth`, once with its rows marked dynamic and once compiled for each
-number of rows. The two are called alternately, both without Dynamo's guards. One row is not measured: torch always
-specializes a size of one.
+The workload is a linear layer of `columns` x `depth`. It is compiled once with dynamic rows, and once for each number of
+rows. The two programs are called in alternation, without Dynamo's guards. A single row is not measured, because torch
+always specializes a size of 1.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ class DynamicRow:
 
 
 def program(layer: torch.nn.Module, x: torch.Tensor, dynamic: bool):
-    """Returns the program that the backend made for `layer`, as a function of x. If `dynamic`, it accepts any number
-    of rows."""
+    """Returns the compiled program of `layer` as a function of x. If `dynamic` is set, the program accepts any number of rows."""
     torch._dynamo.reset()
     work = Workload(layer, {"input": x}, native=True, dynamic={"input": 0} if dynamic else {})
     arguments: list = []

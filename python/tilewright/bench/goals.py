@@ -1,4 +1,4 @@
-"""The rows that must be reached: the workloads, the peers, and the bars on machines without and with AMX."""
+"""The performance goals: workloads, peers, and the required ratios (bars) on machines without and with AMX."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from .race import Race
 from .workloads import GEMM_SHAPES
 
-ROOF = 0.95  # share of the roof; a row holds if its kernels reach it
+ROOF = 0.95  # a goal is also reached if its kernels reach this share of the roof (roof.py)
 BEST = ("inductor", "inductor-freezing", "inductor-autotune")
 
 
 @dataclass(frozen=True)
 class Bar:
-    """The required ratio: how many times as fast as the best of the peers `against`. The `worst` fields bound the
-    least ratio of several workloads."""
+    """The required ratio of the time of the fastest peer in `against` to the time of Tilewright. The `worst` fields are bounds of the
+    smallest ratio of several workloads."""
 
     against: tuple[str, ...]
-    plain: float  # without AMX
-    amx: float  # with AMX
+    plain: float  # required ratio on machines without AMX
+    amx: float  # required ratio on machines with AMX
     worst_plain: float = 0.0
     worst_amx: float = 0.0
 
@@ -31,7 +31,7 @@ class Goal:
     workloads: tuple[str, ...]
     bars: tuple[Bar, ...]
     measure: str = "speed"  # speed, first, peak, frozen-peak, backend, native or sweep
-    each: bool = True  # if True, every workload must reach the bar; else their geometric mean must reach it, and the worst workload `worst`
+    each: bool = True  # True: each workload must reach the bar; else the geometric mean must reach it, and each workload `worst`
 
     def peers(self) -> list[str]:
         ours = ["tilewright"] + ["tilewright-frozen"] * (self.measure == "frozen-peak")
@@ -84,7 +84,7 @@ def geometric_mean(values: list[float]) -> float:
 
 @dataclass
 class Verdict:
-    """The measurement of one bar of a goal."""
+    """The measured result for one bar of a goal."""
 
     goal: str
     against: str
@@ -93,7 +93,7 @@ class Verdict:
     worst: float = 0.0  # the minimum over the workloads
     worst_bar: float = 0.0
     worst_name: str = ""
-    short: tuple[str, ...] = ()  # workloads that miss the speed bar, but may pass by their share of the roof
+    short: tuple[str, ...] = ()  # workloads that miss the required ratio, and pass only if they reach ROOF
     roof: float = 0.0  # share of the roof of `short`: the minimum if `each`, else the geometric mean; 0: not measured
 
     @property
@@ -102,7 +102,7 @@ class Verdict:
 
 
 def judge(goal: Goal, races: list[Race], amx: bool) -> list[Verdict]:
-    """Returns a verdict for each bar whose peers ran. `races`: the races of the goal's workloads."""
+    """Returns a verdict for each bar of the goal whose peers ran. `races` contains the races of the goal's workloads."""
     verdicts = []
     for bar in goal.bars:
         ratios = {race.workload: ratio for race in races if (ratio := _ratio(goal, race, bar.against)) is not None}

@@ -1,4 +1,4 @@
-"""The operations of a kernel as text for users."""
+"""Formats the operations of a kernel as text for users."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import itertools
 
 
 def short_operations(operations: str) -> str:
-    """Counts operations that follow each other, as include/tilewright/OperationText.h does.
+    """Replaces consecutive equal operations by one operation and its count, like include/tilewright/OperationText.h.
 
-    A kernel's list has one entry for each structured op, of which a layer norm has seven:
-    "add+layer_norm+layer_norm+..." becomes "add+layer_norm x7".
+    A kernel's list of operations has one entry for each structured op, and a layer norm consists of seven structured
+    ops. "add+layer_norm+layer_norm+..." becomes "add+layer_norm x7".
     """
     counted = ((name, len(list(group))) for name, group in itertools.groupby(operations.split("+")))
     return "+".join(name + (f" x{count}" if count > 1 else "") for name, count in counted)

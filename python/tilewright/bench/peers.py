@@ -1,4 +1,5 @@
-"""Defines how each program runs a workload. A peer takes a Workload and returns a function without arguments."""
+"""Defines the peers, which compile a workload with Tilewright or with another program. A peer takes a Workload and returns a function
+without arguments that runs the workload."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def _train(work: Workload, model: Callable) -> Callable:
         result = model(**work.inputs)
         result = result[0] if not isinstance(result, torch.Tensor) else result
         result = result if result.dtype == torch.float64 else result.float()
-        # Each element has a different weight: after a layer norm, a plain sum of squares has no gradient.
+        # The loss is a weighted mean with different weights, because a sum of squares of a layer norm's results has no gradient.
         weights = torch.arange(result.numel(), dtype=result.dtype).cos().view(result.shape)
         (result * weights).mean().backward()
         return parameters[0].grad
@@ -93,7 +94,7 @@ class _Recorder:
 
 
 def _native(compiled: Callable, recorders: list[_Recorder]) -> Callable:
-    """Returns the function that the backend returned, without Dynamo's guards and AOTAutograd's wrappers."""
+    """Returns the function that the backend compiled, without Dynamo's guards and AOTAutograd's wrappers."""
     compiled()
     if len(recorders) != 1:
         raise Unavailable(f"{len(recorders)} graphs where one was expected")
@@ -107,7 +108,7 @@ def tilewright(work: Workload, **options) -> Callable:
     _mark(work)
     if work.optimizer:  # torch breaks the graph inside of the optimizer
         return _update(work, lambda step: torch.compile(step, backend="tilewright", options={"strict": True, **options}))
-    # fullgraph is not set, as for the other peers, because it takes 2 us per call. worker.py checks for graph breaks.
+    # Neither Tilewright nor the other peers use fullgraph=True, which costs 2 us per call. worker.py checks for graph breaks instead.
     model = torch.compile(work.model, backend="tilewright", options={"strict": True, **options})
     if not work.native:
         return _program(work, model)
@@ -207,7 +208,7 @@ def jax(work: Workload) -> Callable:
 
 
 def exact(work: Workload) -> Callable:
-    """Runs the workload in eager in float64, the reference for errors."""
+    """Runs the workload in eager in float64. The result is the reference for errors."""
     return eager(work.cast(torch.float64))
 
 

@@ -1,4 +1,4 @@
-"""Runs one fresh process for each peer, alternately: A-B-C-A-B-C. The result is the median of the ratios of the
+"""Runs one new process for each peer, and measures them in alternating rounds (A-B-C-A-B-C). The result is the median of the ratios of all
 rounds."""
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class Entry:
 
     peer: str
     failed: str = ""
-    first: float = 0.0  # seconds from the model to the first result, including compilation
-    warm: float = 0.0  # the same in a second process, with filled caches
-    backend: float = 0.0  # seconds in Tilewright's stages
+    first: float = 0.0  # seconds from the construction of the model to its first result, including compilation
+    warm: float = 0.0  # like `first`, in a second process that uses the caches of the first one
+    backend: float = 0.0  # seconds of `first` in Tilewright's stages
     warm_backend: float = 0.0
     compiles: int = 0  # number of compilations in a sweep
-    peak: int = 0  # largest resident bytes up to the first result
+    peak: int = 0  # maximum number of resident bytes until the first result
     rss: int = 0
     seconds: float = 0.0  # median time of a call in seconds
     ratio: float = 0.0  # this peer's time divided by Tilewright's, median over rounds
@@ -48,7 +48,7 @@ class Race:
         return asdict(self)
 
     def ratio(self, *peers: str) -> float | None:
-        """Returns the ratio to the fastest of `peers` that ran: the least of their ratios."""
+        """Returns the smallest ratio of the `peers` that ran, which is that of the fastest one."""
         ran = [self.entries[p].ratio for p in peers if p in self.entries and not self.entries[p].failed]
         return min(ran) if ran else None
 
@@ -115,10 +115,10 @@ def exact_file(workload: str, dtype: str, threads: int, folder: Path) -> Path | 
 
 def run(workload: str, dtype: str, threads: int, peers: list[str], seconds: float = 2.0, warm: bool = False,
         errors: bool = True, processes: dict[str, Process] | None = None, cold: bool = False) -> Race:  # fmt: skip
-    """Races `peers` on one workload, with `seconds` of rounds for each peer.
+    """Races `peers` on one workload, and measures each peer for `seconds` seconds.
 
-    `cold`: flood the L2 caches before each call. `processes`: existing processes to use; they are not
-    closed.
+    If `cold` is set, the L2 caches are flushed before each call. `processes` contains existing worker processes to use,
+    which are not closed.
     """
     race = Race(workload, dtype, threads, cold=cold)
     with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as folder:
@@ -178,9 +178,9 @@ def _rounds(race: Race, runners: dict[str, Process], seconds: float, least: int 
 
 
 def sweep(workload: str, dtype: str, threads: int, peers: list[str]) -> tuple[Race, dict[str, dict]]:
-    """Runs 32 sequence lengths through one model with a dynamic sequence.
+    """Calls one model with 32 sequence lengths, where the sequence length is marked dynamic.
 
-    Returns the race, whose times are total seconds including compiling, and the answer of each peer's worker.
+    Returns the race, whose times are total seconds including compilation, and the answer of each peer's worker.
     """
     race, answers = Race(workload, dtype, threads), {}
     for peer in peers:

@@ -51,8 +51,7 @@ def _verdict_line(verdict: Verdict) -> str:
 
 
 def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, machine: dict) -> tuple[list[Race], list[Verdict]]:
-    """Runs the goals whose title contains one of `words` (all goals if it is empty), and prints each result when it
-    is available."""
+    """Runs the goals whose title contains one of `words`, or all goals if `words` is empty. Prints each result when it is available."""
     races: dict[tuple[str, str], Race] = {}
     verdicts: list[Verdict] = []
     for goal in GOALS:
@@ -84,7 +83,7 @@ def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, 
 
 
 def _alone(goal: Goal, races: list[Race], machine: dict, threads: int) -> list[Verdict]:
-    """Returns the verdicts of the bars that do not involve a peer."""
+    """Returns the verdicts of the bars that compare Tilewright with no peer."""
     ours = races[0].entries["tilewright"]
     if ours.failed:
         return []
@@ -120,7 +119,7 @@ def _roofs(names: tuple[str, ...], dtype: str, threads: int) -> list[dict]:
 
 
 def _races(goal: Goal, peers: list[str], threads: int, seconds: float, known: dict) -> list[Race]:
-    """Returns the races of a goal's workloads. Reuses those in `known` that ran with the same peers."""
+    """Returns the races of a goal's workloads. Reuses races in `known` that ran with the same peers."""
     result = []
     shared: dict[str, Process] = {}
     folder = None

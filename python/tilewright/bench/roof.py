@@ -1,10 +1,10 @@
 """Measures the peak rates of this machine and each kernel's share of them.
 
 The library measures the peaks (lib/Runtime/Host/MachinePeaks.cpp) on the threads that the kernels use. A kernel's
-roof is the larger of two times: its flops over the peak of its dtype, and its bytes over the bandwidth of the cache
-that is assumed to hold them. This is a core's L2 cache if the bytes fit into it, else the last-level cache.
-Weights, constants and arguments are counted at the bandwidth of DRAM if those of one call are larger than twice the
-last-level cache: the next call finds none of them in the cache.
+roof is the larger of two times: its flops divided by the peak FLOP/s of its dtype, and its bytes divided by the bandwidth
+of the cache that is assumed to contain them. This cache is a core's L2 cache if the bytes fit into it, else the last-level
+cache. For weights, constants and arguments, the bandwidth is that of DRAM if all of them together are larger than twice
+the last-level cache, because then the next call finds none of them in the cache.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from .workloads import Workload
 
 @dataclass
 class KernelRow:
-    """One distinct kernel of a model, with all its launches summed."""
+    """A kernel of a model, with the sums over all of its launches in one call."""
 
     operations: str
     schedule: str
     launches: int
-    seconds: float  # seconds of one call of the model, mean over threads
+    seconds: float  # seconds of the kernel in one call of the model, mean over threads
     flops: int
     bytes: int
-    roof: float  # seconds that the kernel would take at the roof
+    roof: float  # minimum seconds according to the peak rates
 
     @property
     def share(self) -> float:
@@ -38,13 +38,13 @@ class KernelRow:
 
 
 def peaks(threads: int) -> dict[str, float]:
-    """Returns FLOP/s and bytes/s of `threads` threads: f32, bf16, int8, l1, l2, l3, dram. A rate that the CPU does
-    not have is 0."""
+    """Returns the peak FLOP/s (keys f32, bf16, int8) and bytes/s (keys l1, l2, l3, dram) of `threads` threads. The rate of a cache or dtype
+    that the CPU does not have is 0."""
     return _tilewright.machine_peaks(threads)
 
 
 def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[list[KernelRow], float, dict[str, float]]:
-    """Returns the rows by decreasing time, the seconds per call of the whole program, and the measured peaks."""
+    """Returns the rows sorted by decreasing time, the seconds per call of the whole program, and the measured peaks."""
     from .peers import tilewright
 
     torch.set_num_threads(threads)
@@ -88,7 +88,8 @@ def _roof(step: dict, dtype: str, limits: dict[str, float], streamed: bool) -> f
 
 
 def share(rows: list[KernelRow]) -> float:
-    """Returns the roof's share of all kernels of a call together: seconds at the roof over measured seconds."""
+    """Returns the share of the roof of all kernels of a call together: the sum of their minimum seconds over the sum of their measured
+    seconds."""
     busy = sum(row.seconds for row in rows)
     return sum(row.roof for row in rows) / busy if busy else 0.0
 

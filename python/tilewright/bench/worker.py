@@ -1,4 +1,4 @@
-"""A process that runs workloads through one peer. It reads commands as lines of JSON from its standard input.
+"""A worker process, which runs workloads with one peer. It reads commands as lines of JSON from standard input.
 
     {"do": "start", "workload": "bert", "dtype": "f32", "peer": "eager", "threads": 2}   -> first, peak, rss, ...
     {"do": "time", "side": 0.05, "settle": 0.02, "cold": false}                          -> seconds per call
@@ -133,7 +133,7 @@ class Worker:
 
 def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # output of libraries must not mix with the answers
+    os.dup2(2, 1)  # redirect the output of libraries to standard error, because standard output contains the answers
     worker = Worker()
     for line in sys.stdin:
         request = json.loads(line)

@@ -1,5 +1,5 @@
-"""The measured workloads. Every workload is made from a seed, so that each peer's process has the same weights and
-inputs."""
+"""The measured workloads. The weights and inputs of a workload are generated from a seed, so that they are equal in the processes of all
+peers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Workload:
 
     model: Any  # an nn.Module, or a function
     inputs: dict[str, torch.Tensor]
-    training: bool = False  # forward and backward, gradients of all parameters
-    optimizer: Callable | None = None  # creates an optimizer of the model's parameters; the workload is its step
-    native: bool = False  # True: the functions that the backends return are timed, without Dynamo's guards
-    flops: int = 0  # floating-point operations of one call, if it is one matrix product
+    training: bool = False  # True: the workload is a forward and a backward pass, with gradients of all parameters
+    optimizer: Callable | None = None  # creates an optimizer of the model's parameters, whose step is the workload
+    native: bool = False  # True: the functions that the backends return are measured, without Dynamo's guards
+    flops: int = 0  # floating-point operations of one call, for matrix products
     dynamic: dict[str, int] = field(default_factory=dict)  # input -> dimension that varies
     name: str = ""  # its key in WORKLOADS
 
@@ -37,13 +37,13 @@ class Workload:
 
 
 def first_tensor(result) -> torch.Tensor:
-    """Returns the tensor of a result on which errors are measured."""
+    """Returns the first tensor of a result, for which errors are measured."""
     while not isinstance(result, torch.Tensor):
         result = result[0]
     return result
 
 
-# -- models of the transformers library, random weights
+# -- models of the transformers library, with random weights
 
 
 def _layers(name: str, layers: int) -> dict:
@@ -78,7 +78,7 @@ def update(make: Callable) -> Workload:
 
 
 def resnet50(batch: int = 1, channels_last: bool = True, training: bool = False) -> Workload:
-    """Uses channels-last by default, the fastest layout in eager."""
+    """Returns the workload of ResNet-50, by default in channels-last, which is the fastest memory format in eager."""
     from transformers import ResNetConfig, ResNetForImageClassification
 
     model, pixels = ResNetForImageClassification(ResNetConfig(num_labels=1000)), torch.randn(batch, 3, 224, 224)
@@ -174,7 +174,7 @@ def mlp(batch: int = 256) -> Workload:
     return Workload(torch.nn.Sequential(*layers), {"input": torch.randn(batch, 1024)})
 
 
-# -- matrix products as linear layers: rows x columns x depth
+# -- matrix products as linear layers; a shape is M x N x K
 
 
 def gemm(shape: str) -> Workload:
@@ -220,11 +220,11 @@ def chain() -> Workload:
 
 
 def empty() -> Workload:
-    """Returns an almost empty graph, which measures the overhead of a call."""
+    """Returns a workload with a single add of 16 elements, which measures the overhead of a call."""
     return _operation(lambda x: x + 1, x=torch.zeros(16))
 
 
-# The shapes of TPP-MLIR's benchmarks (facts: benchmarks/config of libxsmm's MLIR compiler), and two cubes.
+# M x N x K of the matrix products in TPP-MLIR's benchmarks (folder benchmarks/config of its repository), and of two cubes (M = N = K).
 GEMM_SHAPES = ("1024x1024x512 1024x2560x1024 1024x352x512 1024x512x256 128x1024x1024 128x1024x4096 128x3072x768 "
                "128x4096x1024 128x768x2304 128x768x3072 128x768x768 256x1024x1024 256x1024x4096 256x3072x768 "
                "256x4096x1024 256x768x3072 256x768x768 1024x1024x1024 2048x2048x2048").split()  # fmt: skip

@@ -1,1 +1,2 @@
-"""Tables of operators that are expressed as other operators or in MLIR; imports no other package of Tilewright but the table of operators."""
+"""Decompositions of operators into other operators, and lowerings that users define in MLIR. Of Tilewright's modules, this package imports
+only the table of operators."""

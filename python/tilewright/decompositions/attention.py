@@ -1,14 +1,14 @@
 """Decompositions of attention.
 
-The overloads that torch uses for tensors on a GPU (flash, efficient, cuDNN's) become the CPU's, which the importer
-supports. Their forward operators return different tensors for the gradient. Therefore forward and gradient are
-decomposed together. torch still draws the random numbers of dropout.
+The overloads for tensors on a GPU (flash attention, efficient attention and cuDNN) are decomposed into the overload for
+the CPU, which the importer supports. The forward operators of these overloads save different tensors for the gradient.
+Therefore the forward operator and its gradient are decomposed together. torch draws the random numbers of dropout.
 
-For gradients of queries with more heads than keys and values, the keys and values are repeated.
+If the query has more heads than keys and values, the decomposition of the gradient repeats the keys and values.
 
-float64: the forward graph returns the row sums for the gradient. torch's fake tensors declare them as float32 for
-every dtype, and so a compiled graph returns float32. Eager's kernel keeps them in float64. The gradients of float64
-therefore recompute the weights.
+In float64, the gradients recompute the attention weights. The reason is that the forward graph saves the logarithms of
+the row sums. torch's fake tensors declare them as float32 for all dtypes, so a compiled graph returns them in float32,
+whereas eager's kernel returns float64.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ aten = torch.ops.aten
 
 
 def of_grouped_heads(grad, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    """Repeats keys and values for each head of queries, and sums the gradients of the query heads that share a key
-    head."""
+    """Computes the gradients of grouped-query attention: repeats the keys and values for each query head, and sums the gradients of the
+    query heads that share a key head."""
     heads, few = query.shape[1], key.shape[1]
 
     def repeated(x):
         batch, _, rows, columns = x.shape
         return x.unsqueeze(2).expand(batch, few, heads // few, rows, columns).reshape(batch, heads, rows, columns)
 
-    def summed(x):  # in torch's layout, which has the heads inside of the rows
+    def summed(x):  # the result has torch's layout, in which the heads of a row are contiguous
         batch, _, rows, columns = x.shape
         of_rows = x.transpose(1, 2).reshape(batch, rows, few, heads // few, columns).sum(3)
         return of_rows.contiguous().transpose(1, 2)
@@ -40,7 +40,7 @@ def of_grouped_heads(grad, query, key, value, out, logsumexp, dropout_p, is_caus
 
 
 def of_all_pairs(grad_out, query, key, value, out, is_causal, *, attn_mask=None, scale=None):
-    """Computes the attention weights of every pair. Returns the gradients of query, key, value and mask."""
+    """Computes the whole matrix of attention weights. Returns the gradients of query, key, value and mask."""
     scale = scale if scale is not None else 1.0 / math.sqrt(query.shape[-1])
     scores = (query @ key.transpose(-1, -2)) * scale
     if is_causal:
@@ -48,7 +48,7 @@ def of_all_pairs(grad_out, query, key, value, out, is_causal, *, attn_mask=None,
         scores = scores.masked_fill(later, -math.inf)
     if attn_mask is not None:
         scores = scores.masked_fill(attn_mask.logical_not(), -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
-    nothing = scores.amax(-1, keepdim=True) == -math.inf  # the result of such a row is 0
+    nothing = scores.amax(-1, keepdim=True) == -math.inf  # true for rows without unmasked keys, whose result is 0
     weights = torch.softmax(scores, -1).masked_fill(nothing, 0.0)
     step = grad_out @ value.transpose(-1, -2)
     of_scores = weights * (step - (grad_out * out).sum(-1, keepdim=True))
@@ -73,22 +73,21 @@ def flash_attention_backward(grad, query, key, value, out, logsumexp, dropout_p,
 
 
 def _nothing(query, count):
-    """Returns empty tensors for results that are not used: seeds and offsets of random draws, tables of lengths,
-    weights."""
+    """Returns `count` empty tensors, for results of an overload that no op reads: random seeds and offsets, sequence lengths, weights."""
     return [torch.empty(0, dtype=torch.int64, device=query.device) for _ in range(count)]
 
 
 def _with_lengths(query, key, out, logsumexp):
-    """Returns the results of flash and cuDNN's overloads: sequence lengths, longest sequences, two parts of a seed, a
-    debug mask."""
+    """Returns the results of the overloads for flash attention and cuDNN: out, logsumexp, the sequence lengths, the maximum sequence
+    lengths, two parts of a seed, and a debug mask."""
     of_queries, of_keys, seed, offset, mask = _nothing(query, 5)
     return out, logsumexp, of_queries, of_keys, query.shape[2], key.shape[2], seed, offset, mask
 
 
 def _plain(query, key, value, dropout_p, is_causal) -> bool:
-    """Returns whether the CPU's overload supports the arguments, too.
+    """Returns whether the overload for the CPU supports the arguments.
 
-    Its causal mask is aligned to the first key; that of some other overloads to the last key.
+    The causal mask of this overload is aligned to the first key. Some other overloads align it to the last key.
     """
     known = all(x.dim() == 4 and x.dtype in (torch.float32, torch.float16, torch.bfloat16) for x in (query, key, value))
     return known and dropout_p == 0.0 and (not is_causal or query.shape[2] == key.shape[2])
@@ -99,7 +98,7 @@ def _attend(query, key, value, mask, is_causal, scale):
 
 
 def _gradients(grad, query, key, value, out, logsumexp, mask, is_causal, scale):
-    """Computes the gradients. When traced, this operator is decomposed by flash_attention_backward()."""
+    """Computes the gradients with an operator that flash_attention_backward() decomposes when it is traced."""
     return aten._scaled_dot_product_flash_attention_for_cpu_backward.default(
         grad, query, key, value, out, logsumexp, 0.0, is_causal, attn_mask=mask, scale=scale)  # fmt: skip
 

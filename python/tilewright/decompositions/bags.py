@@ -1,7 +1,7 @@
 """Sums, means and maxima of bags of a table's rows (embedding_bag), and their gradients.
 
-Bags are contiguous and in order: `offsets` has the start of each. An element's bag is the running count of the
-starts before it.
+A bag is a contiguous range of `indices`, and `offsets` contains the start of each bag. The bag of an element is computed
+as the number of starts up to this element, minus 1.
 """
 
 from __future__ import annotations
@@ -19,25 +19,27 @@ SUM, MEAN, MAX = 0, 1, 2
 
 
 def _of_counts(index, length, amounts=None):
-    """Returns how often each of the numbers below `length` occurs in `index`, or the sum of its amounts."""
+    """Counts how often each number from 0 to `length` - 1 occurs in `index`. With `amounts`, returns the sum of the amounts of each number
+    instead."""
     amounts = torch.ones_like(index, dtype=torch.int64) if amounts is None else amounts
     return torch.zeros(length, dtype=torch.int64).index_add(0, index, amounts)
 
 
 def _bags(indices, offsets):
-    """Returns the bag of each element, in 32 bits if these suffice."""
+    """Returns the index of the bag of each element, as int32 if the number of elements is known to be below 2^31, else as int64."""
     count = indices.shape[0]
     dtype = torch.int32 if statically_known_true(count < 2**31) else torch.int64
     before = torch.where(torch.arange(count + 1) == 0, -1, 0).to(dtype)  # an empty bag at the end starts after the last element
     begins = before.index_add(0, offsets.to(torch.int64), torch.ones_like(offsets, dtype=dtype))
-    # Elements before the first bag are an error that is raised after the call. index_add() does not accept negative
-    # indices.
+    # If offsets[0] is not 0, the check `demand` raises an error after the call. Until then, the elements before the first bag have the
+    # index -1, which index_add() does not accept, so it is clamped to 0.
     return begins.cumsum(0, dtype=dtype).narrow(0, 0, count).clamp_min(0)
 
 
 def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, sparse=False, per_sample_weights=None,
                   include_last_offset=False, padding_idx=-1):  # fmt: skip
-    """Returns (the bags' rows, each element's bag, the number of elements of each bag, the rows of the maxima)."""
+    """Returns (the row of each bag, the bag of each element, the number of elements of each bag, the indices of the table rows with the
+    maxima)."""
     if weight.dim() != 2 or indices.dim() != 1 or not weight.is_floating_point():
         return NotImplemented
     count = indices.shape[0]
@@ -50,8 +52,8 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         demand(offsets.diff() >= 0, "offsets of embedding_bag must not fall: each bag begins where the one before ends")
     bags = _bags(indices, offsets)
     total, columns = offsets.shape[0], weight.shape[1]
-    # Eager's CPU kernels do not count the elements of sums. For tables with unit stride, they do not need each
-    # element's bag either.
+    # For sums, eager's CPU kernels return no counts of the bags' elements. If the table has unit stride, they also return no map from
+    # elements to bags.
     plain = mode == SUM and weight.device.type == "cpu"
     strides = [weight.stride(1), 1 if per_sample_weights is None else per_sample_weights.stride(0)]
     dense = all(statically_known_true(stride == 1) for stride in strides)
@@ -67,7 +69,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         held = rows if inside is None else torch.where(inside[:, None], rows, least)
         bags = bags.to(torch.int64)
         largest = torch.full([total, columns], least, dtype=held.dtype).scatter_reduce(0, bags[:, None].expand(held.shape), held, "amax")
-        # If there are ties, the first of the equal elements is the maximum.
+        # If several elements are equal to the maximum, the index of the first one is returned.
         at = torch.arange(held.shape[0], dtype=torch.int64)[:, None]
         first = torch.where(held == largest.index_select(0, bags), at, held.shape[0] - 1)
         chosen = torch.full([total, columns], held.shape[0] - 1, dtype=torch.int64)
@@ -92,8 +94,8 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
 
 def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights=None,
                    padding_idx=-1):  # fmt: skip
-    # With scale_grad_by_freq, torch divides by the count of another row (indices_data[i] of EmbeddingBag.cpp); that
-    # case is left to eager.
+    # With scale_grad_by_freq, eager's kernel divides by the count of a wrong row (indices_data[i] in torch's EmbeddingBag.cpp). Therefore
+    # eager executes this case.
     if scale_grad_by_freq or not some(num_weights, *grad.shape, *indices.shape, *offset2bag.shape):
         return NotImplemented
     wide = widened(grad)
@@ -113,7 +115,7 @@ def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_wei
 
 
 def _named(indices, offsets, offset2bag):
-    """Returns each element's bag, which the forward pass may have omitted."""
+    """Returns the bag of each element. Computes it if the forward pass has omitted it."""
     return _bags(indices, offsets) if none(offset2bag.shape[0]) and not none(indices.shape[0]) else offset2bag
 
 

@@ -30,8 +30,7 @@ def as_strided_copy(x, size, stride, storage_offset=None):
 
 
 def channel_shuffle(x, groups):
-    """Shuffles channels. The result is always a copy, as the op's is; torch's decomposition returns a view if nothing
-    moves."""
+    """Shuffles channels. The result is always a copy, as in eager. torch's decomposition returns a view if no channel moves."""
     if x.dim() < 3 or groups == 0:
         return NotImplemented
     grouped = x.reshape([x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]])
@@ -39,7 +38,7 @@ def channel_shuffle(x, groups):
 
 
 def diagonal_scatter(x, src, offset=0, dim1=0, dim2=1):
-    """Writes `src` to the diagonal, by indexing its rows and columns together."""
+    """Writes `src` to the diagonal, which is selected by a pair of index tensors for rows and columns."""
     dim1, dim2 = dim1 % x.dim(), dim2 % x.dim()
     rest = [d for d in range(x.dim()) if d not in (dim1, dim2)]
     order = [dim1, dim2, *rest]
@@ -55,7 +54,7 @@ def put(x, index, source, accumulate=False):
 
 
 def triangle_indices(lower: bool):
-    """Returns a function for the rows and columns of a triangle, which are known when the graph is made."""
+    """Returns a decomposition of tril_indices or triu_indices, whose result is a constant because it is known when the graph is traced."""
 
     def indices(row, col, offset=0, *, dtype=torch.int64, layout=None, device=None, pin_memory=None):
         if not all(isinstance(v, int) for v in (row, col, offset)) or row * col > 1 << 16:
@@ -69,12 +68,13 @@ def triangle_indices(lower: bool):
 
 
 def efficient_zero(size, *, dtype=None, layout=None, device=None, pin_memory=None):
-    """Returns zeros in memory for torch's zero tensor without memory, which second-order gradients use."""
+    """Returns a tensor of zeros that has memory. The op, which second-order gradients use, returns a zero tensor without memory."""
     return torch.zeros(size, dtype=dtype, device=device)
 
 
 def zeros_as(x, other, *, self_num_batch_dims=0):
-    """Returns zeros for a tangent of `other` for each batch of x. Only forward mode depends on its layout."""
+    """Returns zeros in the shape of `other`, with the batch dimensions of x, for tangents. Only forward-mode differentiation depends on the
+    layout of the result."""
     if self_num_batch_dims == 0:
         return torch.zeros_like(other)
     return other.new_zeros([*x.shape[:self_num_batch_dims], *other.shape])

@@ -1,10 +1,10 @@
 """Layers of torch.nn's transformer that eager calls as one operator in inference (its fast path): multi-head attention,
 and an encoder layer.
 
-Their kernels are torch's own. Decomposed, they are products, attention and norms, which fuse.
+The decompositions consist of matrix products, attention and norms, which are fused.
 
-A mask is true at keys that are ignored. `kind` 0 has the shape [L, S] (rows, keys), 1 has [B, S] (keys of each
-batch), 2 has [B, H, L, S]. In a mask that is not boolean, every value other than 0 is true, as in eager's kernel.
+A mask is true for keys that are ignored. The argument `kind` states its shape: 0 is [L, S] (queries, keys), 1 is [B, S]
+(keys of each batch), and 2 is [B, H, L, S]. In a mask that is not boolean, each value except 0 is true, as in eager.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ aten = torch.ops.aten
 
 
 def _keep(mask, kind, query, keys: int):
-    """Returns a mask that is true at keys that are attended to and broadcasts to [B, H, L, S], or None if all are."""
+    """Returns a mask that is true for keys that are not ignored, and that broadcasts to [B, H, L, S]. Returns None if no key is ignored."""
     if mask is None:
         return None
     mask = mask.to(torch.bool).logical_not()
@@ -46,7 +46,7 @@ def multi_head_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv
     keep = _keep(mask, mask_type, query, key.shape[1])
     if not need_weights:
         found = F.scaled_dot_product_attention(q, k, v, attn_mask=keep)
-        if keep is not None:  # a row without keys is NaN here, whereas attention gives 0
+        if keep is not None:  # the result of a row without keys is NaN in this operator, but 0 in attention
             found = torch.where(keep.any(-1, keepdim=True), found, math.nan)
         weights = query.new_empty(0)
     else:

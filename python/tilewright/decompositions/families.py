@@ -1,8 +1,7 @@
-"""Tilewright's own decompositions into ops that the importer supports: one file per family, each with a TABLE.
+"""The decompositions that Tilewright defines, into ops that the importer supports. Each family has one file with a TABLE.
 
-A function of a TABLE takes the arguments of the overload. It may return NotImplemented, and then the op is not
-decomposed. A decomposition may also exist for an overload that the importer supports, for the cases that the
-importer refuses.
+A function in a TABLE takes the arguments of the overload. If it returns NotImplemented, the op is not decomposed. An
+overload that the importer supports may also have a decomposition, for arguments that the importer does not support.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from . import scatters, searches, special, windows
 
 
 def _fresh(decomposition):
-    """Wraps a decomposition so that its result is never an argument itself, and is on the right device.
+    """Wraps a decomposition so that it never returns an argument, and creates tensors on the device of its first tensor.
 
-    If the result is an argument (a scan of one element), it is copied, because no overload of a TABLE returns its
-    argument. Tensors that the decomposition creates are on the device of its first tensor.
+    If the decomposition returns an argument, such as a scan of one element, the wrapper copies it, because no overload
+    in a TABLE returns its argument.
     """
 
     @functools.wraps(decomposition)
@@ -42,7 +41,7 @@ def own() -> dict:
 
 
 def of_libraries() -> dict:
-    """Returns decompositions of the custom operators of the libraries that are imported so far."""
+    """Returns decompositions of custom operators whose libraries have been imported."""
     found = {}
     for name, fn in groups.OF_LIBRARIES.items():
         space, _, op = name.partition("::")

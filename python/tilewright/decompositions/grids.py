@@ -1,4 +1,4 @@
-"""Gradients of grid_sample: an image or a volume that is interpolated at the positions of a grid."""
+"""Gradients of grid_sample, which interpolates an image or a volume at the positions of a grid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 
 def _reflected(at, size, align: bool):
-    """Returns `at` reflected at the edges as often as needed, and the sign of the derivative."""
+    """Returns the position `at`, reflected at the edges until it is inside, and the sign of the derivative."""
     low, high = (0.0, size - 1.0) if align else (-0.5, size - 0.5)
     span = high - low
     if span == 0:
@@ -42,8 +42,8 @@ def _position(coordinate, size, padding: int, align: bool):
 
 
 def _cubic(part):
-    """Returns the weights of the four elements around a position `part` after the second one, and their derivatives
-    (Keys, 1981)."""
+    """Returns the weights of the four adjacent elements in cubic interpolation, and the derivatives of the weights (Keys, 1981). The
+    position is `part` after the second element."""
     near = lambda x: ((A + 2) * x - (A + 3)) * x * x + 1
     far = lambda x: ((A * x - 5 * A) * x + 8 * A) * x - 4 * A
     of_near = lambda x: (3 * (A + 2) * x - 2 * (A + 3)) * x
@@ -57,10 +57,10 @@ def _product(factors):
 
 
 def _adjacent(coordinate, size, mode: int, padding: int, align: bool):
-    """Returns the elements along a dimension from which a position is interpolated, and the derivative of the
-    position with respect to the coordinate.
+    """Returns the elements of one dimension from which a position is interpolated, and the derivative of the position
+    with respect to the coordinate.
 
-    For each element: its index, its weight, and the derivative of the weight with respect to the position (None: zero).
+    Each element is (index, weight, derivative of the weight with respect to the position, or None if it is 0).
     """
     if mode == BICUBIC:  # padding applies to each of these elements separately
         at, scale = _position(coordinate, size, ZEROS, align)
@@ -85,7 +85,7 @@ def _gradients(spatial: int):
         known = all(isinstance(s, int) and s > 0 for s in (c, *sizes, *grid.shape[1:-1]))
         if not known or image.dtype not in (torch.float32, torch.float64):
             return NotImplemented
-        # The grid's last coordinate is the image's first spatial dimension.
+        # The coordinates of the grid are in reverse order of the image's spatial dimensions.
         along = [_adjacent(grid[..., spatial - 1 - dim], size, mode, padding, align) for dim, size in enumerate(sizes)]
         pixels, flat = image.reshape(n, c, -1), grad.reshape(n, c, -1)
         of_image, of_positions = torch.zeros_like(pixels, memory_format=torch.contiguous_format), [0] * spatial

@@ -1,7 +1,7 @@
-"""Products of rows in groups, with one matrix per group (the experts of a mixture).
+"""Grouped matrix products, in which each group of rows is multiplied by a separate matrix (mixture of experts).
 
-Rows are gathered into blocks of one group. Each block is multiplied by the matrix of its group, which the compiler
-reads in place.
+Rows are gathered into blocks, each of which contains rows of one group. Each block is multiplied by the matrix of its
+group. The generated kernel reads the matrix without copying it.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ import torch
 
 aten = torch.ops.aten
 
-MOST = 64  # maximum number of rows of a block; with more rows, a matrix is not used more efficiently
-UNKNOWN = 16  # number of rows of a block if the number of all rows is a symbol
+MOST = 64  # maximum number of rows of a block; larger blocks do not reuse the matrix more efficiently
+UNKNOWN = 16  # number of rows of a block if the total number of rows is a symbol
 
 
 @dataclass
 class Blocks:
-    """An assignment of rows to blocks, made from `ends`, the end of each group's rows."""
+    """An assignment of rows to blocks. It is computed from `ends`, the index after the last row of each group."""
 
-    group: torch.Tensor  # [blocks]: each block's group
+    group: torch.Tensor  # [blocks]: the group of each block
     rows: torch.Tensor  # [blocks, size]: the rows of each block
     inside: torch.Tensor  # [blocks, size]: True if the position has a row of the block's group
     position: torch.Tensor  # [rows]: the position of each row among the positions of all blocks
-    in_group: torch.Tensor  # [rows]: false for rows after the last end, which are in no group
+    in_group: torch.Tensor  # [rows]: False for rows after the last group
 
 
 def _blocks(ends, count, groups: int, size: int) -> Blocks:
@@ -33,9 +33,9 @@ def _blocks(ends, count, groups: int, size: int) -> Blocks:
     lengths = (ends - starts + size - 1) // size
     block_ends = lengths.cumsum(0)
     block_starts = block_ends - lengths
-    blocks = count // size + groups if size > 1 else count  # an upper bound for all lengths
+    blocks = count // size + groups if size > 1 else count  # an upper bound of the number of blocks, for all group sizes
     at, row = torch.arange(blocks, dtype=torch.int64), torch.arange(count, dtype=torch.int64)
-    # Unused blocks are assigned to the last group.
+    # The blocks after the last used block are assigned to the last group.
     group = (block_ends[:-1] <= at[:, None]).sum(1)
     first = starts[group] + (at - block_starts[group]) * size
     rows = first[:, None] + torch.arange(size, dtype=torch.int64)
@@ -46,7 +46,7 @@ def _blocks(ends, count, groups: int, size: int) -> Blocks:
 
 
 def _size(count, groups: int, share: float) -> int:
-    """Returns a power of 2, the rows of a block: at most `share` of the mean group size."""
+    """Returns the number of rows of a block: a power of 2 that is at most `share` times the mean group size."""
     if not isinstance(count, int):
         return UNKNOWN
     size = 1
@@ -83,8 +83,8 @@ def grouped_mm_fallback(x, matrices, offs):
 
 
 def grouped_mm_fallback_backward(x, matrices, offs, grad):
-    """Computes the gradients of x and the matrices. The gradient of a matrix is the sum of the products of its
-    blocks; there are at most twice as many blocks as groups."""
+    """Computes the gradients of x and of the matrices. The gradient of a matrix is the sum of the products of its blocks. Blocks are chosen
+    so large that there are at most twice as many blocks as groups."""
     if not _known(x, matrices):
         return NotImplemented
     count, groups = x.shape[0], matrices.shape[0]
@@ -99,7 +99,7 @@ def grouped_mm_fallback_backward(x, matrices, offs, grad):
 
 
 TABLE = {aten._grouped_mm.default: grouped_mm}
-# Custom operators. They exist only after the import of their library.
+# Decompositions of custom operators, which are registered when their library is imported.
 OF_LIBRARIES = {
     "transformers::grouped_mm_fallback": grouped_mm_fallback,
     "transformers::grouped_mm_fallback_backward": grouped_mm_fallback_backward,

@@ -1,4 +1,4 @@
-"""The accumulator dtype of 16-bit floats."""
+"""Conversion of 16-bit floats to the dtype of their accumulators."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ registered: dict = {}  # the user's functions, by the name of the overload
 
 
 class LoweringError(ValueError):
-    """Raised if a registered lowering does not fit the operator."""
+    """Raised if the text of a registered lowering does not match the operator's call."""
 
 
 def register_lowering(op, lowering=None):
@@ -21,8 +21,8 @@ def register_lowering(op, lowering=None):
 
     `op` is an overload or an operator with one overload. `lowering` takes the call's arguments, with each tensor
     replaced by its type as text ("tensor<4x7xf32>"), and as the keyword `results` the list of the results' types. It
-    returns the text of the function, whose arguments are the call's tensors in their order. Without `lowering`, a
-    decorator::
+    returns the text of the function, whose arguments are the call's tensors in their order. Without `lowering`, this
+    function is a decorator::
 
         @tilewright.register_lowering(torch.ops.mylib.scale)
         def scale(x, factor, *, results):
@@ -33,10 +33,10 @@ def register_lowering(op, lowering=None):
                   return %y : {results[0]}
                 }}'''
 
-    Results are rounded as the ops state; a symbolic size is part of the type. Gradients come from
-    torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError if `op` is not a
-    torch operator, and ValueError if it has several overloads. Compiling raises LoweringError if the text does not
-    fit the call.
+    Results are rounded as the descriptions of the ops state. Symbolic sizes are part of the types. For gradients, use
+    torch.library.register_autograd; the operators of the gradient may also be registered with this function. Raises
+    TypeError if `op` is not a torch operator, and ValueError if it has several overloads. The compilation raises
+    LoweringError if the text does not match the call.
     """
     return register(op, lowering, "lowering", registered)
 

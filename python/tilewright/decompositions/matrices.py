@@ -1,5 +1,5 @@
-"""Factorizations of small matrices as explicit steps. Larger matrices are left to LAPACK. Results are column-major,
-as LAPACK's are."""
+"""Factorizations of small matrices as explicit steps. Larger matrices are factorized by LAPACK in eager. Results are column-major, like
+those of LAPACK."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 
 aten = torch.ops.aten
 
-LARGEST = 16  # each step of a larger matrix is a separate pass over memory; LAPACK is faster
-LARGEST_TRIANGLE = 128  # solved in blocks of LARGEST, with products between them
+LARGEST = 16  # maximum size of a matrix; for larger matrices LAPACK is faster, because each step here is a pass over memory
+LARGEST_TRIANGLE = 128  # maximum size of a triangular matrix, which is solved in blocks of size LARGEST and with products of blocks
 
 
 def of_small(function):
@@ -35,7 +35,7 @@ def _at(n):
 
 
 def _triangular(a, b, upper: bool, unit: bool):
-    """Returns the solution x of a x = b. Each row that is found is eliminated from the remaining rows."""
+    """Returns the solution x of a x = b. Each row of x is eliminated from the remaining equations when it is computed."""
     n = a.shape[-1]
     if n == 0:
         return b.new_empty([*torch.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:]])
@@ -48,8 +48,8 @@ def _triangular(a, b, upper: bool, unit: bool):
 
 
 def _triangular_by_blocks(a, b, upper: bool, unit: bool):
-    """Returns the solution for larger matrices. The diagonal blocks are inverted together; each block of rows that is
-    found is eliminated from the remaining ones by a product."""
+    """Returns the solution for larger matrices. All diagonal blocks are inverted at once. Each block of rows of the solution is eliminated
+    from the remaining equations by a matrix product."""
     if upper:
         return _triangular_by_blocks(a.flip(-1, -2), b.flip(-2), False, unit).flip(-2)
     n, size = a.shape[-1], LARGEST
@@ -99,7 +99,7 @@ def cholesky_inverse(factor, upper=False):
 
 @of_small
 def cholesky_ex(a, *, upper=False, check_errors=False):
-    """Factorizes column by column. info is the order of the first minor that is not positive."""
+    """Computes the Cholesky factor column by column. The result `info` is the order of the first leading minor that is not positive."""
     if check_errors:
         return NotImplemented
     n, at = a.shape[-1], _at(a.shape[-1])
@@ -115,8 +115,7 @@ def cholesky_ex(a, *, upper=False, check_errors=False):
 
 
 def _factor(a, pivot: bool = True):
-    """Returns L and U in one matrix, the pivot rows (counted from 1), and the number of the first pivot that is 0, or
-    0."""
+    """Returns L and U in one matrix, the pivot rows (counted from 1), and the number of the first pivot that is 0 (0: no such pivot)."""
     m, n = a.shape[-2:]
     rows, columns = _at(m), _at(n)
     pivots, info = [], torch.zeros(a.shape[:-2], dtype=torch.int64)
@@ -205,8 +204,8 @@ def lu_solve(factors, pivots, b, *, left=True, adjoint=False):
 
 
 def _is_row_major(a):
-    """Returns whether `a` is row-major. Eager passes such a matrix to LAPACK as its transpose, and saves the factors
-    of that transpose for the backward graph."""
+    """Returns whether `a` is row-major. Eager passes the transpose of a row-major matrix to LAPACK, and saves the factors of the transpose
+    for the backward graph."""
     return a.is_contiguous()
 
 

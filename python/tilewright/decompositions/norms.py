@@ -1,7 +1,7 @@
 """Group norm of images in channels-last memory.
 
-The mean and variance of each channel are computed first, down the columns of memory, and then combined for each
-group. The image is therefore never transposed. Formulas: Chan, Golub and LeVeque (1983).
+The mean and variance of each channel are computed first, as reductions of columns, and then combined for each group.
+Therefore the image is not transposed. Formulas: Chan, Golub and LeVeque (1983).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _channels_last(x) -> bool:
 
 
 def group_norm(x, weight, bias, N, C, HxW, group, eps):
-    """Returns (the result, N x group means, N x group inverse deviations)."""
+    """Returns (the result, the means, the reciprocal standard deviations). The statistics have the shape [N, group]."""
     if not _channels_last(x) or not x.is_floating_point():
         return NotImplemented
     plane, each = x.shape[2:], C // group

@@ -19,7 +19,7 @@ def soft_margin_loss_backward(grad, x, target, reduction=1):
 
 
 def ndtr(x):
-    """Uses erfc: 1 + erf(x) is already 0 where the result is still positive."""
+    """Computes the normal distribution function with erfc. For negative x, 1 + erf(x) rounds to 0 where the result is positive."""
     wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
     return 0.5 * torch.erfc(wide * -0.7071067811865476)
 
@@ -32,8 +32,8 @@ def round_decimals(x, *, decimals):
 
 
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
-    """Computes the numbers from both ends to the middle. For integers, the ends are truncated first, and then each
-    number."""
+    """Computes the first half of the numbers from `start`, and the second half from `end`. For integers, `start` and `end` are truncated
+    first, and then each number."""
     dtype = dtype or torch.get_default_dtype()
     whole = not dtype.is_floating_point
     tensors = any(isinstance(v, torch.Tensor) for v in (start, end))
@@ -57,7 +57,7 @@ def ldexp(x, other):
 
 
 def angle(x):
-    """Returns the angle of real numbers: pi for negative ones."""
+    """Returns the angle of real numbers, which is pi for negative numbers and 0 for others."""
     if x.is_complex():
         return NotImplemented
     wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
@@ -70,7 +70,7 @@ def dist(x, other, p=2.0):
 
 
 def addbmm(x, batch1, batch2, *, beta=1, alpha=1):
-    """Concatenates the batches along the summed dimension, which makes one product."""
+    """Concatenates the batches along the summed dimension, so that one matrix product computes the sum."""
     b, m, k = batch1.shape
     wide = batch1.transpose(0, 1).reshape(m, b * k)
     return torch.addmm(x, wide, batch2.reshape(b * k, -1), beta=beta, alpha=alpha)
@@ -88,7 +88,7 @@ def trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim=1):
 
 
 def _distance(difference, p):
-    """Returns the p-norm of the last dimension, and 0 if that is empty. torch cannot take the largest of no elements."""
+    """Returns the p-norm of the last dimension, or 0 if that is empty. torch's maximum norm of no elements raises an error."""
     if any(isinstance(size, int) and size == 0 for size in difference.shape):
         return difference.sum(-1)
     return torch.linalg.vector_norm(difference, ord=p, dim=-1)
@@ -108,7 +108,8 @@ def pdist(x, p=2.0):
             return x.new_zeros(0)
         first, second = constant([i for i, _ in pairs]), constant([j for _, j in pairs])
     else:
-        # The pairs of i start at i (2 n - 1 - i) / 2. The root in float64 has an error of at most one.
+        # The number of the first pair (i, j) is i (2 n - 1 - i) / 2. Solving for i in float64 has an error of at most 1, which the next
+        # lines correct.
         number = torch.arange(n * (n - 1) // 2, dtype=torch.int64)
         first = ((2 * n - 1 - ((2 * n - 1) * (2 * n - 1) - 8 * number).double().sqrt()) / 2).to(torch.int64)
         first = first - (first * (2 * n - 1 - first) // 2 > number).to(torch.int64)
@@ -118,8 +119,8 @@ def pdist(x, p=2.0):
 
 
 def _of_distances(grad, difference, p, distance):
-    """Returns the gradient of the p-norm of the last dimension with respect to the difference: torch's subgradient, 0 where the
-    distance is 0."""
+    """Returns the gradient of the p-norm of the last dimension with respect to the difference. If the distance is 0, returns the
+    subgradient 0, as torch does."""
     grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
     size, sign = difference.abs(), difference.sign()
     if p == 0:
@@ -144,8 +145,7 @@ def cdist_backward(grad, x1, x2, p, distances):
 
 
 def pdist_backward(grad, x, p, distances):
-    """Sums the gradients of all pairs. The distance of a pair is stored once, in the list of pairs with the smaller
-    number first."""
+    """Sums the gradients of all pairs of rows. `distances` contains each pair (i, j) once, with i < j."""
     n, width = x.shape
     if isinstance(n, int):
         if n > 256:
@@ -165,7 +165,7 @@ def pdist_backward(grad, x, p, distances):
 
 
 def logcumsumexp(x, dim):
-    """Computes sums of 1, 2, 4, ... elements, each from two halves."""
+    """Computes the scan by recursive doubling: each step combines sums of 1, 2, 4, ... elements."""
     if x.dim() == 0:
         return x.clone()
     if not isinstance(x.shape[dim], int) or x.dtype.is_complex:
@@ -180,7 +180,7 @@ def logcumsumexp(x, dim):
 
 
 def weight_norm_interface_backward(grad, v, g, norms, dim):
-    """Returns the gradients of g v / |v|, whose norms are taken over all dimensions but `dim`."""
+    """Returns the gradients of g v / |v|, where |v| is the norm over all dimensions except `dim`."""
     others = [d for d in range(v.dim()) if d != dim % v.dim()]
     part, v, g = (t.to(norms.dtype) for t in (grad, v, g))
     along = (part * v).sum(others, keepdim=True)

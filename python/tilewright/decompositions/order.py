@@ -10,7 +10,7 @@ aten = torch.ops.aten
 
 
 def _take(values, indices, index, dim, keepdim):
-    """Returns the elements at `index`, one per row, of sorted values and their indices."""
+    """Selects the element at `index` in each row of the sorted values and of their indices."""
     at = index if isinstance(index, torch.Tensor) else torch.full((1,) * values.dim(), index, dtype=torch.int64)
     at = at.expand([1 if d == dim else size for d, size in enumerate(values.shape)])
     found = [part.gather(dim, at) for part in (values, indices)]
@@ -18,7 +18,7 @@ def _take(values, indices, index, dim, keepdim):
 
 
 def _rows(of_row):
-    """Wraps a function of rows: a 0-d tensor is its own row."""
+    """Wraps a function of rows, so that it also accepts a 0-d tensor, which is a row of one element."""
 
     def whole(x, *arguments, **keywords):
         if x.dim():
@@ -37,7 +37,7 @@ def kthvalue(x, k, dim=-1, keepdim=False):
 
 
 def median_dim(x, dim, keepdim=False):
-    """Returns the lower of two middle elements, or NaN, which is sorted to the end, if the row has one."""
+    """Returns the lower of the two middle elements of each row, or NaN if the row contains NaN, which is sorted to the end."""
     if not some(x.shape[dim]):
         return NotImplemented
     dim %= x.dim()
@@ -70,7 +70,8 @@ def _of_all(of_dim):
 
 
 def mode(x, dim=-1, keepdim=False):
-    """Returns the first of the longest runs of equal elements of the sorted row, and the last index of that value."""
+    """Returns the most frequent value of each row and the last index of this value. The value is that of the first of the longest runs of
+    equal elements in the sorted row."""
     if not some(x.shape[dim]):
         return NotImplemented
     if x.dtype is torch.bool:

@@ -1,4 +1,4 @@
-"""The gradient of replication padding: the gradients of the copies are added to that of the edge."""
+"""The gradient of replication padding: the gradients of the padding are added to the gradient of the edge element."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ aten = torch.ops.aten
 
 
 def _along(grad, dim: int, low: int, high: int, size: int):
-    """Returns the gradient along one dimension of `size` that got `low` copies before it and `high` after it. Negative
-    amounts were cropped."""
+    """Returns the gradient for one dimension of size `size`, to which `low` copies were prepended and `high` copies appended. Negative
+    numbers are the numbers of cropped elements."""
     length = grad.shape[dim]
     front, back = max(low, 0), max(high, 0)
     kept = length - front - back

@@ -1,5 +1,5 @@
-"""Pools with windows of unequal size, and the gradients of pools. The windows are read at computed indices; the
-shorter ones are masked."""
+"""Pooling with windows of unequal size, and the gradients of pooling. The elements of a window are read with computed indices. All windows
+have the size of the largest window, and the elements after the end of a window are masked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _known(*sizes) -> bool:
 
 
 def _differ(shape, spatial: int, output) -> bool:
-    """Returns whether windows may have different sizes. Pools with windows of equal size are left to the importer."""
+    """Returns whether the windows may have different sizes. The importer supports pooling with windows of equal size."""
     sizes = list(shape[-spatial:])
     if not _counted(sizes, output):
         return False
@@ -34,8 +34,8 @@ def _counted(sizes, output) -> bool:
 
 
 def _windows(x: torch.Tensor, output, filler):
-    """Returns the windows of x as [..., out..., k...], with `filler` after a window's end; the indices [out...,
-    k...] in the plane; and the lengths [out...]."""
+    """Returns the windows of x as a tensor [..., out..., k...], the indices of their elements in the plane as [out..., k...], and the
+    lengths of the windows as [out...]. Elements after the end of a window are `filler`."""
     spatial = len(output)
     sizes = x.shape[-spatial:]
     indices: torch.Tensor | int = 0
@@ -46,7 +46,7 @@ def _windows(x: torch.Tensor, output, filler):
         at = torch.arange(out, dtype=torch.int64)
         start = at * size // out
         length = (at * size + size + out - 1) // out - start
-        # For a symbolic size, this is an upper bound.
+        # The length of the longest window. For a symbolic size, it is an upper bound of this length.
         longest = max(-((-(o + 1) * size) // out) - o * size // out for o in range(out)) if isinstance(size, int) else size // out + 2
         step = torch.arange(longest, dtype=torch.int64)
         shape = [1] * (2 * spatial)
@@ -89,7 +89,8 @@ def _largest(spatial: int):
 
 
 def _fractional(spatial: int):
-    """Pools windows of one size whose positions depend on the samples, one per image, channel and dimension."""
+    """Returns a decomposition of fractional max pooling. All windows have the same size, and their positions depend on random samples, of
+    which there is one per image, channel and dimension."""
 
     def pool(x, kernel_size, output_size, random_samples):
         sizes = x.shape[-spatial:]
@@ -101,8 +102,8 @@ def _fractional(spatial: int):
         index = [torch.arange(e, dtype=torch.int64).reshape([-1 if d == i else 1 for d in range(rank)]) for i, e in enumerate((n, c))]
         flat = 0
         for dim, (size, out, k) in enumerate(zip(sizes, output_size, kernel_size)):
-            # The samples of an image begin with the last dimension, those of a volume with the first. There may be
-            # more samples than images.
+            # The random samples of 2-d pooling are in the order (width, height), and those of 3-d pooling in the order of the dimensions.
+            # The batch size of the samples may be larger than that of the images.
             sample = random_samples[:n, :, 1 - dim if spatial == 2 else dim].unsqueeze(-1)
             alpha = float(size - k) / (out - 1) if out > 1 else 0.0
             at = torch.arange(out, dtype=torch.int64)
@@ -124,7 +125,7 @@ def _fractional(spatial: int):
 
 
 def _unpool(spatial: int):
-    """Unpools as torch's decomposition does, in the memory format of the input."""
+    """Returns a decomposition of max unpooling that differs from torch's: the result has the memory format of the input."""
     from torch._decomp.decompositions import max_unpool2d, max_unpool3d
 
     whole = max_unpool2d if spatial == 2 else max_unpool3d
@@ -140,11 +141,11 @@ def _unpool(spatial: int):
     return unpool
 
 
-FEW = 64  # maximum number of steps for overlapping windows; each step is one addition
+FEW = 64  # maximum number of additions for overlapping windows
 
 
 def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
-    """Adds each element, along `dim`, to all indices of its window."""
+    """Adds each element of x to all elements of its window along dimension `dim`."""
     out = x.shape[dim]
     spread = x.unsqueeze(dim + 1)
     if kernel <= stride:
@@ -162,7 +163,7 @@ def _spread(x, dim: int, kernel: int, stride: int, padding: int, size: int):
 
 
 def _lengths(size, out, kernel: int, stride: int, padding: int, with_padding: bool, dtype):
-    """Returns the number of elements that each window averages."""
+    """Returns the divisor of each window's average: the number of its elements."""
     if not _known(size, out):
         return _symbolic_lengths(size, out, kernel, stride, padding, with_padding, dtype)
     begins = [o * stride - padding for o in range(out)]
@@ -179,7 +180,7 @@ def _symbolic_lengths(size, out, kernel: int, stride: int, padding: int, with_pa
 
 
 def _of_averages(spatial: int):
-    """Returns a function for the gradient of an average pool."""
+    """Returns a decomposition of the gradient of average pooling."""
 
     def gradient(grad, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
         kernel, stride, padding = ([*v] if len(v) == spatial else [*v] * spatial for v in (kernel, stride or kernel, padding))
@@ -204,7 +205,7 @@ def _of_averages(spatial: int):
 
 
 def _of_adaptive_averages(spatial: int):
-    """Returns a function for the gradient of an adaptive average pool: products with the weights of each window's
+    """Returns a decomposition of the gradient of adaptive average pooling into matrix products with the weights of the windows'
     elements."""
 
     def gradient(grad, x):
@@ -235,7 +236,7 @@ def _of_adaptive_averages(spatial: int):
 
 
 def _of_largest(spatial: int):
-    """Returns a function for the gradient of a max pool, which is added at the indices that the pool returned."""
+    """Returns a decomposition of the gradient of max pooling, which adds the gradient at the indices of the maxima."""
 
     def gradient(grad, x, *rest):
         indices = rest[-1]
@@ -249,8 +250,7 @@ def _of_largest(spatial: int):
 
 
 def _laid_out_as(x, made):
-    """Returns `made` in the memory format that torch uses for results of adaptive pools and for the gradient of a
-    pool's input."""
+    """Returns `made` in the memory format that eager uses for results of adaptive pooling of x, and for gradients of x."""
     from torch._prims_common import suggest_memory_format
 
     return made.contiguous(memory_format=suggest_memory_format(x)) if x.dim() == 4 else made.contiguous()

@@ -1,4 +1,4 @@
-"""Distributions computed from uniform and normal numbers."""
+"""Random distributions that are computed from uniform and normal random numbers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ aten = torch.ops.aten
 
 
 def _like(x, draw):
-    """Returns numbers of draw(), which are f32 or f64, in the shape of x."""
+    """Returns random numbers from draw() in the shape of x, as f32 or f64."""
     wide = x.dtype if x.dtype in (torch.float32, torch.float64) else torch.float32
     return draw(torch.empty_like(x, dtype=wide))
 
 
 def _uniform(x):
-    """Returns uniform numbers. For 16-bit floats they have the precision of x's dtype; rounded from a wider dtype,
-    some would be 1."""
+    """Returns uniform random numbers in [0, 1). For 16-bit floats they are generated with the precision of x's dtype, because rounding from
+    f32 would return 1 for some numbers."""
     if x.dtype in (torch.float16, torch.bfloat16):
         return torch.rand_like(x).to(torch.float32)
     return _like(x, torch.rand_like)
@@ -37,8 +37,8 @@ def uniform(x, from_=0.0, to=1.0, generator=None, **ends):
 
 
 def exponential(x, lambd=1.0, generator=None):
-    """Returns exponential numbers, none of which is 0, because multinomial() divides by them. The least is half the
-    distance of eager's uniform numbers from 1."""
+    """Returns exponentially distributed random numbers. None of them is 0, because multinomial() divides by them. The minimum is half of
+    the distance between 1 and the largest uniform number of eager."""
     if generator is not None:
         return NotImplemented
     uniform = _like(x, torch.rand_like)
@@ -64,7 +64,7 @@ def normal_functional(x, mean=0.0, std=1.0, generator=None):
 
 
 def normal_tensor(mean, std=1.0, generator=None):
-    """Draws numbers for a tensor of means, of deviations, or both."""
+    """Returns normally distributed random numbers, where the mean, the standard deviation or both are tensors."""
     if generator is not None:
         return NotImplemented
     if isinstance(std, torch.Tensor):
@@ -82,8 +82,8 @@ def normal_sized(mean, std, size, generator=None, *, dtype=None, layout=None, de
 
 
 def multinomial(probabilities, count, replacement=False, generator=None):
-    """Draws indices. Without replacement: the largest of p / e for exponential e. With it: the positions of uniform
-    numbers in the running sums."""
+    """Draws random indices. Without replacement, these are the indices of the largest p / e, where e is exponentially distributed. With
+    replacement, they are the positions of uniform random numbers in the cumulative sums of p."""
     if generator is not None or not isinstance(count, int):
         return NotImplemented
     demand((probabilities >= 0) & (probabilities < float("inf")), "probability tensor contains either `inf`, `nan` or element < 0")

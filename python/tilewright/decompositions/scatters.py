@@ -1,4 +1,4 @@
-"""Scatters that the importer refuses: other reductions, without the old values, of 0-d tensors."""
+"""Scatters that the importer does not support: some reductions, reductions without the old values, and 0-d tensors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .sizes import none, some
 
 aten = torch.ops.aten
 
-EXTREMES = {"amax": min, "amin": max}  # selects the end of a dtype's range that any value replaces
+EXTREMES = {"amax": min, "amin": max}  # selects the end of a dtype's range that is the identity of the reduction
 
 
 def _identity(dtype: torch.dtype, reduce: str):
@@ -27,7 +27,7 @@ def _identity(dtype: torch.dtype, reduce: str):
 
 
 def _as_bytes(reduce: str) -> str:
-    """Returns the reduction that is equivalent on booleans as bytes of 0 or 1."""
+    """Returns the reduction of bytes (0 or 1) that is equivalent to `reduce` of booleans."""
     return {"sum": "amax", "prod": "amin"}.get(reduce, reduce)
 
 
@@ -78,10 +78,10 @@ def gather(x, dim, index, *, sparse_grad=False):
 
 
 def _at_true(x, begin: int, mask, values, accumulate: bool):
-    """Returns `x` with `values`, in order, at the true elements of `mask`, which covers the dimensions from `begin`
-    on.
+    """Returns a copy of `x` in which `values` replace, in order, the elements for which `mask` is true. The mask's first
+    dimension is dimension `begin` of x.
 
-    The number of values is checked against the data.
+    A call checks that the number of values equals the number of true elements.
     """
     front, rest = list(x.shape[:begin]), list(x.shape[begin + mask.dim() :])
     values = values.reshape([1] * (len(front) + 1 + len(rest) - values.dim()) + list(values.shape))
@@ -105,8 +105,8 @@ def _at_true(x, begin: int, mask, values, accumulate: bool):
 
 
 def index_put(x, indices, values, accumulate=False):
-    """Writes at a boolean mask; whole dimensions may be skipped. A mask of leading dimensions with values for the
-    rest becomes a `where`."""
+    """Handles an index that is a boolean mask, also after dimensions that are selected as a whole. If the mask covers leading dimensions
+    and each true element gets the same values, the result is computed with `where`."""
     masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
     if not masks:
         if accumulate and x.dtype is torch.bool:
@@ -123,8 +123,7 @@ def index_put(x, indices, values, accumulate=False):
 
 
 def masked_scatter(x, mask, source):
-    """Writes the k-th element of the source to the k-th true element. The number of elements of the source is checked
-    against the data."""
+    """Writes the k-th element of the source to the k-th true element of the mask. A call checks that the source has enough elements."""
     mask, x = torch.broadcast_tensors(mask, x)
     flat, given = mask.reshape(-1), source.numel()
     demand(flat.sum() <= given, "Number of elements of source < number of ones in mask", on_gpus=True)
@@ -135,7 +134,7 @@ def masked_scatter(x, mask, source):
 
 
 def embedding_renorm(weight, indices, max_norm, norm_type):
-    """Scales rows that are read to a norm of at most `max_norm`."""
+    """Scales the rows that `indices` selects so that their norms are at most `max_norm`."""
     norms = torch.linalg.vector_norm(weight, ord=norm_type, dim=1)
     read = torch.zeros_like(norms, dtype=torch.bool).index_put([indices.reshape(-1)], torch.ones((), dtype=torch.bool))
     scale = torch.where(read & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
@@ -143,8 +142,8 @@ def embedding_renorm(weight, indices, max_norm, norm_type):
 
 
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
-    """Reduces segments. A search among the segments' ends finds each element's segment. An empty segment has the
-    reduction's identity."""
+    """Reduces each segment to one element. The segment of each element is found by a search in the ends of the segments. The result of an
+    empty segment is the identity of the reduction."""
     if indices is not None or axis != (lengths if lengths is not None else offsets).dim() - 1:
         return NotImplemented
     if lengths is not None and not unsafe:
@@ -157,7 +156,7 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     sizes = [ends.shape[-1] if d == axis else s for d, s in enumerate(data.shape)]
     kind = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     first = data.new_full(sizes, _identity(data.dtype, kind) if initial is None else initial)
-    # Elements after the last end are in no segment.
+    # Elements after the end of the last segment are in no segment.
     inside = (at < ends.narrow(-1, ends.shape[-1] - 1, 1)).reshape(segment.shape + (1,) * (data.dim() - segment.dim()))
     data = torch.where(inside, data, _identity(data.dtype, kind))
     if kind != "mean":
@@ -168,14 +167,14 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
 
 
 def masked_scatter_backward(grad, mask, sizes):
-    """Returns the gradient of the source: element k is that of the k-th true element. Elements that were not written
-    have 0."""
+    """Returns the gradient of the source. The gradient of its element k is that of the k-th true element of the mask, or 0 if element k was
+    not used."""
     count = 1
     for size in sizes:
         count = count * size
     mask = mask.expand(grad.shape).reshape(-1)
     positions = mask.to(torch.int64).cumsum(0) - 1
-    positions = torch.where(mask & (positions < count), positions, count)  # one additional element receives the others
+    positions = torch.where(mask & (positions < count), positions, count)  # the other elements are written to an additional element
     found = grad.new_zeros(count + 1).scatter(0, positions, grad.reshape(-1))
     return found[:count].reshape(sizes)
 

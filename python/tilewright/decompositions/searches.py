@@ -8,7 +8,7 @@ aten = torch.ops.aten
 
 
 def _search(rows, values, right: bool, sorter=None):
-    """Returns the number of elements of the sorted `rows` before each of `values` ([..., n] and [..., m])."""
+    """Returns for each element of `values` [..., m] the number of elements of the sorted `rows` [..., n] that precede it."""
     size = rows.shape[-1]
     if not isinstance(size, int):
         return None
@@ -20,7 +20,7 @@ def _search(rows, values, right: bool, sorter=None):
         if sorter is not None:
             inside = sorter.gather(-1, inside)
         held = rows[inside] if rows.dim() == 1 else rows.gather(-1, inside)
-        # NaN is sorted to the end.
+        # Comparisons are negated, because NaN is sorted after all numbers.
         after = ~(held > values) if right else ~(held >= values)
         after = after & (low < high)
         low, high = torch.where(after, middle + 1, low), torch.where(after, high, middle)
@@ -53,7 +53,7 @@ def bucketize(values, boundaries, *, out_int32=False, right=False):
 
 
 def nonzero_static(x, *, size, fill_value=-1):
-    """Finds the k-th nonzero element where the running count reaches k + 1."""
+    """Returns the indices of nonzero elements. Element k (from 0) is where the cumulative count of nonzero elements reaches k + 1."""
     if not all(isinstance(s, int) for s in [*x.shape, size]):
         return NotImplemented
     flat = (x != 0).reshape(-1)
@@ -70,8 +70,8 @@ def nonzero_static(x, *, size, fill_value=-1):
 
 
 def histc(x, bins=100, min=0, max=0):
-    """Counts elements between given edges. Equal edges mean the least and the greatest element, which have to be
-    finite; eager checks that."""
+    """Computes a histogram between the edges `min` and `max`. If they are equal, the edges are the minimum and the maximum of x, which must
+    be finite, as eager checks."""
     if min == max or not x.is_floating_point():
         return NotImplemented
     flat = x.reshape(-1)

@@ -1,4 +1,4 @@
-"""Facts about sizes, some of them symbols, that are known while a graph is traced."""
+"""Predicates on sizes, some of which are symbols, that can be decided while a graph is traced."""
 
 from __future__ import annotations
 

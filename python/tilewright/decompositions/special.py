@@ -1,7 +1,7 @@
 """Special functions of one variable and Chebyshev polynomials, computed in float64 and rounded once.
 
-Some functions have two Chebyshev series (special_series.py), one near 0 and one beyond. The others follow from
-exp, log and erf.
+Some functions are computed with two Chebyshev series (special_series.py), one for arguments near 0 and one for larger
+arguments. Other functions are computed from exp, log and erf.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _bessel_k(order: int, scaled: bool):
 
 
 def _waves(order: int, x):
-    """Returns P, Q, the phase and the amplitude of Bessel functions of both kinds beyond 8."""
+    """Returns the factors P and Q, the phase and the amplitude from which Bessel functions of both kinds are computed for x > 8."""
     p, q = (table.P0_FAR, table.Q0_FAR) if order == 0 else (table.P1_FAR, table.Q1_FAR)
     t = 128 / (x * x) - 1
     return chebyshev(t, p), chebyshev(t, q) / x, x - (2 * order + 1) * math.pi / 4, torch.sqrt(2 / (math.pi * x))
@@ -133,7 +133,7 @@ def _inverse_erfc(z):
     part = 2 / (math.pi * 0.147) + logarithm / 2
     x = torch.sqrt(torch.sqrt(part * part - logarithm / 0.147) - part)
     for _ in range(3):
-        # erfc(x) / erfc'(x) without the exponential factor, which would underflow
+        # (erfc(x) - z) / erfc'(x). The factor exp(-x^2) of both terms is canceled, because it would underflow.
         wrong = (_erfcx(x) - z * torch.exp(x * x)) * (-math.sqrt(math.pi) / 2)
         x = x - wrong / (1 + x * wrong)
     return x
@@ -143,7 +143,7 @@ def _erfinv(y):
     a = y.abs()
     small = a < 0.5
     x = _inverse_erfc(torch.where(small, 0.5, 1 - a).clamp_min(1e-300))
-    # Below 0.5, 1 - a has lost digits: Halley's method with erf itself.
+    # For a < 0.5, 1 - a is not exact. Therefore Halley's method is applied to erf(x) - a.
     near = a * (0.886226925452758 + 0.2320136665346546 * a * a)
     for _ in range(4):
         wrong = (torch.erf(near) - a) * torch.exp(near * near) * (math.sqrt(math.pi) / 2)
@@ -159,7 +159,7 @@ def _ndtri(p):
     return torch.where((p >= 0) & (p <= 1), torch.where(p < 0.5, -x, x), math.nan)
 
 
-SHIFT = 8  # smaller arguments are increased by this number, to where Stirling's series is precise
+SHIFT = 8  # smaller arguments are increased by this number, because Stirling's series is only precise for large arguments
 STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156, -3617 / 122400]
 
 
@@ -181,7 +181,7 @@ def _lgamma_positive(x):
 
 
 def _away(x):
-    """Returns the signed distance to the nearest integer, from which sin(pi x) is exact."""
+    """Returns the signed distance of x to the nearest integer, from which sin(pi x) is computed without cancellation."""
     return x - torch.round(x)
 
 
@@ -215,8 +215,8 @@ BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 
 
 
 def _zeta(s: int, q):
-    """Returns the sum of (q + k) ** -s over k >= 0 for positive q: ten terms, and the Euler-Maclaurin formula for the
-    rest."""
+    """Returns the sum of (q + k) ** -s over k >= 0 for positive q: the sum of the first ten terms, and the remainder by the Euler-Maclaurin
+    formula."""
     total = torch.zeros_like(q)
     for k in range(10):
         total = total + (q + k) ** -float(s)
@@ -233,7 +233,7 @@ def _zeta(s: int, q):
 
 
 def _cotangent_derivative(n: int, x):
-    """Returns the n-th derivative of pi cot(pi x), a polynomial of the cotangent."""
+    """Returns the n-th derivative of pi cot(pi x), which is a polynomial in the cotangent."""
     polynomial = [0.0, 1.0]
     for _ in range(n):  # c' = -pi (1 + c c)
         slope = [k * c for k, c in enumerate(polynomial)][1:]
@@ -255,8 +255,7 @@ def _polygamma(n, x):
 
 
 def _half_or_whole(x, count, kind: str):
-    """Returns Chebyshev polynomials of the first to fourth kind, from the angle whose cosine is x, or from the
-    hyperbolic one."""
+    """Returns Chebyshev polynomials of the first to fourth kind, computed from arccos(x), or from arcosh(|x|) if |x| > 1."""
     n = torch.trunc(count) if isinstance(count, torch.Tensor) else torch.full_like(x, float(int(count)))
     x, n = torch.broadcast_tensors(x, n)
     inner = x.clamp(-1, 1)

@@ -1,4 +1,4 @@
-"""Chebyshev series, written by tools/dev/fit_special.py, which states the functions and intervals."""
+"""The coefficients of Chebyshev series. tools/dev/fit_special.py generates this file, and describes the functions and intervals."""
 
 # fmt: off
 I0_NEAR = [

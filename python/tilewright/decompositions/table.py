@@ -9,15 +9,14 @@ from .families import of_libraries, own
 
 
 def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask):
-    """Handles empty inputs, for which torch's decomposition divides by zero: it divides by the number of elements of
-    a group."""
+    """Handles empty inputs, for which torch's decomposition divides by 0, the number of elements of a group."""
     import torch
     from torch._decomp import get_decompositions
 
     if input.numel() != 0:
         op = torch.ops.aten.native_group_norm_backward.default
         return get_decompositions([op])[op](grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask)
-    # Sums over no elements are 0. The mean of no elements may be NaN, and it is a factor of the weight's gradient.
+    # The gradient of the weight is a sum over no elements, but it is NaN if a mean or rstd is NaN, because they are factors of the sum.
     of_groups = (0 * mean * rstd).view(N, group).sum(0)
     weight = of_groups.unsqueeze(1).expand(group, C // group).reshape(C).contiguous()
     gradients = (input.new_zeros(input.shape), weight, input.new_zeros(C))
@@ -25,7 +24,8 @@ def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW,
 
 
 def batch_norm_backward(grad, x, weight, running_mean, running_var, save_mean, save_var, update, eps, output_mask, reserve):
-    """Calls native_batch_norm_backward, to which `save_var` is the inverse deviation. `reserve` is empty on the CPU."""
+    """Calls native_batch_norm_backward. Its argument `save_invstd`, the reciprocal standard deviation, is called `save_var` here. `reserve`
+    is empty on the CPU."""
     import torch
 
     backward = torch.ops.aten.native_batch_norm_backward.default
@@ -36,10 +36,11 @@ registered: dict = {}  # the user's functions, by the name of the overload
 
 
 def register(op, function, what: str, table: dict):
-    """Stores `function`, the `what` of operator `op`, in `table`. If it is None, returns a decorator that does so.
+    """Stores `function`, a decomposition or a lowering (`what`) of operator `op`, in `table`. If `function` is None, returns
+    a decorator that stores its argument.
 
-    The key is the overload's name: if a user redefines an operator (by running a cell twice), it has new objects,
-    and torch may delete the old ones at any time.
+    The key is the name of the overload, not the object. If a user redefines an operator, for example by running a
+    notebook cell twice, torch creates new objects and may delete the old ones.
     """
     import torch
 
@@ -64,31 +65,31 @@ def register_decomposition(op, decomposition=None):
 
     Graphs that are compiled later contain these operators instead of a call into torch. `op` is an overload
     (torch.ops.mylib.scale.default) or an operator with one overload. `decomposition` takes its arguments and returns
-    its results. Without it, a decorator::
+    its results. Without `decomposition`, this function is a decorator::
 
         @tilewright.register_decomposition(torch.ops.mylib.scale)
         def scale(x, factor):
             return x * factor
 
-    Gradients come from torch.library.register_autograd, whose operators may be registered likewise. Raises TypeError
-    if `op` is not a torch operator, and ValueError if it has several overloads.
+    For gradients, use torch.library.register_autograd; the operators of the gradient may also be registered with this
+    function. Raises TypeError if `op` is not a torch operator, and ValueError if it has several overloads.
     """
     return register(op, decomposition, "decomposition", registered)
 
 
 def decompositions() -> dict:
-    """Returns the decompositions for AOTAutograd: torch's, Tilewright's, those for loaded libraries, and the user's."""
+    """Returns all decompositions for AOTAutograd: those of torch, Tilewright, imported libraries and the user."""
     return of_torch() | added()
 
 
 def added() -> dict:
-    """Returns the decompositions that may change while the process runs: those for loaded libraries, and the user's."""
+    """Returns the decompositions that may change while the process runs: those of imported libraries and of the user."""
     named = {_overload(name): function for name, function in registered.items()}
     return of_libraries() | {op: function for op, function in named.items() if op is not None}
 
 
 def _overload(name: str):
-    """Returns the overload that has this name now, or None if the operator is gone."""
+    """Returns the overload that currently has this name, or None if the operator was deleted."""
     import torch
 
     try:
@@ -99,7 +100,7 @@ def _overload(name: str):
 
 @functools.cache
 def of_torch() -> dict:
-    """Returns torch's decompositions and Tilewright's of torch's operators. Callers do not change the dictionary."""
+    """Returns the decompositions of torch's operators by torch and by Tilewright. Callers must not modify the dictionary."""
     from torch._decomp import core_aten_decompositions, get_decompositions
     import torch
 

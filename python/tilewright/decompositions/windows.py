@@ -1,4 +1,4 @@
-"""Images interpolated between their pixels."""
+"""Interpolation of images and volumes at the positions of a grid (grid_sample)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _unnormalized(grid, size: int, align: bool):
 
 
 def _reflected(at, size: int, align: bool):
-    """Mirrors `at` at the borders as often as needed."""
+    """Returns the position `at`, reflected at the borders until it is inside."""
     low, span = (0.0, float(size - 1)) if align else (-0.5, float(size))
     if span <= 0:
         return torch.zeros_like(at)
@@ -34,7 +34,7 @@ def _position(grid, size: int, padding: int, align: bool):
 
 
 def grid_sampler_3d(x, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples nearest or trilinear. Elements outside are 0 unless the padding maps them inside."""
+    """Interpolates a volume in mode nearest or bilinear (trilinear). Elements outside are 0 unless the padding mode maps them inside."""
     n, channels, *sizes = x.shape
     if interpolation_mode > 1 or not all(isinstance(s, int) for s in sizes) or 0 in sizes:
         return NotImplemented
@@ -73,10 +73,10 @@ def _of_torch():
 
 
 def grid_sampler_2d(x, grid, interpolation_mode, padding_mode, align_corners):
-    """Samples nearest or bilinear; bicubic uses torch's decomposition.
+    """Interpolates an image in mode nearest or bilinear. For bicubic, torch's decomposition is used.
 
-    For a position outside, torch's decomposition reads the first pixel and multiplies it by 0, which is NaN if
-    that pixel is NaN.
+    torch's decomposition is not used for the other modes, because for a position outside it multiplies the first pixel
+    by 0, and the product is NaN if this pixel is NaN.
     """
     n, channels, height, width = x.shape
     if interpolation_mode > 1 or not all(isinstance(s, int) and s > 0 for s in (height, width)) or height * width >= 2**31:

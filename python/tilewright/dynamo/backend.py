@@ -162,8 +162,8 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     else:
         result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
-        # The strides of eager's kernels may differ from those in the graph of decomposed ops. Therefore the strides
-        # of all results are checked.
+        # The results of eager's kernels may have other strides than the graph of decomposed ops states. Therefore the strides of all
+        # results are checked at the call.
         strides, first_saved = dense(for_user), MOST
         moved = {n.name for n in gm.graph.nodes if is_transfer(n)}
         unreported = [r for r in result.refusals if r.node not in moved and not r.chosen]
@@ -202,7 +202,7 @@ def tilewright(gm: fx.GraphModule, example_inputs, *, options: dict | None = Non
             inference_compiler=caching(functools.partial(compiler, kind="inference")),
             decompositions=WhenTraced(chosen.random == "eager"),
             partition_fn=min_cut_rematerialization_partition,
-            # The checks compare a program's results for its arguments with those of another execution.
+            # The option `check` executes each graph twice with the same arguments, so the graph must not write into them.
             keep_inference_input_mutations=not chosen.check and freezer is None,
         )(gm, example_inputs)
     if freezer is not None:

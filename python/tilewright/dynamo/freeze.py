@@ -20,7 +20,7 @@ _ATTRIBUTE = "_tilewright_released"
 _lock = threading.Lock()
 _readers: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (storage, id of a call) -> a call that reads it unpacked
 
-# Attributes that do not read memory: allowed on released parameters, too.
+# Attributes that can be read after a parameter was released, because they do not access its memory.
 _METADATA = {
     "dim", "size", "stride", "numel", "nelement", "element_size", "storage_offset", "ndimension", "is_floating_point",
     "is_complex", "is_contiguous", "is_signed", "__hash__", "__len__", "requires_grad_", "__dir__",
@@ -59,7 +59,7 @@ def _dispatch(function, args, kwargs):
     allowed = name in _METADATA
     if name in ("__get__", "__set__", "__delete__"):
         prop = getattr(getattr(function, "__self__", None), "__name__", "")
-        # `p.data = tensor` assigns new memory. A compiled graph then packs this memory.
+        # `p.data = tensor` assigns new memory, which compiled graphs pack at the next call.
         allowed = prop in _PROPERTIES if name == "__get__" else prop in ("data", "grad", "requires_grad")
         if name == "__set__" and prop == "data" and _ATTRIBUTE in vars(args[0]):
             delattr(args[0], _ATTRIBUTE)
@@ -106,7 +106,7 @@ class Releasable:
         return copied
 
 
-# mypy does not match `**options` with the keyword of Tensor.__repr__.
+# type: ignore: mypy does not match `**options` with the keyword argument of Tensor.__repr__.
 class ReleasableParameter(Releasable, torch.nn.Parameter):  # type: ignore[misc]
     pass
 
@@ -265,7 +265,7 @@ class Freezer:
                 self.keep(name, tensor, reason)
                 return 0
             nbytes = tensor.numel() * tensor.element_size()
-            # storage.resize_(0) is not used, because memory that belongs to a file or to numpy cannot be resized.
+            # The parameter gets a new, empty storage. storage.resize_(0) would fail for memory of a file or of a numpy array.
             empty = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
             empty.untyped_storage().resize_(0)
             left.name = name

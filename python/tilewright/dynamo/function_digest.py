@@ -17,7 +17,7 @@ import types
 
 import torch
 
-# Packages whose versions are already part of the key.
+# Packages whose functions are not hashed, because the versions of these packages are part of the cache key.
 _KNOWN = {*sys.stdlib_module_names, "torch", "tilewright"}
 
 
@@ -75,7 +75,7 @@ class _Digest:
             self.add(value)
 
     def code(self, code: types.CodeType) -> None:
-        # marshal is not used, because its bytes depend on the number of other references to objects
+        # The fields are hashed one by one. The bytes of marshal.dumps(code) depend on the reference counts of constants.
         self.text(code.co_name, code.co_argcount, code.co_kwonlyargcount, code.co_flags, code.co_names, code.co_varnames, code.co_freevars)
         self.hash.update(code.co_code)
         self.each(code.co_consts)

@@ -76,8 +76,8 @@ def watch(ours) -> None:
         if options is None:
             return
         if options.cache:
-            # This is not a daemon thread: if such a thread waits for the GIL while the interpreter exits, it is unwound through torch's
-            # C++ frames, which aborts the process.
+            # A daemon thread that waits for the GIL while the interpreter exits is unwound through torch's C++ frames, which aborts the
+            # process. Therefore this thread is not a daemon.
             threading.Thread(target=_key).start()
         for value in list(found[1].values()):
             if isinstance(value, nn.Module):

@@ -24,8 +24,8 @@ from .rewriting import Rewriter
 aten = torch.ops.aten
 OP = torch.ops.higher_order.flex_attention
 
-# Ops that a function of indices may contain in addition to elementwise ops. Their results for all indices at once equal
-# their results for single indices.
+# Ops that a mask_mod or score_mod function may contain in addition to elementwise ops. These ops compute the same for tensors that contain
+# all indices as for single indices.
 ALSO = {
     aten.index.Tensor, aten._to_copy.default, aten.clone.default, aten.where.self, aten.scalar_tensor.default,
     aten.full.default, aten.new_ones.default, aten.new_zeros.default, aten.new_full.default, *ALIASES,

@@ -17,12 +17,13 @@ from .sizes import stride_expression
 
 aten = torch.ops.aten
 
-# Ops whose result is an alias with the same elements.
+# Ops whose result is an alias of the operand, with the same elements.
 ALIASES = operators.with_aliasing("alias")
-# torch makes results that are views of an argument from the argument itself: without a copy, and with eager's
-# aliasing. Views with another dtype are imported only from complex numbers to pairs and from pairs to complex numbers.
+# Ops whose result is a view of the operand. If a result of the graph is a view of an argument, AOTAutograd creates the view from the
+# argument, without a copy and with eager's aliasing. The only imported ops whose view has another dtype convert between complex numbers and
+# pairs of real numbers.
 VIEWS = ALIASES | operators.with_aliasing("view") | {TO_COMPLEX, TO_REAL}
-# Ops that return several views, one of which is selected by operator.getitem.
+# Ops that return a list of views, from which operator.getitem selects an element.
 VIEW_LISTS = operators.with_aliasing("views")
 
 

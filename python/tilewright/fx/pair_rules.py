@@ -28,7 +28,7 @@ def dim_of(node: fx.Node, dim: int) -> int:
     return dim % rank(node)
 
 
-# -- complex from real and back -----------------------------------------------
+# -- conversions between complex and real tensors -----------------------------
 
 
 @rule(aten.view_as_complex.default)
@@ -180,7 +180,7 @@ def product(p: Pairs, node, x, y):
 def same(p: Pairs, node, x, *, memory_format=None):
     if node.target is not aten.clone.default:
         return p.pair(x)
-    # The strides matter only for results, which get those of the complex graph.
+    # The memory format of intermediate values has no effect. Results of the graph get the strides of the complex graph's results.
     return p.emit(aten.clone.default, p.pair(x), memory_format=torch.contiguous_format)
 
 
@@ -390,7 +390,7 @@ def roll(p: Pairs, node, x, shifts, dims=()):
     return p.emit(aten.roll.default, p.pair(x), shifts, [dim_of(x, d) for d in dims])
 
 
-# -- filled with one number ----------------------------------------------------------------------
+# -- tensors that are filled with one value ------------------------------------------------------
 
 
 def filled(p: Pairs, node, sizes, number) -> fx.Node:

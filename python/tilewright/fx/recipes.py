@@ -17,7 +17,7 @@ from torch.utils._sympy.printers import PythonPrinter
 
 from .. import _tilewright
 
-# Functions that occur in the Python text of expressions, as torch prints it for its guards.
+# Functions that may occur in the Python source that torch's printer generates for size expressions.
 HELPERS = {"math": math, "torch": torch, "max": max, "min": min, "abs": abs, "round": round,
            "CeilDiv": lambda a, b: -(-a // b)}  # fmt: skip
 

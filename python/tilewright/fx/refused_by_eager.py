@@ -36,8 +36,7 @@ def is_bool(value) -> bool:
     return isinstance(value, bool) or isinstance(value, torch.Tensor) and value.dtype == torch.bool
 
 
-# -- rules: each takes the arguments of the op, and returns the reason why eager refuses them, or ''
-# ------------------------------------
+# -- rules: each function gets the arguments of an op, and returns the reason why eager rejects them, or ''
 
 
 def difference(x, other=None, **_) -> str:
@@ -154,8 +153,8 @@ RULES: dict[str, Callable[..., str]] = {
     "relu": without_bools, "mvlgamma": without_bools, "soft_margin_loss": soft_margin,
 }  # fmt: skip
 
-# The dtypes that eager's kernels of these ops support on every device and in every version of torch. Other dtypes need
-# a trial call.
+# Pairs of a set of dtypes and a set of ops. Eager's kernels of these ops support these dtypes on every device and in every version of
+# torch. For other dtypes, a trial call determines whether the kernel supports them.
 _TAKES = (
     (
         INTEGERS | {torch.bool},

@@ -17,7 +17,7 @@ from .outputs import ALIASES, VIEWS, named
 aten = torch.ops.aten
 
 CONVOLUTIONS = {aten.convolution.default}
-# Ops that may change the meaning of an image's dimensions: products, and views except slices.
+# Ops after which the dimensions may no longer be those of an image (N, C, H, W): matrix products, and all views except slices.
 REARRANGE = (VIEWS - ALIASES - {aten.slice.Tensor}) | operators.with_aliasing("reshape") | {aten.bmm.default, aten.matmul.default}
 
 

@@ -17,7 +17,7 @@ from .. import _tilewright
 
 _NUMBER: tuple[str, list] = ("float64", [])
 
-# Python's operations as ATen ops on the same operands.
+# The ATen op that corresponds to each of Python's operations.
 _OPS = {
     operator.add: "aten.add.Tensor", operator.sub: "aten.sub.Tensor", operator.mul: "aten.mul.Tensor",
     operator.truediv: "aten.div.Tensor", operator.pow: "aten.pow.Tensor_Tensor", operator.neg: "aten.neg.default",

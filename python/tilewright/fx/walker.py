@@ -288,7 +288,7 @@ class Walker:
     # -- inputs ------------------------------------------------------------
 
     def add_input(self, node: fx.Node, name: str, value, argument: int, is_static: bool):
-        # A 0-d tensor on the CPU is copied to the GPU at the call, as in torch.
+        # As in eager, a 0-d tensor on the CPU may be an operand of ops on the GPU. Each call copies it to the GPU.
         here = value.device if value.device.type == "cpu" and value.dim() == 0 else self.device
         reason = unsupported_tensor(value, here)
         if not reason and value.is_neg() and any(writes_argument(user) for user in node.users):
@@ -342,7 +342,7 @@ class Walker:
             if is_viewed(node):
                 self.add_pairs(node, index)
             elif isinstance(value, torch.Tensor) and node.users and not is_token(node):
-                # A written argument is not a parameter that can be packed once.
+                # An argument that the graph writes is not imported as a parameter, because a pack of it would become invalid.
                 is_static = index in self.static and not any(writes_argument(user) for user in node.users)
                 self.add_input(node, node.name, value, index, is_static)
         for node in self.gm.graph.nodes:
@@ -416,7 +416,7 @@ class Walker:
         if self.device is None and (is_transfer(node) or mixes(node)):
             return self.refuse(node, mixes(node) or "it copies between devices")
         if unbound := self.unbound(value):
-            # The segments after this node get its symbols as arguments.
+            # The segments after this node get the new symbols as arguments.
             self.found |= unbound
             what = f"its value {value}" if isinstance(value, torch.SymInt) else f"the size {', '.join(sorted(unbound))} of its result"
             return self.refuse(node, f"{what} follows from the contents of a tensor")

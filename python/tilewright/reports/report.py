@@ -22,7 +22,7 @@ _lock = threading.Lock()
 _graphs: deque = deque(maxlen=1000)
 
 
-# Titles of remarks about missed optimizations, by kind (dialects/Graph/Decisions.h).
+# Titles of remarks about missed optimizations, by the kind of the remark (dialects/Graph/Decisions.h).
 _MISSED = {"fusion": "not fused", "quantize": "not in integers", "pack": "not packed", "vectorize": "not vectorized"}
 
 

@@ -165,7 +165,7 @@ class Segment(torch.nn.Module):
     def forward(self, *arguments):
         if self.written:
             arguments = unwritten_of(self.written, arguments)
-        # An eager op may return another dtype than torch's meta function states (batch norm's statistics in bf16).
+        # An op that eager executes may return another dtype than torch's meta function states, such as batch norm's statistics in bf16.
         results = self.program.run([a.to(d) if isinstance(a, torch.Tensor) and a.dtype != d else a
                                     for a, d in zip(arguments, self.dtypes, strict=True)])  # fmt: skip
         return results[0] if self.single else tuple(results)
@@ -184,7 +184,8 @@ class Parts:
         arguments.clear()
         results = self.module(*held)
         if any(isinstance(r, torch.Tensor) and r.is_complex() for r in results):
-            # Complex results are not views of pairs, because AOTAutograd would treat the pairs as the bases of the results.
+            # A complex result is a view of a real tensor that contains pairs. Without detach(), AOTAutograd would treat the real tensor as
+            # the base of the result.
             results = [r.detach() if isinstance(r, torch.Tensor) and r.is_complex() else r for r in results]
         if self.orders:
             results = list(results)
@@ -237,7 +238,7 @@ class CompiledGraph(OutputCode):
         if isinstance(self.body, Program) and self.report.kind != "backward" and not ahead_of_time:
             self.body.call.pack_ahead(list(arguments()))
 
-    # -- torch's caches ------------------------------------------------------
+    # -- methods that torch's AOTAutograd cache calls ------------------------
 
     def prepare_for_serialization(self) -> None:
         """Pickles the body. torch calls it on a shallow copy of the graph in use."""

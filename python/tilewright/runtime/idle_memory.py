@@ -17,8 +17,8 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from .. import _tilewright
 
-# torch's AdamW processes one parameter after the other and has two or three tensors of its size at once
-# (torch/optim/adam.py, _single_tensor_adam).
+# The number of temporary tensors of a parameter's size that torch's AdamW allocates at once. AdamW updates one parameter after the other
+# (_single_tensor_adam in torch/optim/adam.py).
 _TEMPORARIES = 3
 _leanest = 0  # bytes that the process occupied after the heap was trimmed, at a recent step
 

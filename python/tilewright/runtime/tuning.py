@@ -13,7 +13,7 @@ from ..options import CompileOptions
 
 log = logging.getLogger("tilewright")
 
-# The workers load only the extension. They do not need torch, which takes a second to import.
+# Worker processes of the tuner import only the extension module, because importing torch takes a second.
 _WORKER = "import sys; sys.path.insert(0, sys.argv[1]); import _tilewright; _tilewright.tune_worker()"
 
 
