@@ -20,7 +20,7 @@ FAILING = ("crash", "hang", "memory", "wrong", "error")
 class Outcome:
     """The outcome of one sample.
 
-    `state`: see STATES. `reason`: short, for the table. `detail`: for the reader. `ops`: the ops that fell back.
+    `state`: see STATES. `reason`: short, for the table. `detail`: further text for the user. `ops`: the ops that fell back.
     `facts`: further data that the harness reports.
     """
 
