@@ -75,9 +75,9 @@ def test_product_of_few_rows_uses_wgmma(rows, tmp_path):
 
 def test_batched_product_uses_wgmma(tmp_path):
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(3, 40, 48).bfloat16(), torch.randn(3, 48, 56).bfloat16())
-    # Two loops of the batch form one dimension of the map.
+    # Two batch dimensions form one dimension of the TMA tensor map.
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(2, 3, 24, 32).half(), torch.randn(2, 3, 40, 32).half().transpose(-1, -2))
-    # Two loops of rows form one dimension, too.
+    # Two dimensions of rows form one dimension of the map, too.
     check_by_wgmma(tmp_path, F.linear, torch.randn(2, 35, 48).bfloat16(), torch.randn(56, 48).bfloat16(), torch.randn(56).bfloat16())
 
 
