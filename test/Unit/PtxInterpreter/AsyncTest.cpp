@@ -115,7 +115,7 @@ TEST(Mbarrier, OrdersEarlierAccesses) {
     Outcome bad = runBody(wrong, threads(64, 1, seed), 64, {}, kBar + ".shared .align 16 .b8 s[128];\n");
     found += bad.count(Kind::Race) + bad.count(Kind::UninitialisedMemory) != 0;
   }
-  EXPECT_GE(found, 4u); // in the other orders, the reader ran after the writer
+  EXPECT_GE(found, 4u); // in the other orders, the reading warp ran after the writing warp
 }
 
 //===--- copies ---===//
