@@ -40,8 +40,8 @@ func.func @symmetric(%x: tensor<8x64xi8>, %w: tensor<64x96xi8>, %s: tensor<f32>)
   return %c : tensor<8x96xf32>
 }
 
-// If there are zero points per row and per column whose values are known only at the call, the correction consists of the
-// sums of both operands, and of 64 times the product of the zero points.
+// If there are zero points per row and per column whose values are known only at the call, the correction consists of
+// the sums of both operands, and of 64 times the product of the zero points.
 // CHECK-LABEL: func @asymmetric
 // CHECK: tw.constant dense<64> : tensor<i32>
 // CHECK: %[[SUM:.*]] = tw.matmul

@@ -105,7 +105,8 @@ func.func @weight_with_stride(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x4x6x6x5xf3
 
 // -----
 
-// A single permute produces the weight's gradient in the user's order. Dimensions that remain adjacent are merged first.
+// A single permute produces the weight's gradient in the user's order. Dimensions that remain adjacent are merged
+// first.
 // CHECK-LABEL: func @weight_in_order
 // CHECK: %[[R:.*]] = tw.reshape %{{.*}} : tensor<3x3x4x15xf32> -> tensor<9x12x5xf32>
 // CHECK: tw.permute %[[R]] {permutation = array<i64: 2, 1, 0>} : tensor<9x12x5xf32> -> tensor<5x12x9xf32>

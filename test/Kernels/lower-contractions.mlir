@@ -27,7 +27,8 @@ func.func @shared_weight(%x: tensor<2x4x16xf32>, %w: tensor<16x8xf32>) -> tensor
   return %1 : tensor<2x4x8xf32>
 }
 
-// If k of one operand is broadcast, an indexing map could not express the size of k. Therefore the broadcast is materialized.
+// If k of one operand is broadcast, an indexing map could not express the size of k. Therefore the broadcast is
+// materialized.
 // CHECK-LABEL: func @broadcast_k
 // CHECK: %[[B:.*]] = linalg.generic {{.*}}tw.op = "broadcast"
 // CHECK: linalg.contract {{.*}} ins(%[[B]], %arg1

@@ -35,9 +35,9 @@ func.func @safe_log(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %0 : tensor<4x8xf32>
 }
 
-// No op is created for a statistic result without consumers. A returned statistic gets its dimension of size 1 by a reshape.
-// The kernel passes three times over the row. It computes the mean, then the mean's rounding error and the sum of squares,
-// and then the result.
+// No op is created for a statistic result without consumers. A returned statistic gets its dimension of size 1 by a
+// reshape. The kernel passes three times over the row. It computes the mean, then the mean's rounding error and the sum
+// of squares, and then the result.
 // CHECK-LABEL: func @layer_norm
 // CHECK: arith.divf
 // CHECK: %{{.*}}:2 = linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<{{.*}}>, tensor<{{.*}}>)

@@ -18,7 +18,8 @@ func.func @main(%p: tensor<8xf32> {tw.sizes = affine_map<() -> (8)>}) -> (tensor
 
 // -----
 
-// The kernel cannot overwrite its operand, because a tile reads other elements than it writes. Its result is copied at the end.
+// The kernel cannot overwrite its operand, because a tile reads other elements than it writes. Its result is copied at
+// the end.
 // CHECK: tw_plan.buffer 0 input 0 in_place
 // CHECK-NEXT: tw_plan.buffer 1 arena 0
 // CHECK-NEXT: tw_plan.launch @turns [0, 1] writes 2

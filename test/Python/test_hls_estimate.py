@@ -17,10 +17,10 @@ import hls_score  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="there is no hls-estimate next to the library")
 
-# AT_MOST has upper bounds of relative errors in percent. AT_LEAST has lower bounds of the percentage of designs whose estimate
-# is exact, or has at most the error in the name. The bounds are the present values with a small margin. The estimator's goals
-# are an error of the cycles of 5% in the median and 25% in the 90th percentile, exact DSPs for 90% of the designs, and BRAM
-# within 20%.
+# AT_MOST has upper bounds of relative errors in percent. AT_LEAST has lower bounds of the percentage of designs whose
+# estimate is exact, or has at most the error in the name. The bounds are the present values with a small margin. The
+# estimator's goals are an error of the cycles of 5% in the median and 25% in the 90th percentile, exact DSPs for 90% of
+# the designs, and BRAM within 20%.
 AT_MOST = {"cycles, median": 0.3, "cycles, 90th": 9, "LUT, median": 7, "FF, median": 8.5}
 AT_LEAST = {"DSP exact": 90, "DSP within 5": 94, "BRAM within 20": 94}
 
@@ -58,7 +58,8 @@ def estimate(folder, queue_depth, reader_ii=1, fill=None, reassociates=False, **
 
 
 def test_reader_runs_concurrently_with_writer(tmp_path):
-    # The first element arrives after 1 + 1 cycles. The consumer's 64 iterations, its pipeline depth of 1 and its exit follow.
+    # The first element arrives after 1 + 1 cycles. The consumer's 64 iterations, its pipeline depth of 1 and its exit
+    # follow.
     assert estimate(tmp_path, 2)["cycles"] == 2 + 63 + 1 + 2
 
 
@@ -90,11 +91,11 @@ def address_operators(folder, products=(), quotients=()):
 
 
 def test_address_products_are_operators_only_if_not_shifts(tmp_path):
-    # A product that only one sum uses is a multiply-add. Products by 24 and 28 are computed by two shifts. A product by 190 is
-    # not.
+    # A product that only one sum uses is a multiply-add. Products by 24 and 28 are computed by two shifts. A product by
+    # 190 is not.
     assert address_operators(tmp_path, [[190, 8, 1], [24, 8, 1], [28, 8, 1]]) == {"address": 1}
-    # A product that is known before the addition, or that several sums use, is a separate product. It uses logic instead of DSPs if
-    # it has few bits.
+    # A product that is known before the addition, or that several sums use, is a separate product. It uses logic
+    # instead of DSPs if it has few bits.
     assert address_operators(tmp_path, [[190, 8, 1, 1], [190, 8, 28], [190, 8, 0]]) == {"address in logic": 3}
     assert address_operators(tmp_path, [[784, 6, 28], [511, 9, 0], [513, 9, 0], [515, 9, 0]]) == {"address": 2}
 
@@ -130,8 +131,8 @@ def test_operators_are_shared_between_states(tmp_path):
     file = tmp_path / "design.json"
     file.write_text(json.dumps([design]))
     told = json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
-    # Two steps run in parallel, and then one step, so at most two multipliers are needed at a time. The second step also waits
-    # for the third.
+    # Two steps run in parallel, and then one step, so at most two multipliers are needed at a time. The second step
+    # also waits for the third.
     assert told["operators"]["mulf"] == 2
     assert told["cycles"] == (49 + 4 + 2) + (9 + 4 + 2)
 
@@ -190,8 +191,8 @@ def test_levels_of_an_element_in_the_larger_half_of_its_adder_tree(tmp_path):
 
 
 def test_levels_of_an_element_in_the_smaller_half_of_its_adder_tree(tmp_path):
-    # If four terms are not products, or are read under separate conditions along the last index, the element passes through
-    # two levels.
+    # If four terms are not products, or are read under separate conditions along the last index, the element passes
+    # through two levels.
     assert additions(tmp_path, 4, 14, sums=8) == (24, 8)
     for more in ({"products": False}, {"columns": [8, 1, 1]}):
         assert additions(tmp_path, 4, 14, sums=8, **more) == (0, 32)

@@ -1,5 +1,5 @@
-// IR that was saved after a stage can be compiled from that stage. The machine code is the same as that of an uninterrupted
-// compilation.
+// IR that was saved after a stage can be compiled from that stage. The machine code is the same as that of an
+// uninterrupted compilation.
 // RUN: tilewright compile %s --emit=asm --threads=2 -o %t.asm
 // RUN: tilewright compile %s --emit=graph --whole-constants --threads=2 -o %t.graph
 // RUN: tilewright compile %t.graph --start-at=graph --emit=asm --threads=2 | diff %t.asm -

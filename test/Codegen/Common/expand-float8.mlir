@@ -37,7 +37,8 @@ func.func @to_e4m3(%x: vector<4x8xf32>) -> vector<4x8xf8E4M3FN> {
   return %y : vector<4x8xf8E4M3FN>
 }
 
-// Values whose rounded result would be greater than 57344 (the maximum of f8E5M2) become infinity. bf16 is widened to f32 first.
+// Values whose rounded result would be greater than 57344 (the maximum of f8E5M2) become infinity. bf16 is widened to
+// f32 first.
 // CHECK-LABEL: @to_e5m2
 // CHECK: arith.extf %{{.*}} : bf16 to f32
 // CHECK: arith.constant 124 : i32
@@ -46,7 +47,8 @@ func.func @to_e5m2(%x: bf16) -> f8E5M2 {
   return %y : f8E5M2
 }
 
-// A canonicalization folds an integer's conversion to f32 and the rounding to f8 into one op. The pass splits this op again.
+// A canonicalization folds an integer's conversion to f32 and the rounding to f8 into one op. The pass splits this op
+// again.
 // CHECK-LABEL: @from_integers
 // CHECK: arith.sitofp %{{.*}} : vector<16xi64> to vector<16xf32>
 // CHECK: arith.minui

@@ -13,7 +13,8 @@ func.func @scalar(%i: index, %n: index, %scratch: memref<?xi8>) -> index attribu
   return %p : index
 }
 
-// Without the attribute from_end, a negative index is out of range. The comparisons of a vector of indices are reduced to one branch.
+// Without the attribute from_end, a negative index is out of range. The comparisons of a vector of indices are reduced
+// to one branch.
 // CHECK-LABEL: func @lanes
 // CHECK-NOT: arith.addi
 // CHECK: %[[OUTSIDE:.*]] = arith.cmpi uge, %arg0, %arg1 : vector<16xindex>

@@ -40,8 +40,8 @@ tw_plan.program @main_plan [] in [] to [] {
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// Both operands of the last product are results of other products. The last product sums over k in blocks. Therefore its
-// left operand is computed in blocks of columns, and its right operand in blocks of rows.
+// Both operands of the last product are results of other products. The last product sums over k in blocks. Therefore
+// its left operand is computed in blocks of columns, and its right operand in blocks of rows.
 // CHECK-LABEL: func.func private @left
 // CHECK: block = [1, [[TERMS:[0-9]+]]]
 // CHECK-LABEL: func.func private @right
@@ -80,8 +80,8 @@ tw_plan.program @main_plan [] in [] to [] {
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// In the consumer @skew, loop j indexes both dimensions of the array, and no dimension is indexed by loop i alone. Therefore the
-// array is not passed in blocks.
+// In the consumer @skew, loop j indexes both dimensions of the array, and no dimension is indexed by loop i alone.
+// Therefore the array is not passed in blocks.
 // CHECK-LABEL: func.func private @make
 // CHECK-NOT: block =
 // CHECK-LABEL: func.func private @skew

@@ -1,4 +1,5 @@
-// In attention on sm_90a, one warp group loads by TMA, and one or two warp groups multiply by wgmma. The softmax weights are left operands in registers.
+// In attention on sm_90a, one warp group loads by TMA, and one or two warp groups multiply by wgmma. The softmax
+// weights are left operands in registers.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
@@ -16,8 +17,8 @@
 // NO-WGMMA: does not fit attention_0 {{.*}}: sm_80 has no wgmma: consumers are 0
 // KNOB: does not fit attention_0 {{.*}}: attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync
 
-// The first attention is causal, has fewer key heads than query heads, and returns log-sum-exp. The second has at most 64 queries, so only
-// one warp group multiplies. In the third, the head size of values differs from that of keys.
+// The first attention is causal, has fewer key heads than query heads, and returns log-sum-exp. The second has at most
+// 64 queries, so only one warp group multiplies. In the third, the head size of values differs from that of keys.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 128], consumers = 2, stages = 3>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 256, block = [64, 64], consumers = 1, stages = 4>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 64], consumers = 2, stages = 4>
@@ -27,14 +28,15 @@
 
 // A TMA box has 64 elements of a head and all rows of a tile. In @attention_0, keys and values are the same buffer.
 // TARGET: @attention_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]
-// Shared memory has 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and seven mbarriers.
+// Shared memory has 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and seven
+// mbarriers.
 // TARGET-SAME: tw_cuda.shared = 229432
 // TARGET: @attention_2({{.*}}tw_cuda.maps = ["0:f16:128:64*192,128*70,1*1,1*1", "1:f16:128:64*192,64*90,1*1,1*1", "2:f16:128:64*128,64*90,1*1,1*1"]
 
 // CHECK: .entry attention_0(
 // CHECK: .reqntid 384
-// There is one mbarrier for the queries. Each of three slots has an mbarrier `full`, which completes when its bytes have arrived, and an
-// mbarrier `empty`, which completes when eight warps have arrived.
+// There is one mbarrier for the queries. Each of three slots has an mbarrier `full`, which completes when its bytes
+// have arrived, and an mbarrier `empty`, which completes when eight warps have arrived.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 8;

@@ -3,8 +3,8 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// The first attention is causal and has fewer key heads than query heads. The second has an additive mask. The third is a decoding step, in
-// which the four query heads of a key head are the rows of a block.
+// The first attention is causal and has fewer key heads than query heads. The second has an additive mask. The third is
+// a decoding step, in which the four query heads of a key head are the rows of a block.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 64], stages = 2>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 32, block = [16, 64], stages = 2>

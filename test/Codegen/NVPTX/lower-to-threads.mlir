@@ -5,7 +5,8 @@
 #rows = affine_map<(d0, d1) -> (d0)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
-// A thread computes four adjacent elements. The broadcast operand is read at the columns of these elements. Indices have 32 bits.
+// A thread computes four adjacent elements. The broadcast operand is read at the columns of these elements. Indices
+// have 32 bits.
 // CHECK-LABEL: func @neighbours(
 // CHECK-SAME: %[[X:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %[[B:.*]]: !llvm.ptr<1> {{.*}}, %[[Y:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias})
 // CHECK-SAME: tw.grid = #[[GRID:.*]], tw.kernel
@@ -108,7 +109,8 @@ func.func private @wide_loop(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) 
   return %0 : tensor<8xf32>
 }
 
-// The reductions of a block alternate between two slots of shared memory. A kernel with more reductions needs no more slots.
+// The reductions of a block alternate between two slots of shared memory. A kernel with more reductions needs no more
+// slots.
 // CHECK: llvm.mlir.global internal @three_reductions_shared() {{.*}} : !llvm.array<128 x i8>
 // CHECK-LABEL: func @three_reductions(
 // CHECK-COUNT-3: nvvm.barrier

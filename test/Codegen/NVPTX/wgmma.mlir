@@ -1,4 +1,5 @@
-// In products on sm_90a, TMA loads tiles into a ring buffer with mbarriers. One warp group loads, and the other warp groups multiply by wgmma.
+// In products on sm_90a, TMA loads tiles into a ring buffer with mbarriers. One warp group loads, and the other warp
+// groups multiply by wgmma.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
@@ -8,8 +9,8 @@
 // TILED: @matmul_1({{.*}}tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 64, 64], consumers = 1, stages = {{[0-9]+}}>
 // TILED: @matmul_2({{.*}}kind = mma
 
-// Shared memory has four stages, each with 16 KB of A and 24 KB of B, and their mbarriers. A TMA box has 64 elements of k, which are one
-// line of shared memory, and all rows of the tile.
+// Shared memory has four stages, each with 16 KB of A and 24 KB of B, and their mbarriers. A TMA box has 64 elements of
+// k, which are one line of shared memory, and all rows of the tile.
 // TARGET: @matmul_add_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*256,128*2048", "1:bf16:128:64*256,192*1536"]
 // TARGET-SAME: tw_cuda.shared = 163904
 // If A is stored as [k, m] and B as [k, n], a box has 64 x 64 elements. The symbolic size k is size 0 of the launch.

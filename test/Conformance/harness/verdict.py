@@ -94,7 +94,8 @@ def check_numbers(got, runs, exact, largest: float, what: str) -> None:
             raise Wrong("integers", f"{what}: {int(wrong.sum())} of {got.numel()} differ: {got[wrong][:3].tolist()}, eager gives "
                                     f"{want[wrong][:3].tolist()}")  # fmt: skip
         return
-    # At a pole, eager may return a finite number that consists only of rounding error. Therefore infinity is accepted, too.
+    # At a pole, eager may return a finite number that consists only of rounding error. Therefore infinity is accepted,
+    # too.
     pole = got.isinf() & want.isfinite() & exact.isfinite() & ((want.double() - exact).abs() > exact.abs() / 2)
     if pole.any():
         got, want, exact, runs = got[~pole], want[~pole], exact[~pole], [run[~pole] for run in runs]

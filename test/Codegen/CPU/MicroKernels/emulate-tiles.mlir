@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-emulate-tiles | FileCheck %s
 
-// Each tile becomes 16 vectors, one per row, also if the tile is an iteration argument of a loop. A product of tiles consists
-// of two FMAs for each row and each pair of k.
+// Each tile becomes 16 vectors, one per row, also if the tile is an iteration argument of a loop. A product of tiles
+// consists of two FMAs for each row and each pair of k.
 // CHECK-LABEL: func @product
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16x16xf32>
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (vector<16x16xf32>)

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions | FileCheck %s
 
-// A register block has eight rows of three vectors, so 24 accumulators. Each step of k has 3 loads of B, 8 broadcasts of A
-// and 24 FMAs.
+// A register block has eight rows of three vectors, so 24 accumulators. Each step of k has 3 loads of B, 8 broadcasts
+// of A and 24 FMAs.
 // CHECK-LABEL: func private @matmul
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c16{{.*}} step %c8
 // CHECK: %{{.*}}:24 = scf.for
@@ -54,8 +54,8 @@ func.func @chosen(%a: memref<2x4x8xf32>, %b: memref<5x1x8x16xf32>, %i: memref<2x
   return
 }
 
-// Rows of A with a stride of 4096 bytes map to the same set of the L1 cache, which has eight ways. Therefore the register
-// block has seven rows instead of 14.
+// Rows of A with a stride of 4096 bytes map to the same set of the L1 cache, which has eight ways. Therefore the
+// register block has seven rows instead of 14.
 // CHECK-LABEL: func private @apart
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c28{{.*}} step %c7
 // CHECK: %{{.*}}:14 = scf.for

@@ -4,8 +4,9 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-expand-math{bf16-denormals=true}))' \
 // RUN:   | FileCheck %s --check-prefix=DENORMALS
 
-// exp(x) is 2^n exp(r). The code clamps x from both sides, computes n by adding a constant that rounds, computes r in two
-// steps, evaluates a polynomial of degree 8, and multiplies twice by a scale made from the bits of n. No result is denormal.
+// exp(x) is 2^n exp(r). The code clamps x from both sides, computes n by adding a constant that rounds, computes r in
+// two steps, evaluates a polynomial of degree 8, and multiplies twice by a scale made from the bits of n. No result is
+// denormal.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select
@@ -207,7 +208,8 @@ func.func @root_double(%x: vector<4xf64>) -> vector<4xf64> {
   return %1 : vector<4xf64>
 }
 
-// A vector remainder (C's fmod) subtracts multiples of the divisor in f64 while any lane is not smaller than its divisor.
+// A vector remainder (C's fmod) subtracts multiples of the divisor in f64 while any lane is not smaller than its
+// divisor.
 // CHECK-LABEL: func.func @remainder
 // CHECK: %[[X:.*]] = math.absf %{{.*}} : vector<16xf64>
 // CHECK: scf.while (%[[R:.*]] = %[[X]]) : (vector<16xf64>) -> vector<16xf64>

@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=split-f16=true --canonicalize | FileCheck %s
 
-// Each f16 is split into a sum of two bf16. For each K-block of 192 k, the rows of A and a panel of B are split, and each step of 32 k
-// has sixteen products of tiles and ten loads. A remainder of zero is stored as a tiny value. At the end, sums of only such values become zero.
+// Each f16 is split into a sum of two bf16. For each K-block of 192 k, the rows of A and a panel of B are split, and
+// each step of 32 k has sixteen products of tiles and ten loads. A remainder of zero is stored as a tiny value. At the
+// end, sums of only such values become zero.
 // CHECK-LABEL: func private @split
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x416xbf16>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x64xbf16>

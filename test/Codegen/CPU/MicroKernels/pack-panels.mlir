@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --mlir-print-local-scope | FileCheck %s
 
-// 38 columns with contiguous k are packed to two panels of 32. Columns after the last one are not read. Their masked loads
-// have an address inside the matrix, because a masked load from unmapped memory costs hundreds of cycles.
+// 38 columns with contiguous k are packed to two panels of 32. Columns after the last one are not read. Their masked
+// loads have an address inside the matrix, because a masked load from unmapped memory costs hundreds of cycles.
 // CHECK-LABEL: func private @two_panels
 // CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %c32
 // CHECK: %[[THERE:.*]] = arith.cmpi slt, %[[FIRST]], %[[COLUMNS:.*]] : index

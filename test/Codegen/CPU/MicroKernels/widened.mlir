@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s
 
-// Each K-block of A and of B is widened to f32 once. Then the f32 kernel reads the widened copy of A for all panels, and that
-// of B for all rows.
+// Each K-block of A and of B is widened to f32 once. Then the f32 kernel reads the widened copy of A for all panels,
+// and that of B for all rows.
 // CHECK-LABEL: func private @alone
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x192xf32>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x48xf32>

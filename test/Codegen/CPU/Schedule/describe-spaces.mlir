@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-resolve-layouts --tw-select-schedule --tw-describe-spaces | FileCheck %s
 
-// A product has knobs for the tile sizes (in rows and in whole panels), the order of tasks, the K-block, and the rows of
-// the micro-kernel.
+// A product has knobs for the tile sizes (in rows and in whole panels), the order of tasks, the K-block, and the rows
+// of the micro-kernel.
 // CHECK-LABEL: func.func private @product
 // CHECK-SAME: tw.predicted = array<f64: {{[0-9.e+]+}},
 // CHECK-SAME: \22name\22:\22tile0\22

@@ -1,9 +1,9 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=bf16-group=2 bf16-depth=32" --tw-select-schedule | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=bf16-group=2" | FileCheck %s --check-prefix=PAIRS
 
-// A window's line of 7 x 3 elements fills only two thirds of the 32 k of a tile. Therefore the whole window of 147 elements,
-// padded to 160, is one reduction, and a task gathers its windows for all 64 filters. In the second convolution, lines of
-// 3 pixels of 64 channels fill whole tiles without a copy.
+// A window's line of 7 x 3 elements fills only two thirds of the 32 k of a tile. Therefore the whole window of 147
+// elements, padded to 160, is one reduction, and a task gathers its windows for all 64 filters. In the second
+// convolution, lines of 3 pixels of 64 channels fill whole tiles without a copy.
 // CHECK: func.func private @convolution_{{.*}}tiles = [1, 1, 112, 64]
 // CHECK: tw_tile.convolution {{.*}}group = 2 : i64, merged_height = 7 : i64, merged_width = 7 : i64{{.*}} tensor<2x80x64xbf16>)
 // CHECK: func.func private @convolution_{{.*}}tiles = [1, 1, 112, 32]

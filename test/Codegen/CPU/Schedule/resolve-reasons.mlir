@@ -1,4 +1,5 @@
-// For each contraction that reads an unpacked operand, the reason is reported as a remark and in the module's tw.decisions.
+// For each contraction that reads an unpacked operand, the reason is reported as a remark and in the module's
+// tw.decisions.
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --split-input-file --remarks-filter-missed=pack --remark-policy=all 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --split-input-file | FileCheck %s
 

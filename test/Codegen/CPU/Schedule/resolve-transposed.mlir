@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --split-input-file --tw-stage-graph --tw-stage-structured --tw-resolve-layouts=bf16-group=2 | FileCheck %s
 
-// In the gradient of a weight, A is stored k x rows, and is read for 768 columns. A is transposed once, in a separate launch
-// immediately before the product, as packed operands are.
+// In the gradient of a weight, A is stored k x rows, and is read for 768 columns. A is transposed once, in a separate
+// launch immediately before the product, as packed operands are.
 // CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func @main
 // CHECK: %[[OTHER:.*]] = call @exp_0(%arg2
@@ -33,8 +33,8 @@ func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x64xf32>) -> tensor<3072
 
 // -----
 
-// A large operand is stored in huge pages. There, strided reads take no longer than a transposed copy. This copy would be the
-// largest one of a training step (gradient of a language model's output projection).
+// A large operand is stored in huge pages. There, strided reads take no longer than a transposed copy. This copy would
+// be the largest one of a training step (gradient of a language model's output projection).
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: transpose
 // CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 1, 0>

@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
 // RUN: tilewright-opt %s "--tw-expand-attention=f16-group=2 f16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
-// 128 keys are one block, so the only loop is over blocks of 32 rows. One pass computes the weights and their sum. The row's maximum is
-// subtracted before scores are scaled, so that the greatest weight is 1 for scores of any size.
+// 128 keys are one block, so the only loop is over blocks of 32 rows. One pass computes the weights and their sum. The
+// row's maximum is subtracted before scores are scaled, so that the greatest weight is 1 for scores of any size.
 // CHECK-LABEL: func private @attention
 // CHECK: memref.alloc() : memref<32x144xf32>
 // CHECK-NOT: scf.for
@@ -34,8 +34,8 @@ func.func private @blocks(%q: memref<1x1x64x32xf32>, %k: memref<1x1x2000x32xf32>
   return
 }
 
-// An additive mask may have the lowest value of f32. Therefore exp is used instead of exp2, and the mask is added in the
-// pass that computes the maximum of the scores.
+// An additive mask may have the lowest value of f32. Therefore exp is used instead of exp2, and the mask is added in
+// the pass that computes the maximum of the scores.
 // CHECK-LABEL: func private @masked
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]{{.*}} outs({{.*}} : memref<{{.*}}>, memref<{{.*}}>)
 // CHECK: arith.mulf

@@ -48,8 +48,8 @@ func.func private @scan_columns(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attr
 
 // -----
 
-// A running maximum may be computed in any order, because it is exact. In a vector, the maxima of 2, 4, 8 and 16 elements are
-// computed by shuffles, and then the maximum with the last result of the previous vector.
+// A running maximum may be computed in any order, because it is exact. In a vector, the maxima of 2, 4, 8 and 16
+// elements are computed by shuffles, and then the maximum with the last result of the previous vector.
 // CHECK-LABEL: func.func private @scan_row
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (vector<16xf32>)
 // CHECK: vector.shuffle %{{.*}} [0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
@@ -71,7 +71,8 @@ func.func private @scan_row(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attribut
 
 // -----
 
-// A merge sort of each row doubles the length of sorted runs until the row is one run. Indices are moved together with values.
+// A merge sort of each row doubles the length of sorted runs until the row is one run. Indices are moved together with
+// values.
 // CHECK-LABEL: func.func private @sort
 // CHECK-DAG: memref.alloc{{.*}}: memref<2x9xf32>
 // CHECK-DAG: memref.alloc{{.*}}: memref<2x9xi64>
@@ -96,8 +97,8 @@ func.func private @sort_bytes(%x: memref<4x99xi8>, %v: memref<4x99xi8>, %i: memr
   return
 }
 
-// For topk of a long row, the result buffers contain the best elements so far, and each better element is inserted into them.
-// No other buffer is allocated.
+// For topk of a long row, the result buffers contain the best elements so far, and each better element is inserted into
+// them. No other buffer is allocated.
 // CHECK-LABEL: func.func private @topk
 // CHECK-NOT: memref.alloc
 // CHECK: scf.for {{.*}} iter_args(%[[WORST:.*]] = %{{.*}}) -> (f32)
@@ -111,7 +112,8 @@ func.func private @topk(%x: memref<4x99xf32>, %v: memref<4x3xf32>, %i: memref<4x
 
 // -----
 
-// A scatter with the reduction max stores a value only if it is greater than the element, or NaN. A NaN is never overwritten.
+// A scatter with the reduction max stores a value only if it is greater than the element, or NaN. A NaN is never
+// overwritten.
 #row = affine_map<(i, j) -> (i, j)>
 #place = affine_map<(i, j)[s] -> (i, s)>
 // CHECK-LABEL: func.func private @scatter_max
@@ -129,8 +131,9 @@ func.func private @scatter_max(%s: memref<3x64xf32>, %i: memref<3x64xi64>, %out:
 
 // -----
 
-// A scatter adds rows to rows of a table, and no index depends on the column. A buffer that fits in registers accumulates up to 256
-// columns (48 columns are three vectors) until the destination row changes. Later columns are added in memory.
+// A scatter adds rows to rows of a table, and no index depends on the column. A buffer that fits in registers
+// accumulates up to 256 columns (48 columns are three vectors) until the destination row changes. Later columns are
+// added in memory.
 // CHECK-LABEL: func.func private @scatter_rows
 // CHECK: %[[HELD:.*]] = memref.alloca() {alignment = 64 : i64} : memref<48xf32>
 // CHECK: %[[LAST:.*]] = scf.for %[[I:.*]] = %c0{{.*}} to %c4{{.*}} iter_args(%[[BEFORE:.*]] = %c-1{{.*}}) -> (index)
@@ -169,8 +172,8 @@ func.func private @scatter_long_rows(%x: memref<4x1100xf32>, %i: memref<4xi64>, 
   return
 }
 
-// Vectors of remaining columns have powers of two as widths: 27 columns are 16, 8, 2 and 1. A scatter without a reduction
-// accumulates no row in registers.
+// Vectors of remaining columns have powers of two as widths: 27 columns are 16, 8, 2 and 1. A scatter without a
+// reduction accumulates no row in registers.
 // CHECK-LABEL: func.func private @scatter_narrow_rows
 // CHECK-DAG: memref.alloca() {{.*}} : memref<16xf32>
 // CHECK-DAG: memref.alloca() {{.*}} : memref<8xf32>
@@ -200,8 +203,8 @@ func.func private @scatter_elements(%x: memref<4x48xf32>, %i: memref<4x48xi64>, 
 
 // -----
 
-// The scatter is the only consumer of rows gathered from a table. Each row is added to its destination without being stored in
-// between, and the row that is needed sixteen iterations later is prefetched.
+// The scatter is the only consumer of rows gathered from a table. Each row is added to its destination without being
+// stored in between, and the row that is needed sixteen iterations later is prefetched.
 // CHECK-LABEL: func.func private @scatter_rows_of_a_table
 // CHECK-NOT: memref.alloc()
 // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c90

@@ -39,7 +39,8 @@ func.func @rest(%a: memref<3x9xf32>, %b: memref<9x3xf32>) attributes {tw.kernel}
   return
 }
 
-// If the sizes are unknown, the last line is loaded again instead of lines after it. The remaining columns are gathered.
+// If the sizes are unknown, the last line is loaded again instead of lines after it. The remaining columns are
+// gathered.
 // CHECK-LABEL: func @unknown
 // CHECK: vector.load %arg0
 // CHECK: scf.if

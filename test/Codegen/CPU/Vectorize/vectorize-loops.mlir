@@ -17,7 +17,8 @@ func.func private @elementwise(%x: memref<3x20xf32>, %y: memref<3x20xf32>) attri
   return
 }
 
-// A sum over the contiguous dimension has one vector accumulator, or four if the sum is long, which are reduced at the end.
+// A sum over the contiguous dimension has one vector accumulator, or four if the sum is long, which are reduced at the
+// end.
 // CHECK-LABEL: func private @row_sum
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK: vector.reduction <add>
@@ -79,8 +80,8 @@ func.func private @narrow(%x: memref<3x48xf32>, %y: memref<3x48xf32>) attributes
   return
 }
 
-// If a reduction has a second result with one element per step, each step stores its element. The remainder of the row is
-// masked for both results.
+// If a reduction has a second result with one element per step, each step stores its element. The remainder of the row
+// is masked for both results.
 // CHECK-LABEL: func private @stored_in_steps
 // CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args
 // CHECK: %[[E:.*]] = math.exp {{.*}} : vector<16xf32>
@@ -113,7 +114,8 @@ func.func private @greatest_number(%x: memref<3x64xf32>, %m: memref<3xf32>) attr
   return
 }
 
-// A scalar load whose index is replaced by 0 if it is outside of the row, and whose value is then unused, becomes a masked load.
+// A scalar load whose index is replaced by 0 if it is outside of the row, and whose value is then unused, becomes a
+// masked load.
 // CHECK-LABEL: func private @guarded
 // CHECK: %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : vector<16xindex>
 // CHECK: vector.maskedload %arg0[%{{.*}}], %[[THERE]]
@@ -157,7 +159,8 @@ func.func private @unguarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes 
   return
 }
 
-// If all values of a loop are bytes, vectors have four times as many elements as for f32. For 16 bits, they have twice as many.
+// If all values of a loop are bytes, vectors have four times as many elements as for f32. For 16 bits, they have twice
+// as many.
 // CHECK-LABEL: func private @bytes
 // CHECK: arith.minui {{.*}} : vector<64xi8>
 func.func private @bytes(%x: memref<256xi8>, %y: memref<256xi8>) attributes {tw.kernel} {
@@ -193,8 +196,8 @@ func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {
   return
 }
 
-// Elements with strides of two and three are selected from whole vectors. The last vector that is loaded ends with the last
-// selected element.
+// Elements with strides of two and three are selected from whole vectors. The last vector that is loaded ends with the
+// last selected element.
 // CHECK-LABEL: func @apart
 // CHECK: memref.reinterpret_cast %{{.*}} sizes: [31], strides: [1]
 // CHECK: vector.load
