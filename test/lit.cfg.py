@@ -12,8 +12,8 @@ config.test_exec_root = os.path.join(config.build_dir, "test")
 config.excludes = ["Python", "Inputs", "Conformance", "FakeCuda"]
 config.environment["PATH"] = os.pathsep.join([os.path.join(config.build_dir, "bin"), config.llvm_tools_dir, os.environ["PATH"]])
 config.substitutions.append(("%target", getattr(config, "target", "cpu")))
-# A CUDA driver that runs kernels on ptx-check: test/FakeCuda/Fake.h.
+# %fakecuda is a CUDA driver that executes kernels in the PTX interpreter (test/FakeCuda/Fake.h).
 config.substitutions.append(("%fakecuda", os.path.join(config.build_dir, "lib", "libtilewright_fake_cuda.so")))
 config.environment["TILEWRIGHT_PTXAS"] = "off"  # it takes PTX
-# Verifies the IR after every pass and the contract of every stage. Tests of the cache of compiled code turn it off.
+# The compiler verifies the IR after every pass and the contract of every stage. Tests of the object cache disable this.
 config.environment["TILEWRIGHT_VERIFY"] = "1"

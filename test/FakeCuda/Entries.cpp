@@ -1,6 +1,6 @@
 //===- Entries.cpp - the functions of the fake driver ---------------------------------------===//
 //
-// Signatures as in NVIDIA's "CUDA Driver API" reference.
+// The signatures follow NVIDIA's "CUDA Driver API" reference.
 //
 //===----------------------------------------------------------------------===//
 #include "test/FakeCuda/Fake.h"

@@ -4,7 +4,7 @@
 // machines without a GPU. Device memory is host memory, and ptx-check's interpreter executes launches. The fake driver
 // is at least as strict as the NVIDIA driver:
 //
-//   - work in a stream is executed as late as possible: when a caller waits for it. New memory is filled with 0xA5.
+//   - work in a stream is executed only when a caller waits for it. New memory is filled with 0xA5.
 //   - copies outside of an allocation, kernels with ptx-check findings and launches with too much shared memory fail.
 //     A kernel's failure is sticky: every later call returns it.
 //   - calls without a current context fail.

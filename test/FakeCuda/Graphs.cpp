@@ -18,7 +18,7 @@ struct KernelNodeParameters {
   void **parameters, **extra;
 };
 
-/// CUDA_MEMCPY3D_v2
+/// The source or the destination of a CopyParameters.
 struct CopySide {
   size_t x, y, z, level;
   uint32_t type;
@@ -27,6 +27,7 @@ struct CopySide {
   void *array, *reserved;
   size_t pitch, height;
 };
+/// CUDA_MEMCPY3D_v2
 struct CopyParameters {
   CopySide from, to;
   size_t width, height, depth;

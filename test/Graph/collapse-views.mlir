@@ -42,7 +42,7 @@ func.func @mixed_broadcast(%x: tensor<34x64xf32>, %p: tensor<1x17x64xf32>) -> te
   return %1 : tensor<2x17x64xf32>
 }
 
-// A permuted operand is not contiguous: reshaping it would copy it.
+// A permuted operand is not contiguous, so the add does not become two-dimensional: a reshape would copy the operand.
 // CHECK-LABEL: func @permuted_operand
 // CHECK: tw.add %{{.*}} : (tensor<2x17x64xf32>, tensor<2x17x64xf32>)
 func.func @permuted_operand(%x: tensor<34x64xf32>, %p: tensor<17x2x64xf32>) -> tensor<2x17x64xf32> {
@@ -52,7 +52,8 @@ func.func @permuted_operand(%x: tensor<34x64xf32>, %p: tensor<17x2x64xf32>) -> t
   return %2 : tensor<2x17x64xf32>
 }
 
-// The parallel dimensions of a sum merge; its result, one element per row, is reshaped to the rank of its reader.
+// The parallel dimensions of a sum merge. The result has one element per row, and is reshaped to the rank of its
+// consumer.
 // CHECK-LABEL: func @reductions
 // CHECK: %[[T:.*]] = tw.take %arg1[%{{.*}}] {dim = 0 : i64} : (tensor<128x64xf32>, tensor<34xi64>) -> tensor<34x64xf32>
 // CHECK: %[[S:.*]] = tw.reduce sum %[[T]] {dims = array<i64: 1>} : tensor<34x64xf32> -> tensor<34xf32>

@@ -29,7 +29,7 @@ module {
 // -----
 
 // A value computed only from weights is a constant. A power of two as a factor only moves the binary point. A value with
-// two readers is rounded once. A result has the format for its own name.
+// two consumers is rounded once. A result has the format that the option specifies for the result's name.
 // CHECK: has = 2 : i64, layer = "", needs = {{[0-9]+}} : i64
 // DOWN-SAME: saturates outside of
 // AWAY-SAME: becomes 0 outside of

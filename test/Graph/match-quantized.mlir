@@ -27,7 +27,7 @@ func.func @linear(%x: tensor<8x64xui8>, %w: tensor<96x64xi8> {tw.static}, %s: te
   return %c : tensor<8x96xf32>
 }
 
-// Both zero points are known to be 0: no correction is needed.
+// If both zero points are the constant 0, the product needs no correction.
 // CHECK-LABEL: func @symmetric
 // CHECK: tw.matmul {{.*}} -> tensor<8x96xi32>
 // CHECK-NEXT: tw.cast
@@ -40,7 +40,8 @@ func.func @symmetric(%x: tensor<8x64xi8>, %w: tensor<64x96xi8>, %s: tensor<f32>)
   return %c : tensor<8x96xf32>
 }
 
-// Zero points per row and per column, known at the call: sums of both sides, and 64 times the zero points' product.
+// If there are zero points per row and per column whose values are known only at the call, the correction consists of
+// the sums of both operands, and of 64 times the product of the zero points.
 // CHECK-LABEL: func @asymmetric
 // CHECK: tw.constant dense<64> : tensor<i32>
 // CHECK: %[[SUM:.*]] = tw.matmul
@@ -57,7 +58,7 @@ func.func @asymmetric(%x: tensor<8x64xi8>, %w: tensor<64x96xi8>, %sa: tensor<8x1
   return %c : tensor<8x96xf32>
 }
 
-// The padding is the zero point, the byte that represents 0.0.
+// A quantized convolution pads its input with the zero point, which is the byte that represents 0.0.
 // CHECK-LABEL: func @convolution
 // CHECK: tw.pad {{.*}}high = array<i64: 0, 0, 1, 1>, low = array<i64: 0, 0, 1, 1>, value = 5 : i8} : tensor<1x4x8x8xi8> -> tensor<1x4x10x10xi8>
 // CHECK: tw.convolution {{.*}}padding = array<i64: 0, 0>{{.*}} : (tensor<1x4x10x10xi8>, tensor<16x4x3x3xi8>) -> tensor<1x16x8x8xi32>

@@ -29,7 +29,7 @@ func.func @saved(%x: tensor<64x320xf32>, %t: tensor<64x1xi64>) -> (tensor<64x1xf
   return %1, %0 : tensor<64x1xf32>, tensor<64x320xf32>
 }
 
-// Unchanged: indices for some rows only, along another dimension, or for most of a row.
+// The pass does not change gathers whose indices are for some rows only, along another dimension, or for most of a row.
 // CHECK-LABEL: func @others
 // CHECK-COUNT-3: tw.softmax
 // CHECK-NOT: tw.reduce

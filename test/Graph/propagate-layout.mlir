@@ -109,7 +109,8 @@ func.func @indexing(%x: tensor<2x8x8x4xf32>, %i: tensor<5x1xi64>, %j: tensor<3xi
   return %2, %4, %6 : tensor<2x5x3x4xf32>, tensor<2x8x3x7x4xf32>, tensor<2x8x8x3x7xf32>
 }
 
-// Channels and lines that are indexed together are not adjacent in both layouts.
+// If channels and lines are indexed together, the permute remains, because they are adjacent in only one of the two
+// layouts.
 // CHECK-LABEL: func @apart
 // CHECK: tw.permute %arg0
 // CHECK: tw.take

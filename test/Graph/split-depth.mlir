@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-split-depth --canonicalize --split-input-file | FileCheck %s
 
-// The planes of three depths become the channels of one image.
+// The planes at three adjacent depths are concatenated as the channels of one image.
 // CHECK-DAG: #[[$M0:.*]] = affine_map<() -> (0, 0, 0, 0, 0)>
 // CHECK-DAG: #[[$M1:.*]] = affine_map<() -> (0, 1, 0, 0, 0)>
 // CHECK-DAG: #[[$M2:.*]] = affine_map<() -> (0, 2, 0, 0, 0)>
@@ -105,7 +105,8 @@ func.func @weight_with_stride(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x4x6x6x5xf3
 
 // -----
 
-// One permute results in the user's order. Dimensions that remain adjacent are merged.
+// A single permute produces the weight's gradient in the user's order. Dimensions that remain adjacent are merged
+// first.
 // CHECK-LABEL: func @weight_in_order
 // CHECK: %[[R:.*]] = tw.reshape %{{.*}} : tensor<3x3x4x15xf32> -> tensor<9x12x5xf32>
 // CHECK: tw.permute %[[R]] {permutation = array<i64: 2, 1, 0>} : tensor<9x12x5xf32> -> tensor<5x12x9xf32>
@@ -119,7 +120,7 @@ func.func @weight_in_order(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x8x6x6x5xf32>)
 
 // -----
 
-// The result of a convolution of bytes has integers.
+// The result of an i8 convolution is i32.
 // CHECK-LABEL: func @bytes
 // CHECK: tw.convolution {{.*}} : (tensor<6x5x5x8xi8>, tensor<1x1x8x6xi8>) -> tensor<6x5x5x6xi32>
 func.func @bytes(%x: tensor<1x7x5x5x4xi8>, %w: tensor<2x1x1x4x6xi8>) -> tensor<1x6x5x5x6xi32> {

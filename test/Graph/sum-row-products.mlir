@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-sum-row-products))' --split-input-file | FileCheck %s
 
-// A product with one column is the sum of each row times the column.
+// A product with one column becomes, for each row, the sum of the elementwise product of the row and the column.
 // CHECK-LABEL: @column
 // CHECK-SAME: %[[A:.*]]: tensor<512x768xf32>, %[[X:.*]]: tensor<768x1xf32>
 // CHECK: %[[ROW:.*]] = tw.permute %[[X]] {permutation = array<i64: 1, 0>} : tensor<768x1xf32> -> tensor<1x768xf32>

@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
 
-// Two kernels: the rows of a fused kernel would be the channels, and would read only a few elements of each line.
+// The two ops are not fused, because the rows of a fused kernel would be the channels, which read only a few elements
+// of each cache line.
 // CHECK: reason = "the rows of a kernel of both would be columns of the reduction, which reads only a few elements of each cache line"
 // CHECK: func.func @main
 // CHECK-COUNT-2: call @{{[a-z_]+}}_{{[0-9]}}(

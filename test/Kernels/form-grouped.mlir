@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --remarks-filter-missed=fusion --remark-policy=all 2>&1 | FileCheck %s --check-prefix=MISSED
 
-// Ops on single pixels are fused with the convolution, and so is a norm over its channels. A maximum over the plane is not
-// fused, because its rows are whole images.
+// Elementwise ops and a norm over the channels are fused with the convolution. A maximum over the plane is not fused,
+// because each of its rows is a whole image.
 // CHECK: func.func @main
 // CHECK: call @{{.*}}tw.ops = "convolution+relu+layer_norm{{[^"]*}}"
 // CHECK: call @{{.*}}tw.ops = "convolution+gelu"

@@ -30,7 +30,8 @@ func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xf32>, %r: tensor<128x96
 // -----
 
 // The epilogue of a matmul reads row sums of its left operand. The matmul cannot be fused into a kernel with these sums, because
-// its tiles would be whole rows: the sums are in another kernel, with the cast that computes the rows.
+// its tiles would be whole rows. Therefore another kernel computes the sums, together with the cast that produces the
+// rows.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "cast+cast+reduce"
 // CHECK: call @{{.*}}tw.ops = "matmul+sub"
@@ -46,7 +47,7 @@ func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xi8>) -> tensor<128x96xi
 
 // -----
 
-// An op that reads only parameters is not recomputed for each row: it is a separate kernel, which runs once.
+// An op that reads only parameters is not recomputed for each row. It becomes a separate kernel, which runs once.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "mul"
 // CHECK: call @{{.*}}tw.ops = "matmul+mul"

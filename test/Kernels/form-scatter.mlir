@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
 
-// Weighted rows of a table are summed in bags: one kernel, which stores none of the rows.
+// An embedding bag, which sums weighted rows of a table, becomes one kernel, which does not store the weighted rows.
 // CHECK-LABEL: func.func @main
 // CHECK: call @[[BAGS:[a-z_]+_[0-9]+]]({{.*}}tw.ops = "take+mul+scatter"
 // CHECK-NOT: call @

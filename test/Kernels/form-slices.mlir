@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --tw-form-kernels | FileCheck %s --check-prefix=REPEATED
 // RUN: tilewright-opt %s --tw-form-kernels="read-slices" --tw-build-plan | FileCheck %s --check-prefix=PLAN
 
-// Kernels that differ only in the row that they read are one function, and each launch has the offset of its row.
+// Kernels that differ only in the row that they read become one function. Each launch specifies the offset of its row.
 // CHECK-LABEL: func.func @main
 // CHECK: %[[ROW:.*]] = tensor.extract_slice %{{.*}}[3, 0] [1, 16]
 // CHECK: call @[[KERNEL:.*]](%[[ROW]],

@@ -1,6 +1,7 @@
 // RUN: tilewright-opt --tw-stage-structured %s | FileCheck %s
 
-// A product is multiplied by itself. Both operands have the same producer, whose result is read with one dimension less.
+// A value is multiplied by itself. Both operands have the same producer, whose result is read without one of its
+// dimensions.
 // Fusing one operand must not make the fused op read its own result through the other operand.
 // CHECK-LABEL: func private @mul_0
 // CHECK: linalg.generic

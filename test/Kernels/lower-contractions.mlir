@@ -27,7 +27,8 @@ func.func @shared_weight(%x: tensor<2x4x16xf32>, %w: tensor<16x8xf32>) -> tensor
   return %1 : tensor<2x4x8xf32>
 }
 
-// No indexing map shows the length of a broadcast k, so the operand is materialized.
+// If k of one operand is broadcast, an indexing map could not express the size of k. Therefore the broadcast is
+// materialized.
 // CHECK-LABEL: func @broadcast_k
 // CHECK: %[[B:.*]] = linalg.generic {{.*}}tw.op = "broadcast"
 // CHECK: linalg.contract {{.*}} ins(%[[B]], %arg1
@@ -37,7 +38,7 @@ func.func @broadcast_k(%x: tensor<4x1xf32>, %w: tensor<16x8xf32>) -> tensor<4x8x
   return %1 : tensor<4x8xf32>
 }
 
-// The result is one tile and k is long: there are products of parts of k, and then the sum of these products.
+// If the result is only one tile and k is long, products of 32 parts of k are computed, and then their sum.
 // CHECK-LABEL: func @long_depth
 // CHECK: %[[P:.*]] = linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<32x392x64xf32>, tensor<32x392x64xf32>) outs(%{{.*}} : tensor<32x64x64xf32>)
 // CHECK: linalg.generic {{.*}}["reduction", "parallel", "parallel"]{{.*}} ins(%[[P]]

@@ -19,7 +19,7 @@ func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %0 : tensor<4x8xf32>
 }
 
-// Along another dimension only the indexing maps differ.
+// For a softmax along another dimension, only the indexing maps change.
 // CHECK-LABEL: func @softmax_first
 // CHECK: linalg.generic {indexing_maps = [#[[$ID]], #[[$COL]]], iterator_types = ["reduction", "parallel"]}
 func.func @softmax_first(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -35,8 +35,9 @@ func.func @safe_log(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %0 : tensor<4x8xf32>
 }
 
-// Statistics without readers have no op; returned statistics get their kept dimensions back.
-// There are three passes over the row: the mean, the mean's rounding error together with the squares, and the result.
+// No op is created for a statistic result without consumers. A returned statistic gets its dimension of size 1 by a
+// reshape. The kernel passes three times over the row. It computes the mean, then the mean's rounding error and the sum
+// of squares, and then the result.
 // CHECK-LABEL: func @layer_norm
 // CHECK: arith.divf
 // CHECK: %{{.*}}:2 = linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<{{.*}}>, tensor<{{.*}}>)

@@ -42,7 +42,7 @@ func.func @avg_pool_border(%x: tensor<1x4x8xf32>) -> tensor<1x4x5xf32> {
   return %r : tensor<1x4x5xf32>
 }
 
-// A window may be larger than the padded image: the sum has only the steps that can be inside the image.
+// A window may be larger than the padded image. The sum then has only the steps that can be inside the image.
 // CHECK-LABEL: func @avg_pool_of_all
 // CHECK-NOT: tensor.pad
 // CHECK: ins(%{{.*}}, %{{.*}} : tensor<1x4x8xf32>, tensor<8xf32>)

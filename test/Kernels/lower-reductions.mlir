@@ -16,7 +16,8 @@ func.func @sum(%x: tensor<4x8xbf16>) -> tensor<4x1xbf16> {
   return %0 : tensor<4x1xbf16>
 }
 
-// A dimension of `keepdim` is part of the reader's indexing map: there is no reshape between a reduction and its readers.
+// The indexing map of a reduction's consumer contains the dimensions of `keepdim`, so there is no reshape between the
+// reduction and its consumers.
 // CHECK-LABEL: func @keepdim_read
 // CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]]
 // CHECK: arith.maximumf
@@ -45,7 +46,8 @@ func.func @argmax(%x: tensor<4x8xf32>) -> tensor<4xi64> {
   return %0 : tensor<4xi64>
 }
 
-// The maximum of a long row: first the maximum of each of 64 columns in each of 16 parts, then the maximum of these.
+// The maximum of a long row is computed in two steps: the maxima of 64 columns in each of 16 parts, and then the
+// maximum of these maxima.
 // CHECK-LABEL: func @argmax_of_a_long_row
 // CHECK: tensor.expand_shape %{{.*}} output_shape [1, 16, 8, 64]
 // CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction", "parallel"]{{.*}} outs({{.*}} : tensor<1x16x64xf32>, tensor<1x16x64xi64>)
@@ -87,7 +89,7 @@ func.func @whole(%x: tensor<1048576xf32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 
-// If there is a leading dimension, its elements are the parts.
+// If all dimensions of a tensor are reduced, each index of the leading dimension is one part.
 // CHECK-LABEL: func @whole_matrix
 // CHECK-NOT: tensor.expand_shape
 // CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<64x4096xf32>) outs(%{{.*}} : tensor<64xf32>)
@@ -97,7 +99,7 @@ func.func @whole_matrix(%x: tensor<64x4096xf32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 
-// The elements of a leading dimension are the parts. The divisors of its size do not matter.
+// Each index of the leading dimension is one part, even if the dimension's size is prime.
 // CHECK-LABEL: func @uneven_total
 // CHECK: linalg.generic {{.*}}["parallel", "reduction"]{{.*}} ins(%arg0 : tensor<131x1009xf32>)
 // CHECK: linalg.generic {{.*}}["reduction"]{{.*}} : tensor<131xf32>

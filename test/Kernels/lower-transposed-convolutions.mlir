@@ -17,7 +17,8 @@ func.func @phases(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<1
   return %0 : tensor<1x8x8x16xf32>
 }
 
-// The window is one pixel: one phase has results, the others are zeros. The weight is read without a copy.
+// If the window is one pixel, only one phase of the stride is computed, and the other results are zero. The weight is
+// read without a copy.
 // CHECK-LABEL: func @pixels
 // CHECK: linalg.conv_2d_nhwc_hwcf {{.*}} ins(%arg0, %arg1 : tensor<1x4x4x8xf32>, tensor<1x1x8x16xf32>)
 // CHECK-NOT: linalg.conv_2d_nhwc_hwcf

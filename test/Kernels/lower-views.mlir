@@ -5,7 +5,8 @@
 // CHECK-DAG: #[[$SWAP:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-DAG: #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 
-// A permute becomes an indexing map of its reader. It becomes an op only for readers that need the tensor.
+// A permute becomes an indexing map of its consumer. It becomes an op only if a consumer, here the return, needs the
+// tensor.
 // CHECK-LABEL: func @permute(
 // CHECK: %[[E:.*]] = linalg.generic {indexing_maps = [#[[$SWAP]], #[[$ID]]]{{.*}}ins(%arg0
 // CHECK-SAME: tw.op = "exp"

@@ -4,7 +4,7 @@
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 #row = affine_map<(d0, d1) -> (d0)>
 
-// Both operands are read at the index at which the result is written.
+// The result may overwrite either operand, because both are read at the index at which the result is written.
 // CHECK-LABEL: func private @step(
 // CHECK-SAME: %arg2: tensor<8x8xf32> {tw.over = array<i64: 0, 1>}
 func.func private @step(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {tw.kernel} {
@@ -16,7 +16,8 @@ func.func private @step(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8
   return %0 : tensor<8x8xf32>
 }
 
-// One operand is read at another index, at which another tile may already have written the result.
+// The result may not overwrite the first operand, which is read at another index. Another tile may already have written
+// the result there.
 // CHECK-LABEL: func private @transposed(
 // CHECK-SAME: %arg2: tensor<8x8xf32> {tw.over = array<i64: 1>}
 func.func private @transposed(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {tw.kernel} {
@@ -28,7 +29,7 @@ func.func private @transposed(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tens
   return %0 : tensor<8x8xf32>
 }
 
-// x.div_(x.sum(-1)) reads rows twice, the sum first. A kernel with an op that is not elementwise is not marked.
+// x.div_(x.sum(-1)) reads each row twice: for the sum, and for the quotient. A kernel with a reduction is not marked.
 // CHECK-LABEL: func private @row_sums(
 // CHECK-NOT: tw.over
 // CHECK: return

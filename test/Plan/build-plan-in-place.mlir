@@ -18,7 +18,8 @@ func.func @main(%p: tensor<8xf32> {tw.sizes = affine_map<() -> (8)>}) -> (tensor
 
 // -----
 
-// The kernel reads other elements than it writes: its result is copied at the end.
+// The kernel cannot overwrite its operand, because a tile reads other elements than it writes. Its result is copied at
+// the end.
 // CHECK: tw_plan.buffer 0 input 0 in_place
 // CHECK-NEXT: tw_plan.buffer 1 arena 0
 // CHECK-NEXT: tw_plan.launch @turns [0, 1] writes 2
@@ -32,7 +33,7 @@ func.func @main(%p: tensor<8xf32> {tw.sizes = affine_map<() -> (8)>}) -> (tensor
 
 // -----
 
-// Two arguments that are exchanged, and one whose old values are a result.
+// The program exchanges the values of two arguments. The old values of the first argument are also a result.
 // CHECK: tw_plan.copy 0 to 2
 // CHECK-NEXT: tw_plan.copy 0 to 3
 // CHECK-NEXT: tw_plan.copy 1 to 4
@@ -45,7 +46,7 @@ func.func @main(%p: tensor<8xf32> {tw.sizes = affine_map<() -> (8)>}, %q: tensor
 
 // -----
 
-// The new values are also a result.
+// The new values of the argument are also a result.
 // CHECK: tw_plan.launch @step [0, 1] writes 2
 // CHECK-NEXT: tw_plan.copy 1 to 0
 func.func private @step(%p: tensor<8xf32>, %o: tensor<8xf32> {tw.over = array<i64: 0>}) -> tensor<8xf32>

@@ -22,8 +22,8 @@ except ImportError:
 _cache = tempfile.TemporaryDirectory(prefix="tilewright-cache-")
 os.environ["TILEWRIGHT_CACHE_DIR"] = _cache.name
 os.environ["TILEWRIGHT_PTXAS"] = "off"  # the fake CUDA driver accepts PTX
-# Tests do not use torch's cache either: a graph that it contains is not imported again (test_aotautograd_cache.py uses
-# separate processes).
+# Tests do not use torch's AOTAutograd cache either, because a graph in this cache is not imported again.
+# test_aotautograd_cache.py tests the cache in separate processes.
 os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
 
 

@@ -45,7 +45,8 @@ class Damager:
         self.integers = [p for p in self.paths if type(at(self.good, p)) is int]
         self.names = [p for p in self.paths if p[-1] == "name"]
         self.targets = [p for p in self.paths if p[-1] == "target"]
-        # A third of the changes only affects plain exports: ops that are decomposed, and some that write in place.
+        # Only exports without decompositions contain the operators in `apart`: operators that are decomposed, and some
+        # that write in place. They are repeated, so that they are chosen more often.
         apart = sorted(operators.of_kind("composite")) + [f"aten.{op}" for op in IN_PLACE] * 3
         self.known = sorted(operators.of_kind("import")) + apart * 2
 

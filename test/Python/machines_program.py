@@ -52,8 +52,8 @@ attentions = [(1, 3, 40, 64), (2, 2, 130, 48), (1, 1, 700, 33)]
 # channel), and images with more channels.
 convolutions = [(1, 3, 20, 24, 7, 2, 3), (1, 3, 75, 40, 5, 1, 1), (2, 1, 37, 70, (3, 4), (1, 3), 2), (1, 20, 13, 36, 3, 1, 1),
                 (1, 33, 9, 17, 1, 2, 0), (2, 16, 8, 8, (2, 5), (1, 2), 0)]
-# (groups, channels per group, filters per group, ...): depthwise, two filters per channel, groups within a vector, and
-# groups of several vectors.
+# (groups, channels per group, filters per group, ...) of depthwise convolutions, of convolutions with two filters per
+# channel, and of convolutions whose groups are smaller or larger than a vector.
 grouped = [(40, 1, 1, 3, 1, 1), (9, 1, 1, 7, 2, 3), (12, 1, 2, 5, 1, 2), (10, 4, 4, 3, 1, 1), (3, 8, 8, 3, 2, 1), (2, 40, 40, 3, 1, 1),
            (3, 5, 3, 3, 1, 0)]
 

@@ -264,7 +264,7 @@ def test_graph_with_several_inverses_raises_error_for_each():
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # Eager computes the inverse of 17 x 17 with LAPACK, and returns the token of its check.
+        # Eager's LAPACK computes the inverse of a 17 x 17 matrix. The check of its `info` returns torch's effect token.
         for fn, n in ((both, 3), (both, 17), (lambda x, y: both(x, y) + torch.fft.fft(torch.linalg.inv(x)).real, 3),
                       (lambda x, y: torch.linalg.cholesky(both(x, y)) * torch.linalg.inv(x[:3, :3]).sum(), 17)):  # fmt: skip
             torch._dynamo.reset()

@@ -83,7 +83,7 @@ def test_f32_product_has_the_accuracy_of_f32():
     check(lambda a, b, c: F.gelu(a @ b + c) * 2, torch.randn(3, 300), torch.randn(300, 65), torch.randn(65))
     check(torch.matmul, torch.randn(2, 3, 24, 32), torch.randn(2, 3, 40, 32).transpose(-1, -2))
     check(lambda a, b: F.relu(a @ b), *product(70, 64, 72, torch.float32), dynamic=True)
-    # Infinities in the last k must not be multiplied with the padding after the end of the sum.
+    # inf and NaN next to the end of the sum must not be multiplied by the padding after it.
     a, b = torch.randn(20, 37), torch.randn(37, 20)
     a[3, 36], b[5, 7] = float("inf"), float("nan")
     check(lambda a, b: a @ b, a, b)

@@ -63,7 +63,8 @@ def test_fully_masked_rows_are_zero_and_lowest_finite_mask_averages():
     compiled = torch.compile(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask), backend="tilewright")
     out = compiled(q, k, v, mask)
     assert out.isfinite().all() and (out[:, :, 5] == 0).all()
-    # The lowest finite number is not an infinity: elements that it masks count if there are no others.
+    # A mask with the lowest finite number does not exclude elements, unlike a mask with -inf. If it masks all elements
+    # of a row, the result is the mean of the values.
     q, k, v = q.float().half(), k.half(), v.half()
     lowest = torch.zeros(32, 64)
     lowest[7] = lowest[:, 9] = torch.finfo(torch.float32).min

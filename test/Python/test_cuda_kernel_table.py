@@ -34,7 +34,7 @@ def random(*shape, dtype=F32):
     return lambda: torch.randn(shape).to(dtype)
 
 
-# Products: every size with every type, all transpositions, all epilogues, and batches.
+# The products cover every size with every dtype, all transpositions, all epilogues, and batches.
 
 EPILOGUES = {
     "plain": lambda y, bias, residual: y,
@@ -114,7 +114,7 @@ for size in (64, 72, 128):
 row("attention-gradient-f16", attend(), *heads(33, 40, 64, 1, 1, F16), gradient=True)
 row("attention-gradient-f32", attend(is_causal=True), *heads(16, 16, 64, 1, 1, F32), gradient=True)
 
-# Rows: norms, softmax, losses, reductions.
+# Kernels on rows are norms, softmax, losses and reductions.
 
 for columns in (7, 512, 4099):
     for name, dtype in (("f32", F32), ("bf16", BF16)):

@@ -50,7 +50,7 @@ def test_product_of_transposed_operands_uses_wgmma(dtype, turned_a, turned_b, tm
 def test_product_with_partial_tiles_uses_wgmma(tmp_path):
     check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(100, 136, 72, torch.bfloat16))
     check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(1, 8, 8, torch.bfloat16))
-    # An odd number of columns, whose sums are stored individually.
+    # If the number of columns is odd, the results are stored element by element.
     check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(70, 37, 24, torch.bfloat16, turned_b=True))
 
 
@@ -75,9 +75,9 @@ def test_product_of_few_rows_uses_wgmma(rows, tmp_path):
 
 def test_batched_product_uses_wgmma(tmp_path):
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(3, 40, 48).bfloat16(), torch.randn(3, 48, 56).bfloat16())
-    # Two loops of the batch form one dimension of the map.
+    # Two batch dimensions form one dimension of the TMA tensor map.
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(2, 3, 24, 32).half(), torch.randn(2, 3, 40, 32).half().transpose(-1, -2))
-    # Two loops of rows form one dimension, too.
+    # Two dimensions of rows form one dimension of the map, too.
     check_by_wgmma(tmp_path, F.linear, torch.randn(2, 35, 48).bfloat16(), torch.randn(56, 48).bfloat16(), torch.randn(56).bfloat16())
 
 
@@ -229,7 +229,7 @@ def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE[damage])
 
 
-# Damage to parts of a kernel that only blocks with several tiles need.
+# Each entry damages code that a kernel needs only if its thread blocks compute several tiles.
 DAMAGE_IN_TURN = {
     "nothing": (r"", "", ""),
     "the last slot of a tile is never empty": (r"(wgmma\.wait_group\.sync\.aligned 0;(?s:.)*?)mbarrier\.arrive\.shared::cta\.b64 [^\n]*", r"\1", "deadlock"),
@@ -242,7 +242,8 @@ def test_ptx_check_finds_damage_with_several_tiles_per_block(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, tiles_per_block=2)
 
 
-# Damage to parts of a kernel that only clusters need: each block loads half of B into the memory of both blocks.
+# Each entry damages code that only a kernel with clusters contains. In a cluster, each block loads half of B into the
+# shared memory of both blocks.
 DAMAGE_IN_CLUSTERS = {
     "nothing": (r"", "", ""),
     "the other block is not notified of an empty slot": (r"(mapa\.shared::cluster\.u32 there, [^,]*), [^;]*;", r"\1, 0;", "deadlock"),

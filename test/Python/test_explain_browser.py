@@ -217,7 +217,7 @@ def test_page_of_500_kernels_has_a_bounded_number_of_elements(browser, record, t
     browser.value("document.querySelector('.list').scrollTop = 1e9")
     browser.until(f"[...document.querySelectorAll('.table .row')].some((row) => row.dataset.row == {len(big['kernels']) - 1})")
     assert browser.value(elements) < 900
-    # The last kernel, opened at all levels.
+    # The search selects the last kernel.
     browser.press("/")
     browser.call("Input.insertText", text=big["kernels"][-1]["name"])
     browser.click(".table .row", 0)

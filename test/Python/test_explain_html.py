@@ -298,7 +298,7 @@ def test_hostile_names_are_escaped(tmp_path):
     record = json.loads(found.texts[("script", "data")])["records"][0]
     assert record["model"] == str(path)
     assert record["origins"][0]["label"] == record["origins"][0]["file"] == HOSTILE
-    # The same for a record from another author.
+    # The text of a record from another author, which --against adds to the page, is escaped, too.
     explain(path, "--html", tmp_path / "both.html", "--against", tmp_path / "record.json")
     both = (tmp_path / "both.html").read_text()
     assert both.count("</script>") == 2 and json.loads(Elements(both).texts[("script", "data")])["against"]["model"] == str(path)

@@ -11,8 +11,8 @@ import tilewright
 
 PROGRAM = pathlib.Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
 
-# Functions of ordinary inputs. Vector lanes after the last element, or of branches that are not taken, divide by 0,
-# overflow or are NaN.
+# The inputs of these functions are finite. Results, or vector lanes that are not part of a result (after the last
+# element, or of a branch that is not taken), divide by 0, overflow or become NaN.
 FUNCTIONS = """
 import ctypes, sys, torch, torch.nn.functional as F, tilewright
 libm = ctypes.CDLL("libm.so.6")

@@ -17,8 +17,10 @@ import hls_score  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="there is no hls-estimate next to the library")
 
-# Bounds in percent, which are the present values with a small margin: upper bounds of errors, lower bounds of shares. The
-# goals of the estimator are a median error of cycles of 5, a 90th percentile of 25, DSP exact on 90 and BRAM within 20.
+# AT_MOST has upper bounds of relative errors in percent. AT_LEAST has lower bounds of the percentage of designs whose
+# estimate is exact, or has at most the error in the name. The bounds are the present values with a small margin. The
+# estimator's goals are an error of the cycles of 5% in the median and 25% in the 90th percentile, exact DSPs for 90% of
+# the designs, and BRAM within 20%.
 AT_MOST = {"cycles, median": 0.3, "cycles, 90th": 9, "LUT, median": 7, "FF, median": 8.5}
 AT_LEAST = {"DSP exact": 90, "DSP within 5": 94, "BRAM within 20": 94}
 
@@ -41,8 +43,8 @@ def test_every_public_design_has_a_cycle_estimate(points):
 
 
 def estimate(folder, queue_depth, reader_ii=1, fill=None, reassociates=False, **more):
-    """Estimates a design in which 64 elements are passed from one task to another. `fill`: the reader reads all of a
-    second queue first."""
+    """Estimates a design in which 64 elements are passed from one task to another. With `fill`, the consumer
+    first reads all elements of a second queue."""
     access = [[0, "w", 1, []]] + ([[1, "w", 1, []]] if fill else [])
     reads = [{"trips": [64], "ii": reader_ii, "ops": {"read": 1}, "path": {"read": 1}, "queues": [[0, "r", 1, []]]}]
     if fill:
@@ -56,7 +58,8 @@ def estimate(folder, queue_depth, reader_ii=1, fill=None, reassociates=False, **
 
 
 def test_reader_runs_concurrently_with_writer(tmp_path):
-    # The first element arrives after 1 + 1 cycles. The reader's 64 iterations, its depth of 1 and its exit follow.
+    # The first element arrives after 1 + 1 cycles. The consumer's 64 iterations, its pipeline depth of 1 and its exit
+    # follow.
     assert estimate(tmp_path, 2)["cycles"] == 2 + 63 + 1 + 2
 
 
@@ -65,17 +68,17 @@ def test_slow_reader_determines_the_cycles(tmp_path):
 
 
 def test_queue_shorter_than_its_data_deadlocks(tmp_path):
-    # The reader empties the other queue first, so this queue must hold all 64 elements.
+    # The consumer empties the second queue first, so the first queue must hold all 64 elements.
     assert estimate(tmp_path, 63, fill=True)["cycles"] == -1
     assert estimate(tmp_path, 64, fill=True)["cycles"] > 128
 
 
 def test_ii_is_bounded_by_bank_ports_and_by_recurrences(tmp_path):
     plain = estimate(tmp_path, 64)["cycles"]
-    # Ten accesses of one bank with two ports: an II of 5.
+    # Ten accesses to one bank with two ports need an II of 5.
     ports = estimate(tmp_path, 64, ports=[[0, 10, 0, 10]])["cycles"]
     assert ports == plain + 4 * 63
-    # An element is accessed every other iteration, and its path takes 7 cycles: an II of 4.
+    # An element is updated in every second iteration, and the update takes 7 cycles, so the II is 4.
     waits = estimate(tmp_path, 64, rec=[[2, {"addf": 1, "load": 1, "store": 1}]], auto=1)["cycles"]
     assert waits == plain + 3 * 63
 
@@ -88,9 +91,11 @@ def address_operators(folder, products=(), quotients=()):
 
 
 def test_address_products_are_operators_only_if_not_shifts(tmp_path):
-    # A product that one sum uses is a multiply-add. Products by 24 and 28 are two shifts, a product by 190 is not.
+    # A product that only one sum uses is a multiply-add. Products by 24 and 28 are computed by two shifts. A product by
+    # 190 is not.
     assert address_operators(tmp_path, [[190, 8, 1], [24, 8, 1], [28, 8, 1]]) == {"address": 1}
-    # A product that is known before the addition, or that several sums use, is a separate product. It is in logic if it is narrow.
+    # A product that is known before the addition, or that several sums use, is a separate product. It uses logic
+    # instead of DSPs if it has few bits.
     assert address_operators(tmp_path, [[190, 8, 1, 1], [190, 8, 28], [190, 8, 0]]) == {"address in logic": 3}
     assert address_operators(tmp_path, [[784, 6, 28], [511, 9, 0], [513, 9, 0], [515, 9, 0]]) == {"address": 2}
 
@@ -126,7 +131,8 @@ def test_operators_are_shared_between_states(tmp_path):
     file = tmp_path / "design.json"
     file.write_text(json.dumps([design]))
     told = json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
-    # Two steps run in parallel, then one: at most two products are needed at a time. The second step also waits for the third.
+    # Two steps run in parallel, and then one step, so at most two multipliers are needed at a time. The second step
+    # also waits for the third.
     assert told["operators"]["mulf"] == 2
     assert told["cycles"] == (49 + 4 + 2) + (9 + 4 + 2)
 
@@ -185,7 +191,8 @@ def test_levels_of_an_element_in_the_larger_half_of_its_adder_tree(tmp_path):
 
 
 def test_levels_of_an_element_in_the_smaller_half_of_its_adder_tree(tmp_path):
-    # Four terms that are not products, or that are read under separate conditions along the last index: two levels.
+    # If four terms are not products, or are read under separate conditions along the last index, the element passes
+    # through two levels.
     assert additions(tmp_path, 4, 14, sums=8) == (24, 8)
     for more in ({"products": False}, {"columns": [8, 1, 1]}):
         assert additions(tmp_path, 4, 14, sums=8, **more) == (0, 32)
@@ -203,7 +210,7 @@ def test_first_additions_of_some_sums_are_outside_of_the_adder_tree(tmp_path):
     for columns, apart in (([10, 1], 7), ([11, 1], 9), ([8, 1], 0), ([10, 0], 9), ([2, 0], 1)):
         sums = 2 * columns[0]
         assert additions(tmp_path, 7, 19, sums=sums, columns=columns) == (3 * sums + 2 * apart, 4 * sums - 2 * apart)
-    # With eleven terms, four levels fit into 31 cycles, five levels do not.
+    # With eleven terms, four levels fit into 31 cycles, but five levels do not.
     assert additions(tmp_path, 11, 32, sums=6, columns=[6, 1]) == (0, 66)
     assert additions(tmp_path, 11, 31, sums=6, columns=[6, 1]) == (3 * 5, 66 - 3 * 5)
     # If the II becomes two in any case, only one sum has five quick additions.

@@ -119,7 +119,8 @@ def test_no_object_writes_or_reads_numbers_by_the_locale():
     assert not found, "use include/tilewright/NumberText.h:\n" + "\n".join(found)
 
 
-# Functions whose uses on floats cannot be recognized by symbols: sprintf, and JSON, which is right after PlainNumbers.
+# For these functions, symbols do not show whether they format floats. Only the files in HOME and WITHOUT_FLOATS may
+# call them.
 SOURCES = re.compile(r"""\b(llvm::json::parse|json::OStream|sn?printf|llvm::formatv?|std::sto[dfl]d?)\s*\(|formatv\(""")
 HOME = {"include/tilewright/NumberText.h", "include/tilewright/JsonText.h"}
 WITHOUT_FLOATS = {

@@ -59,7 +59,7 @@ def space_to_depth(x):
 
 
 X = {"x": ["n", 8]}
-# name: (nodes, inputs, weights, symbol values inside of the valid set, symbol values outside, expected result)
+# name: (nodes, inputs, weights, symbol values that the guards accept, symbol values that they refuse, expected result)
 CASES = {
     "Concat": (node("Concat", "x", "w", axis=1), X, {"w": WEIGHT}, {"n": 17}, [{"n": 9}, {"n": 18}],
                lambda x: np.concatenate([x, WEIGHT], 1)),

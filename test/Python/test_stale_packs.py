@@ -55,7 +55,7 @@ def data_add(model):
 
 
 def swap_parameter(model):
-    # A parameter with two names is replaced under both.
+    # A parameter that is registered under two names is replaced by the same new parameter under both.
     fresh = {}
     for module in model.modules():
         for name, p in list(module.named_parameters(recurse=False)):

@@ -166,7 +166,8 @@ def test_operator_that_returns_its_argument_equals_eager():
 
     mine, theirs = torch.arange(16.0).view(4, 4), torch.arange(16.0).view(4, 4)
     want = theirs.flip(0) + theirs.t()
-    # If the variable CI is set, torch refuses such operators by default.
+    # If the environment variable CI is set, torch by default refuses custom operators whose results alias their
+    # arguments.
     with functorch_config.patch(error_on_custom_op_aliasing=False):
         torch.testing.assert_close(torch.compile(function, backend=tilewright)(mine), want)
     library._destroy()

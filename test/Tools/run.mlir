@@ -8,7 +8,8 @@
 // RUN: not tilewright run %s --target=abacus 2>&1 | FileCheck %s --check-prefix=MACHINE
 // RUN: not tilewright run %S/../lit.cfg.py 2>&1 | FileCheck %s --check-prefix=TEXT
 
-// Equal sums show that cpu and reference compute the same from the same inputs.
+// The sums of the targets cpu and reference are equal, because both targets compute the same function of the same
+// inputs.
 // CHECK: 2 operations, 2 kernels, 2 of them distinct
 // CHECK: result 0: f32[8, 16] sum 18.679 magnitude 32.431
 // CHECK: result 1: i64[16] sum 16 magnitude 16

@@ -1,4 +1,5 @@
-// IR that was saved at a stage can be compiled from there: the machine code is the same as without the interruption.
+// IR that was saved after a stage can be compiled from that stage. The machine code is the same as that of an
+// uninterrupted compilation.
 // RUN: tilewright compile %s --emit=asm --threads=2 -o %t.asm
 // RUN: tilewright compile %s --emit=graph --whole-constants --threads=2 -o %t.graph
 // RUN: tilewright compile %t.graph --start-at=graph --emit=asm --threads=2 | diff %t.asm -
@@ -12,7 +13,7 @@
 // RUN: tilewright compile %t.target --start-at=target --emit=asm --threads=2 | diff %t.asm -
 // RUN: tilewright compile %t.tiled --start-at=tiled --stop-at=vector --whole-constants --threads=2 | diff %t.vector -
 
-// Edited IR gives other code.
+// An edit of the saved IR changes the code.
 // RUN: sed 's/arith.addf/arith.subf/' %t.structured > %t.edited
 // RUN: tilewright compile %t.edited --start-at=structured --emit=vector | FileCheck %s --check-prefix=EDITED
 // EDITED: arith.subf

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-bufferize-kernels -split-input-file | FileCheck %s
 
-// Tasks compute into the destination; nothing is allocated or copied.
+// Tasks compute their results in the destination. No buffer is allocated or copied.
 // CHECK-LABEL: func.func private @in_place
 // CHECK-SAME: (%[[X:.*]]: memref<64x8xf32>{{.*}}, %[[OUT:.*]]: memref<64x8xf32>{{.*}})
 // CHECK-NOT: memref.alloc
@@ -24,7 +24,7 @@ func.func private @in_place(%x: tensor<64x8xf32>, %out: tensor<64x8xf32>) -> ten
 
 // -----
 
-// A value between two ops of a kernel is a buffer of the tile's size.
+// A value between two ops of a kernel is stored in a buffer of the tile's size.
 // CHECK-LABEL: func.func private @between
 // CHECK: %[[T:.*]] = memref.alloc() {{.*}}: memref<8xf32>
 // CHECK: linalg.exp {{.*}}outs(%[[T]]
@@ -41,7 +41,7 @@ func.func private @between(%x: tensor<8xf32>, %out: tensor<8xf32>) -> tensor<8xf
 
 // -----
 
-// A padded tensor that is returned: the destination is filled, and the source is copied into it.
+// If a padded tensor is returned, its destination is filled, and then the source is copied into it.
 // CHECK-LABEL: func.func private @padded
 // CHECK-SAME: (%[[X:.*]]: memref<4xf32>{{.*}}, %[[OUT:.*]]: memref<7xf32>{{.*}})
 // CHECK: linalg.fill {{.*}} outs(%[[OUT]]
@@ -58,7 +58,7 @@ func.func private @padded(%x: tensor<4xf32>, %out: tensor<7xf32>) -> tensor<7xf3
 
 // -----
 
-// A concatenation of many parts: each part is copied to its slice of the destination.
+// In a concatenation of many parts, each part is copied to its slice of the destination.
 // CHECK-LABEL: func.func private @many_parts
 // CHECK-NOT: memref.alloc
 // CHECK: %[[P0:.*]] = memref.subview %{{.*}}[0, 0] [1, 4]
@@ -81,7 +81,8 @@ func.func private @many_parts(%p0: tensor<1x4xf32>, %p1: tensor<1x4xf32>, %p2: t
 
 // -----
 
-// The same in a parallel loop; a part that the kernel computes is computed in its slice.
+// In a parallel loop, too, each part of a concatenation is copied to its slice. A part that the kernel computes is
+// computed there.
 // CHECK-LABEL: func.func private @many_parts_in_tiles
 // CHECK-NOT: memref.alloc
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (4) step (2) {

@@ -1,11 +1,11 @@
-// Conversions of 8-bit floats: every byte to f32 and back is unchanged, and edge cases round as torch rounds them.
+// A conversion of every 8-bit float to f32 and back returns the same byte, and edge cases are rounded as in torch.
 // RUN: tilewright-opt %s --tw-expand-float8 | FileCheck %s
 // RUN: tilewright-opt %s --tw-expand-float8 | FileCheck %s --check-prefix=LEFT
 
 // LEFT-NOT: arith.extf {{.*}} f8
 // LEFT-NOT: arith.truncf {{.*}} to f8
 
-// An f8E5M2 is the upper half of an f16.
+// An f8E5M2 has the bits of the upper byte of an f16.
 // CHECK-LABEL: @from_e5m2
 // CHECK: arith.bitcast %{{.*}} : vector<16xf8E5M2> to vector<16xi8>
 // CHECK: arith.shli
@@ -26,7 +26,7 @@ func.func @from_e4m3(%x: f8E4M3FN) -> f64 {
   return %y : f64
 }
 
-// Values that round beyond 448 become 448.
+// Values whose rounded result would be greater than 448 (the maximum of f8E4M3FN) become 448.
 // CHECK-LABEL: @to_e4m3
 // CHECK: %[[LARGEST:.*]] = arith.constant dense<126> : vector<4x8xi32>
 // CHECK: arith.minui %{{.*}}, %[[LARGEST]]
@@ -37,7 +37,8 @@ func.func @to_e4m3(%x: vector<4x8xf32>) -> vector<4x8xf8E4M3FN> {
   return %y : vector<4x8xf8E4M3FN>
 }
 
-// Values that round beyond 57344 become infinity; narrower floats are widened to f32 first.
+// Values whose rounded result would be greater than 57344 (the maximum of f8E5M2) become infinity. bf16 is widened to
+// f32 first.
 // CHECK-LABEL: @to_e5m2
 // CHECK: arith.extf %{{.*}} : bf16 to f32
 // CHECK: arith.constant 124 : i32
@@ -46,7 +47,8 @@ func.func @to_e5m2(%x: bf16) -> f8E5M2 {
   return %y : f8E5M2
 }
 
-// A rounding and the conversion of an integer, which were folded into one op, are separated again.
+// A canonicalization folds an integer's conversion to f32 and the rounding to f8 into one op. The pass splits this op
+// again.
 // CHECK-LABEL: @from_integers
 // CHECK: arith.sitofp %{{.*}} : vector<16xi64> to vector<16xf32>
 // CHECK: arith.minui

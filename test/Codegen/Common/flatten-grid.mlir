@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-flatten-grid -split-input-file | FileCheck %s
 
-// 7 x 3 tiles; the last loop is the innermost.
+// A grid of 7 x 3 tiles becomes a loop over 21 tasks. The last dimension of the grid varies fastest.
 // CHECK: #[[GRID:.*]] = affine_map<() -> (21)>
 // CHECK-LABEL: func.func private @tiles
 // CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index
@@ -17,7 +17,7 @@ func.func private @tiles(%x: memref<100x40xf32>) attributes {tw.kernel} {
 
 // -----
 
-// The number of rows is the kernel's size argument.
+// The number of tasks is computed from the kernel's size argument, which is the number of rows.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 ceildiv 16)>
 // CHECK-LABEL: func.func private @rows
 // CHECK-SAME: tw.grid = #[[GRID]]
@@ -31,7 +31,7 @@ func.func private @rows(%n: index, %x: memref<?xf32>) attributes {tw.kernel} {
 
 // -----
 
-// Without a forall there is one tile.
+// A kernel without an scf.forall has one task.
 // CHECK: #[[GRID:.*]] = affine_map<() -> (1)>
 // CHECK-LABEL: func.func private @one
 // CHECK-SAME: %[[BEGIN:[a-z0-9]+]]: index, %{{[a-z0-9]+}}: index

@@ -13,7 +13,8 @@ func.func @scalar(%i: index, %n: index, %scratch: memref<?xi8>) -> index attribu
   return %p : index
 }
 
-// Without from_end a negative index is out of range. A vector of indices is tested as a whole.
+// Without the attribute from_end, a negative index is out of range. The comparisons of a vector of indices are reduced
+// to one branch.
 // CHECK-LABEL: func @lanes
 // CHECK-NOT: arith.addi
 // CHECK: %[[OUTSIDE:.*]] = arith.cmpi uge, %arg0, %arg1 : vector<16xindex>
@@ -36,7 +37,7 @@ func.func @write(%i: index, %n: index, %outside: i1, %scratch: memref<?xi8>) att
   return
 }
 
-// A function without a status argument: the index is clamped, and nothing is reported.
+// In a function without a status argument, the index is clamped, and no error is reported.
 // CHECK-LABEL: func @quiet
 // CHECK-NOT: scf.if
 // CHECK: arith.select
@@ -46,7 +47,7 @@ func.func @quiet(%i: index, %n: index) -> index {
   return %p : index
 }
 
-// A divisor of 0 becomes 1, and the status reports it.
+// A divisor of 0 is replaced by 1, and the division by zero is reported in the status.
 // CHECK-LABEL: func @divisor
 // CHECK: %[[STATUS:.*]] = memref.view %arg2
 // CHECK: %[[ZERO:.*]] = arith.cmpi eq, %arg1

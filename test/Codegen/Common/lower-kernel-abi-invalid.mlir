@@ -1,6 +1,6 @@
 // RUN: not tilewright-opt %s --split-input-file --tw-host-lower-kernel-abi 2>&1 | FileCheck %s
 
-// Dynamic sizes of a type are computed from tw.sizes. Without this attribute they cannot be computed.
+// Dynamic sizes of an argument's type are computed from its attribute tw.sizes. An argument without it is an error.
 // CHECK: argument 1 is a 'memref<?xf32>': tw.sizes must be a map of at most 1 symbols, the kernel's index arguments, to 1 sizes
 func.func private @without_sizes(%n: index, %out: memref<?xf32>, %begin: index, %end: index, %scratch: memref<?xi8>) attributes {tw.kernel} {
   return

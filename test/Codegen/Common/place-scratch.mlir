@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-flatten-grid --tw-place-scratch | FileCheck %s
 
-// The buffers have 64 x 4 bytes, and a row of the kernel's size argument. The second buffer begins at 256.
+// The first buffer has 64 elements of 4 bytes. The second one begins at byte 256, and its size depends on the kernel's
+// size argument.
 // CHECK: func.func private @kernel(%{{.*}}: index, %{{.*}}: index, %{{.*}}: index, %[[S:.*]]: memref<?xi8>)
 // CHECK-SAME: tw.scratch = #[[M:.*]]
 // CHECK: memref.view %[[S]][%c0][] : memref<?xi8> to memref<64xf32>

@@ -13,7 +13,7 @@ func.func private @product(%a: memref<8x6xf32>, %b: memref<6x12xf32>, %c: memref
   // CHECK-NEXT: affine.for %[[U:.*]] = 0 to 4 {
   // CHECK: affine.load %{{.*}}[%[[K]], %[[J]] * 4 + %[[U]]]
   // CHECK: %[[OLD:.*]] = affine.load %[[OUT]][%[[I]], %[[J]] * 4 + %[[U]]]
-  // The sum begins in the first iteration of the reduction.
+  // The first iteration of the reduction uses the initial value instead of the old element.
   // CHECK: %[[FIRST:.*]] = arith.cmpi eq
   // CHECK: arith.select %[[FIRST]], %{{.*}}, %[[OLD]]
   // CHECK: affine.store %{{.*}}, %[[OUT]][%[[I]], %[[J]] * 4 + %[[U]]]
@@ -24,18 +24,18 @@ func.func private @product(%a: memref<8x6xf32>, %b: memref<6x12xf32>, %c: memref
   %out = memref.alloc() : memref<8x12xf32>
   linalg.contract indexing_maps = [#a, #b, #c] {tw.op = "product", tw_hls.initial = 0.0 : f32, tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>}
     ins(%a, %b : memref<8x6xf32>, memref<6x12xf32>) outs(%out : memref<8x12xf32>)
-  // Without a schedule, elements are computed in order, one by one.
+  // Without a schedule, elements are computed one by one, in row-major order.
   // CHECK: affine.for
   // CHECK: {tw_hls.loop = #tw_hls.loop<label = "copy_j", ii = 1>}
   memref.copy %out, %c : memref<8x12xf32> to memref<8x12xf32>
-  // A copy of an array to itself has no loop.
+  // A copy of an array to itself is removed.
   // CHECK-NOT: affine.for
   memref.copy %c, %c : memref<8x12xf32> to memref<8x12xf32>
   return
 }
 
 #ij = affine_map<(i, j) -> (i, j)>
-// Accesses to slices and reshapes become accesses to the array.
+// Accesses to slices and reshapes are replaced by accesses to the underlying array.
 // CHECK-LABEL: func.func private @views
 func.func private @views(%a: memref<8x12xf32>, %b: memref<3x8xf32>, %c: memref<24xf32>) {
   // CHECK-NOT: memref.
@@ -62,7 +62,7 @@ func.func private @views(%a: memref<8x12xf32>, %b: memref<3x8xf32>, %c: memref<2
 
 #m = affine_map<(i, k) -> (i, k)>
 #r = affine_map<(i, k) -> (i)>
-// If a sum reads the array of its result, no dependence distance is stated.
+// If a sum reads the array in which its result is stored, the loop has no dependence distance.
 // CHECK-LABEL: func.func private @reads_its_sum
 func.func private @reads_its_sum(%a: memref<8x6xf32>) {
   // CHECK: label = "sum_i", ii = 1>
@@ -80,7 +80,7 @@ func.func private @reads_its_sum(%a: memref<8x6xf32>) {
 #ik = affine_map<(i, j, k) -> (i, k)>
 #kj = affine_map<(i, j, k) -> (k, j)>
 #ij3 = affine_map<(i, j, k) -> (i, j)>
-// In blocks of two terms, the sum begins in the first block, not in each block.
+// If the reduction is computed in blocks of two terms, the initial value is used only in the first block.
 // CHECK-LABEL: func.func private @blocks
 func.func private @blocks(%a: memref<8x6xf32>, %b: memref<6x12xf32>, %c: memref<8x12xf32>) {
   // CHECK: affine.for %[[B:.*]] = 0 to 3 {

@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=7" --mlir-print-debuginfo | FileCheck %s
 // RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=8" --mlir-print-debuginfo | FileCheck %s --check-prefix=ROMS
-// A weight of four block memories does not fit in half of the budget: it is transposed into the order in which its
-// kernel reads it, and becomes a port, after the model's own ports. Its sums by rows, with a zero point, are integers
-// that remain in the design: 3 x 4096 + 2 x 5 and 3 x 4096 x 2 + 2 x -7.
+// A weight that needs four block memories exceeds half of the budget. It is transposed to the order in which its kernel
+// reads it, and becomes a port after the ports of the model's arguments. The sums of its rows, to which a zero point is
+// added, become constants of the design: 3 x 4096 + 2 x 5 and 3 x 4096 x 2 + 2 x -7.
 
 #turn = affine_map<(i, j) -> (j, i)>
 #same = affine_map<(i, j) -> (i, j)>

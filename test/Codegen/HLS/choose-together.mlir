@@ -1,4 +1,5 @@
-// Two launches are parallel. More multipliers would not make the design faster in the short one, so they are removed from it.
+// Two launches run in parallel. The longer one determines the time of the design, so the schedule of the shorter one
+// uses few multipliers.
 // RUN: tilewright-opt %s --tw-hls-select-schedules | FileCheck %s
 
 #m = affine_map<(i, k) -> (i, k)>

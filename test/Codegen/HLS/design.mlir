@@ -1,5 +1,5 @@
-// One model is compiled through every stage: the test checks the printed code, its pragmas, and its cost. The sums of two columns are passed on as
-// a block while the product computes the next two.
+// This test compiles one model through every stage, and checks the printed code, its pragmas, and its cost. The product
+// passes its results to the next task in blocks of two columns, while it computes the next block.
 // RUN: tilewright compile %s --target=hls --budget=dsp=10 --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=hls --budget=dsp=10 --emit=asm | FileCheck %s
 // RUN: rm -rf %t && tilewright compile %s --target=hls --part=xc7z020 --budget=dsp=10 -o %t

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-hls-embed-weights | FileCheck %s
-// The factor of a zero point that is zero is not computed. One call of @other has another zero point, so that all of
-// its calls still use theirs.
+// @layer multiplies sums by its zero point. All calls of @layer have a zero point of zero, so the sums and the
+// multiplication are removed. One call of @other has a zero point that is not zero, so @other is unchanged.
 
 #line = affine_map<(i) -> (i)>
 // CHECK-LABEL: func.func @main

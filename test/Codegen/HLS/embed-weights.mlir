@@ -1,7 +1,7 @@
 // Weights of a model file become constants; kernels that only copy constants are evaluated at compile time.
 // RUN: tilewright-opt %s --tw-hls-embed-weights --mlir-print-debuginfo | FileCheck %s
 // RUN: tilewright-opt %s --tw-hls-embed-weights=place=external | FileCheck %s --check-prefix=PORTS
-// 1000 floats need two block memories, which is half of four. An option embeds weights even if they need more.
+// 1000 floats need two block memories, which is half of a budget of four. An option embeds weights that need more.
 // RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=4" | FileCheck %s --check-prefix=ALL
 // RUN: tilewright-opt %s --tw-hls-embed-weights="budget=bram=3 place=embedded" | FileCheck %s --check-prefix=ALL
 

@@ -1,5 +1,6 @@
-// Additions next to products use lookup tables if the part has enough of them. A term then takes 3 multipliers instead of 5,
-// and two additions are 6 cycles apart instead of 8. A sum without products still uses multipliers.
+// If the part has enough lookup tables (LUTs), additions in kernels with products use LUTs instead of DSPs. A term of a
+// sum of products then takes 3 DSPs instead of 5, and an addition has a latency of 6 cycles instead of 8. Additions in
+// other kernels still use DSPs.
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12 fabric=true" | FileCheck %s
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12" | FileCheck %s --check-prefix=PLAIN
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12 fabric=true" --tw-hls-apply-schedules | FileCheck %s --check-prefix=LOOPS

@@ -2,8 +2,9 @@
 // RUN: tilewright-opt %s --tw-hls-place-memories="budget=bram=40,uram=1" | FileCheck %s --check-prefix=NONE
 // RUN: tilewright-opt %s --tw-hls-place-memories="part=xczu9eg budget=bram=40" | FileCheck %s --check-prefix=NONE
 // RUN: tilewright-opt %s --tw-hls-place-memories | FileCheck %s --check-prefix=NONE
-// There are two arrays, each twice: @large takes 2 x 16 block memories or 2 x 2 UltraRAMs, @small 2 x 8 or 2 x 8 in eight banks.
-// The array that saves more per UltraRAM is moved, with the arguments to which it is passed, and the other array is not moved.
+// The design has two arrays, which are double-buffered. !large takes 2 x 16 block memories or 2 x 2 UltraRAMs. !small
+// has eight banks, and takes 2 x 8 block memories or 2 x 8 UltraRAMs. The array that saves more block memories per
+// UltraRAM is moved to UltraRAM, with the arguments to which it is passed. The other array is not moved.
 
 !dram = memref<8192xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>
 !large = memref<8192xf32, #tw_hls.partition<none>, #tw_hls.memory<bram>>

@@ -1,4 +1,5 @@
-// A load writes eight elements at a time into twelve banks: each of its copies writes to a different bank in each iteration.
+// A loop unrolled eight times writes to twelve banks. Each of its eight copies writes to a different bank in each
+// iteration.
 // RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=10 --rtl -o %t
 // RUN: FileCheck %s --input-file=%t/rtl/model.v
 // RUN: FileCheck %s --input-file=%t/report.md --check-prefix=REPORT
@@ -11,7 +12,8 @@
 // RUN: FileCheck %s --input-file=%t.turned/rtl/model.v --check-prefix=TREE
 
 // CHECK: (* ram_style = "distributed" *) reg [15:0] x_chip_mem_0 [0:31];
-// The bank is read from a table indexed by the counters, and only copies that write a bank are connected to its port.
+// The number of the bank is read from a table that the loop counters index. Only the copies that write to a bank are
+// connected to its port.
 // CHECK-NOT: x_chip_mem_0_w1
 // CHECK-NOT: {{ [%/] [0-9]}}
 // CHECK: assign task_load_x_0_a1_bank = task_load_x_0_a1_bank_table[{task_load_x_0_c0_1[3:0], task_load_x_0_c1_1[1:0], 1'd0} +: 2];
@@ -24,18 +26,19 @@
 // JSON-NEXT: "ff":
 // JSON-NEXT: "lut":
 
-// A block memory has only two ports. If two elements are written in a cycle, one of these ports is also used to read.
+// A block memory has only two ports. If two elements are written per cycle, both ports write, and one of them is shared
+// with reads.
 // SHARED: (* ram_style = "block" *) reg [7:0] [[BANK:w_chip_mem_0]] [0:383];
 // SHARED: [[BANK]][[[BANK]]_p0_at] <= [[BANK]]_w0_data;
 // SHARED: [[BANK]][[[BANK]]_w1_at] <= [[BANK]]_w1_data;
 // SHARED: [[BANK]]_r0_q <= [[BANK]][[[BANK]]_p0_at];
 // SHARED: assign [[BANK]]_p0_at = [[BANK]]_w0_on ? [[BANK]]_w0_at : [[BANK]]_r0_at;
 
-// A memory of lookup tables has one write port, so eight banks become sixteen.
+// A memory of lookup tables has only one write port. Two elements are written per cycle, so eight banks become sixteen.
 // SPLIT: (* ram_style = "distributed" *) reg [7:0] x_chip_mem_15 [0:15];
 // SPLIT-NOT: _w1_on
 
-// Each of twelve banks is read in one iteration: the counter itself is the bank number, whose bits select in a tree of
+// The iteration counter is the number of the bank that is read, from 0 to 11. Its bits select the bank in a tree of
 // multiplexers.
 // TREE: assign [[BANK:task_add_0_a1_bank]] = {task_add_0_c0_1[3:0]};
 // TREE: assign task_add_0_s1 = ([[BANK]][3] ? ([[BANK]][1] ? ([[BANK]][0] ? task_add_0_s1_of_11 : task_add_0_s1_of_10) : (

@@ -1,4 +1,5 @@
-// The Verilog of a design of integers has an iteration counter, the pipeline stages after it, memories, and start conditions.
+// The Verilog of a design with integers has an iteration counter, pipeline stages that follow it, memories, and start
+// conditions of tasks.
 // RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=1 --rtl -o %t
 // RUN: FileCheck %s --input-file=%t/rtl/model.v
 // RUN: FileCheck %s --input-file=%t/rtl/test_bench.v --check-prefix=BENCH
@@ -18,7 +19,7 @@
 // CHECK: [[PRODUCT]]_r0 <= [[PRODUCT]];
 // CHECK: [[PRODUCT]]_r1 <= [[PRODUCT]]_r0;
 // CHECK: [[PRODUCT]]_r <= [[PRODUCT]]_r1;
-// The task begins when both operands are complete.
+// The task of the product begins when both operands are complete.
 // CHECK: assign task_matmul_ready = started & task_load_x_complete & task_load_w_complete;
 // CHECK: always @(posedge clk) if (y_chip_mem{{.*}}_w0_on) y_chip_mem{{.*}}[y_chip_mem{{.*}}_w0_at] <= y_chip_mem
 // CHECK: endmodule

@@ -1,4 +1,4 @@
-// Some of these products pass blocks of their results to each other; the other cases do not use blocks.
+// Some of these products pass their results in blocks to the next product. Other products pass whole results.
 // RUN: tilewright-opt %s --split-input-file --tw-hls-select-schedules="budget=dsp=200 blocks=true" | FileCheck %s
 // RUN: tilewright-opt %s --split-input-file --tw-hls-select-schedules="budget=dsp=200" | FileCheck %s --check-prefix=WHOLE
 // WHOLE-NOT: block =
@@ -9,7 +9,7 @@
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// The second product reads the first one's result as its left operand, so both proceed by rows.
+// The result of the first product is the left operand of the second, so both products are computed in blocks of rows.
 // CHECK-LABEL: func.func private @first
 // CHECK: block = [0, [[ROWS:[0-9]+]]]
 // CHECK-LABEL: func.func private @second
@@ -40,8 +40,8 @@ tw_plan.program @main_plan [] in [] to [] {
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// Both operands of the last product are computed here: it sums over k block by block, with the left operand by columns
-// and the right operand by rows.
+// Both operands of the last product are results of other products. The last product sums over k in blocks. Therefore
+// its left operand is computed in blocks of columns, and its right operand in blocks of rows.
 // CHECK-LABEL: func.func private @left
 // CHECK: block = [1, [[TERMS:[0-9]+]]]
 // CHECK-LABEL: func.func private @right
@@ -80,7 +80,8 @@ tw_plan.program @main_plan [] in [] to [] {
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// Loop j of the reader indexes both dimensions of the array, and loop i alone indexes none, so the array is not divided.
+// In the consumer @skew, loop j indexes both dimensions of the array, and no dimension is indexed by loop i alone.
+// Therefore the array is not passed in blocks.
 // CHECK-LABEL: func.func private @make
 // CHECK-NOT: block =
 // CHECK-LABEL: func.func private @skew

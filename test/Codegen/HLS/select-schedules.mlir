@@ -2,7 +2,8 @@
 // RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=5 -split-input-file | FileCheck %s --check-prefix=LEAST
 // RUN: not tilewright-opt %s --tw-hls-select-schedules=budget=dsp=0 -split-input-file 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not tilewright-opt %s --tw-hls-select-schedules=part=abacus -split-input-file 2>&1 | FileCheck %s --check-prefix=PART
-// The reduction is outside of the loops along the result; twenty multipliers suffice for four multiplications and additions.
+// The reduction loop is outside of the loops over the result. Twenty DSPs suffice for four multiplications and
+// additions per cycle.
 
 // BUDGET: the budget cannot be met: this model needs dsp={{[0-9]+}} with one copy of every operator, and the budget has dsp=0; the nearest that fits is --budget dsp=
 // PART: unknown part 'abacus'; known parts: xcu280
@@ -27,7 +28,8 @@ func.func private @product(%a: memref<20x24xf32>, %b: memref<24x16xf32>, %c: mem
 
 // -----
 
-// A sum to one element cannot hide an addition's latency: an iteration begins when the previous one is complete.
+// In a sum with one result, each addition depends on the previous one, so an iteration begins when the previous one is
+// complete.
 // CHECK-LABEL: func.func private @sum
 // CHECK: ii = 8
 func.func private @sum(%x: memref<64xf32>, %s: memref<f32>) {
@@ -45,8 +47,9 @@ func.func private @sum(%x: memref<64xf32>, %s: memref<f32>) {
 #m = affine_map<(i, k) -> (i, k)>
 #v = affine_map<(i, k) -> (k)>
 #r = affine_map<(i, k) -> (i)>
-// With one loop along the result, terms of the sum are unrolled, too: 62 has no divisor 4; 31 iterations between two
-// additions to one element are enough for two terms (15 cycles), 62 for four (29).
+// If the result has only one loop, the reduction is unrolled, too, because 62 rows are not divisible by 4. Two rows by
+// two terms have a latency of 15 cycles, and there are 31 iterations between two additions to an element. One row by
+// four terms has 29, and there are 62.
 // CHECK-LABEL: func.func private @rows
 // CHECK: tw_hls.schedule = #tw_hls.schedule<order = [1, 0], unroll = [{{2, 2|1, 4}}], ii = 1>
 func.func private @rows(%a: memref<62x64xf32>, %b: memref<64xf32>, %c: memref<62xf32>) {
@@ -64,7 +67,7 @@ func.func private @rows(%a: memref<62x64xf32>, %b: memref<64xf32>, %c: memref<62
 #m = affine_map<(i, k) -> (i, k)>
 #v = affine_map<(i, k) -> (k)>
 #r = affine_map<(i, k) -> (i)>
-// There are too few rows for two terms in one iteration.
+// Ten rows are too few to hide the latency of two terms in one iteration, so the reduction is not unrolled.
 // CHECK-LABEL: func.func private @few_rows
 // CHECK: unroll = [{{[0-9]+}}, 1], ii =
 func.func private @few_rows(%a: memref<10x64xf32>, %b: memref<64xf32>, %c: memref<10xf32>) {

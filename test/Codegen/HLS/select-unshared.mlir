@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=10 | FileCheck %s
 // RUN: tilewright-opt %s "--tw-hls-select-schedules=budget=dsp=10 shares=0" | FileCheck %s --check-prefix=APART
-// Twenty products, each in two cycles, take ten multipliers if one multiplier serves two. The Verilog output has one for
-// each use, so the budget allows ten copies.
+// If an iteration begins every two cycles, one multiplier can compute two of the twenty products, so ten multipliers
+// suffice. The Verilog output has a separate multiplier for each product, so the budget allows an unrolling by ten.
 // CHECK: unroll = [1, 20, 1], ii = 2
 // APART: unroll = [1, 10, 1], ii = 1
 

@@ -5,7 +5,7 @@
 #map2 = affine_map<(d0, d1, d2) -> (d0, d1)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
-// A product and its epilogue become separate kernels, and the sum is in a buffer of the plan.
+// A product and its epilogue become separate kernels. The product's result is stored in a buffer of the plan.
 // CHECK-LABEL: func.func private @product_0(
 // CHECK-SAME:    %[[A:.*]]: memref<8x6xf32>, %[[B:.*]]: memref<6x4xf32>, %[[SUM:.*]]: memref<8x4xf32>) attributes {{{.*}}tw.ops = "matmul"}
 // CHECK:         linalg.fill ins(%{{.*}}) outs(%[[SUM]] :
@@ -27,7 +27,7 @@ func.func private @product(%a: memref<8x6xf32>, %b: memref<6x4xf32>, %c: memref<
   return
 }
 
-// The first argument has two readers and would have to be copied, so the kernel is not split.
+// After a split, the first argument would have two consumers and would have to be copied, so the kernel is not split.
 // CHECK-LABEL: func.func private @shared(
 // CHECK:         linalg.contract
 // CHECK:         linalg.generic

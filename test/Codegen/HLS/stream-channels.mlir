@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-hls-stream-channels | FileCheck %s
-// @turn reads x as a whole, through an array, and @join waits for it with the copy, whose queue must store all 16 elements.
-// The elements that @turn writes are read immediately, so a queue of two is sufficient.
+// @turn reads all of x, from an array, before it writes. Meanwhile, @join waits, so the queue of its copy of x must
+// store all 16 elements. @join reads the elements of @turn immediately, so a queue of two elements is sufficient.
 
 !dram = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>
 !chip = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<bram>>

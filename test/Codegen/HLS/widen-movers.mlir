@@ -1,5 +1,6 @@
-// A kernel's result is read in another shape, so a task copies it. It copies in each cycle the elements that are in one row of both
-// arrays and in their banks. The last index is (j * 16) % 32 + u: the remainder is only of j, not of j and u together.
+// The consumer of a kernel's result reads it in another shape, so a task copies the result. Each cycle copies elements
+// that are in one row and in different banks of both arrays. The last index is (j * 16) % 32 + u, where the remainder
+// does not depend on u.
 // RUN: tilewright compile %s --target=hls --emit=asm | FileCheck %s
 // CHECK-LABEL: void copy_{{.*}}(const float from[6][96], float to[6][3][32]) {
 // CHECK: for (int j = 0; j < 6; ++j) {

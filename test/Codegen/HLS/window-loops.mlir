@@ -17,7 +17,7 @@ func.func @depthwise(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x1x4xf32>, %out: ten
 
 // -----
 
-// Two groups of three channels and two filters become separate loops.
+// A grouped convolution with two groups, each of three channels and two filters, has a separate loop over the groups.
 // CHECK-DAG: #[[$IN:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1 + d5, d2 + d6 * 2, d3, d7)>
 // CHECK-DAG: #[[$TAP:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d5, d6, d7, d3, d4)>
 // CHECK-LABEL: func @groups
@@ -34,7 +34,7 @@ func.func @groups(%x: tensor<1x5x7x6xf16>, %w: tensor<2x2x3x4xf32>, %out: tensor
 
 // -----
 
-// A negative padding crops the input, so the op is unchanged.
+// Negative padding crops the input, which the pass does not support, so the op is unchanged.
 // CHECK-LABEL: func @cropped
 // CHECK: tw_tile.grouped_convolution
 func.func @cropped(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x1x4xf32>, %out: tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32> {

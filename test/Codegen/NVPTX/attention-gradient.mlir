@@ -1,17 +1,20 @@
-// The gradient of attention on tensor cores is one launch, whose blocks process rows of keys or of queries.
+// The gradient of attention on tensor cores is one launch. Each of its thread blocks computes a tile of keys or a tile
+// of queries.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
-// 70 keys and 70 queries are two blocks each, for each of four heads. In the other kernel, 40 keys and 100 queries are 1 + 2 blocks.
+// In the first kernel, 70 keys and 70 queries take two thread blocks each, for each of four heads. In the second
+// kernel, 40 keys take one block and 100 queries take two blocks.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
-// Queries and keys have a different head size than values.
+// In the third kernel, queries and keys have a different head size than values.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
-// Sums of 512 elements do not fit in registers: there are separate products, and kernels between them.
+// In the last gradient, the accumulators of 256-element heads (256 each for keys and values) do not fit in registers.
+// It becomes separate products, with kernels between them.
 // TILED-NOT: kind = "attention"
 
-// Scores are not stored in memory: the stores to shared memory are statistics of rows.
+// Scores are not stored in memory. The only stores to shared memory are those of the rows' statistics.
 // CHECK: .entry attention_gradient_0(
 // CHECK: .reqntid 128
 // CHECK-NOT: st.shared

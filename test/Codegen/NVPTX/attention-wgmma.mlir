@@ -1,4 +1,5 @@
-// Attention on sm_90a: one warp group loads by TMA, one or two multiply by wgmma; weights are left operands in registers.
+// In attention on sm_90a, one warp group loads by TMA, and one or two warp groups multiply by wgmma. The softmax
+// weights are left operands in registers.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
@@ -16,23 +17,26 @@
 // NO-WGMMA: does not fit attention_0 {{.*}}: sm_80 has no wgmma: consumers are 0
 // KNOB: does not fit attention_0 {{.*}}: attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync
 
-// Causal, with fewer key heads, and with log-sum-exp; up to 64 queries, one warp group multiplies; one kernel has values of another size.
+// The first attention is causal, has fewer key heads than query heads, and returns log-sum-exp. The second has at most
+// 64 queries, so only one warp group multiplies. In the third, the head size of values differs from that of keys.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 128], consumers = 2, stages = 3>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 256, block = [64, 64], consumers = 1, stages = 4>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 64], consumers = 2, stages = 4>
-// A decoding step, and queries that would leave rows of a wgmma empty, are multiplied by mma.sync.
+// A decoding step, and attention whose queries would not fill the rows of a wgmma, use mma.sync.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [16, 64]
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [64, 64]
 
-// A TMA box has 64 elements of a head and a tile's rows. Keys and values are the same buffer here.
+// A TMA box has 64 elements of a head and all rows of a tile. In @attention_0, keys and values are the same buffer.
 // TARGET: @attention_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]
-// 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and seven mbarriers.
+// Shared memory has 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and seven
+// mbarriers.
 // TARGET-SAME: tw_cuda.shared = 229432
 // TARGET: @attention_2({{.*}}tw_cuda.maps = ["0:f16:128:64*192,128*70,1*1,1*1", "1:f16:128:64*192,64*90,1*1,1*1", "2:f16:128:64*128,64*90,1*1,1*1"]
 
 // CHECK: .entry attention_0(
 // CHECK: .reqntid 384
-// The mbarriers of the queries and of three slots: `full` completes when the bytes have arrived, `empty` when eight warps have arrived.
+// There is one mbarrier for the queries. Each of three slots has an mbarrier `full`, which completes when its bytes
+// have arrived, and an mbarrier `empty`, which completes when eight warps have arrived.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 8;
@@ -46,9 +50,9 @@
 // CHECK-COUNT-4: cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes
 // CHECK: setmaxnreg.inc.sync.aligned.u32 232;
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64
-// Scores: both operands are in shared memory, and k is contiguous.
+// In the product that computes scores, both operands are in shared memory, and k is contiguous.
 // CHECK-DAG: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, {{.*}}, 1, 1, 0, 0;
-// Sums: the weights are in registers, and the values are transposed.
+// In the product with the values, the weights are in registers, and the values are transposed.
 // CHECK-DAG: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, %rd{{[0-9]+}}, adds, 1, 1, 1;
 // CHECK: mbarrier.arrive.shared::cta.b64
 // CHECK: .entry attention_1(

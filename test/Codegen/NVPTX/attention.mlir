@@ -3,11 +3,12 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// Causal, with fewer key heads; an additive mask; a decoding step, in which the four heads of a group are the rows of a block.
+// The first attention is causal and has fewer key heads than query heads. The second has an additive mask. The third is
+// a decoding step, in which the four query heads of a key head are the rows of a block.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 64], stages = 2>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 32, block = [16, 64], stages = 2>
-// Queries of heads of 256 elements are read from shared memory.
+// If a head has 256 elements, the queries are read from shared memory, because they do not fit in registers.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 16], stages = 2>
 // For heads of 20 elements, warps compute rows of queries.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = rows, {{.*}}group = 32

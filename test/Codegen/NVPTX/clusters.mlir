@@ -1,4 +1,5 @@
-// The two blocks of a cluster have tiles that are adjacent along the rows. Each block loads half of B's tile into both blocks.
+// The two blocks of a cluster compute tiles that are adjacent along the rows. Each block loads half of B's tile to the
+// shared memory of both blocks.
 // RUN: bash -c 'echo "{\"*\": {\"consumer_rows\": 64, \"consumers\": 2, \"n\": 128, \"stages\": 3, \"cluster\": 2, \"tiles_per_block\": 2}}" > %t.json'
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=target | FileCheck %s --check-prefix=TARGET
@@ -9,9 +10,10 @@
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.parts.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=PARTS
 
 // TILED: tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 384, block = [128, 128, 64], consumers = 2, stages = 3, tiles_per_block = 2, cluster = 2>
-// 600 rows are five tiles, so three clusters per column of tiles, and 12 in all. A cluster of blocks computes two of them: 12 blocks.
+// 600 rows are five tiles, which are three pairs. Four columns of tiles have 12 pairs. Each cluster of two blocks
+// computes two pairs, so there are 12 blocks.
 // TARGET: tw_cuda.cluster = 2
-// A TMA box of B has 64 columns: a tile of 128 columns is two boxes.
+// A TMA box of B has 64 columns, so a tile of 128 columns consists of two boxes.
 // TARGET-SAME: tw_cuda.maps = ["0:bf16:128:64*256,128*600", "1:bf16:128:64*512,64*256"]
 
 // CHECK: .reqntid 384

@@ -1,4 +1,4 @@
-// Conversions of 8-bit floats become the instructions that sm_89 has for pairs of them.
+// Conversions of 8-bit floats are replaced by the instructions of sm_89 that convert pairs.
 // RUN: tilewright-opt %s --tw-cuda-convert-float8 | FileCheck %s
 
 // CHECK: llvm.call_intrinsic "llvm.nvvm.ff.to.e4m3x2.rn"(%{{.*}}, %{{.*}}) : (f32, f32) -> i16

@@ -1,4 +1,5 @@
-// Products and convolutions of f32, f64 and integers have tiles of sums in registers. f32 is not converted to tf32.
+// Products and convolutions of f32, f64 and integers accumulate tiles of sums in registers. f32 is not converted to
+// tf32.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT

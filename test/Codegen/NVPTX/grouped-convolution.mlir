@@ -1,4 +1,5 @@
-// In grouped convolutions, a thread sums the taps of its element that are inside the input.
+// In grouped convolutions, each thread computes one element of the result. It sums the taps that are inside of the
+// input.
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 

@@ -1,4 +1,4 @@
-// The printed PTX and the findings of ptx-check in it have the user's source lines.
+// The printed PTX has the user's source lines, and ptx-check reports errors with these lines.
 
 // RUN: tilewright compile %s --target=cuda --emit=ptx -o %t.ptx
 // RUN: FileCheck %s --input-file=%t.ptx
@@ -7,7 +7,7 @@
 // RUN: ptx-check %t.ptx --args %t.json | FileCheck %s --check-prefix=RIGHT
 // RUN: not ptx-check %t.wrong.ptx --args %t.json | FileCheck %s --check-prefix=WRONG
 
-// There are only line directives. Debug information would prevent ptxas from optimizing.
+// The PTX has only line directives. Debug information would prevent ptxas from optimizing.
 // CHECK: .target sm_80{{$}}
 // CHECK: .loc 1 14 0
 // CHECK: ld.global

@@ -1,4 +1,4 @@
-// The threads of a block share a long row: each reduction has one slot of shared memory per warp, and one barrier.
+// All threads of a block compute one long row. Each reduction uses one slot of shared memory per warp, and one barrier.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT

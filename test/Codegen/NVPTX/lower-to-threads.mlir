@@ -5,7 +5,8 @@
 #rows = affine_map<(d0, d1) -> (d0)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 
-// A thread computes four adjacent elements. The broadcast operand is read at the same column. Indices have 32 bits.
+// A thread computes four adjacent elements. The broadcast operand is read at the columns of these elements. Indices
+// have 32 bits.
 // CHECK-LABEL: func @neighbours(
 // CHECK-SAME: %[[X:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %[[B:.*]]: !llvm.ptr<1> {{.*}}, %[[Y:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias})
 // CHECK-SAME: tw.grid = #[[GRID:.*]], tw.kernel
@@ -27,7 +28,7 @@ func.func private @neighbours(%x: tensor<128x96xf32>, %b: tensor<96xf32>, %y: te
   return %0 : tensor<128x96xf32>
 }
 
-// An element that two ops read is loaded once; a boolean is a byte.
+// An element that two ops read is loaded once. A boolean is stored in a byte.
 // CHECK-LABEL: func @once(
 // CHECK: scf.if
 // CHECK-COUNT-1: llvm.load
@@ -49,7 +50,7 @@ func.func private @once(%x: tensor<5x7xf32>, %y: tensor<5x7xi1>) -> tensor<5x7xi
   return %2 : tensor<5x7xi1>
 }
 
-// Sizes are 64-bit parameters after the tensors, and indices have 64 bits, too.
+// Symbolic sizes are 64-bit parameters after the tensors, so indices have 64 bits, too.
 // CHECK-LABEL: func @symbolic(
 // CHECK-SAME: !llvm.ptr<1> {{.*}}, %{{.*}}: !llvm.ptr<1> {{.*}}, %[[N:.*]]: i64)
 // CHECK-SAME: tw_cuda.index = 64
@@ -81,7 +82,7 @@ func.func private @gather(%x: tensor<8xf32>, %i: tensor<5xi64>, %y: tensor<5xf32
   return %0 : tensor<5xf32>
 }
 
-// Some constants do not fit in 32 bits, so indices have 64 bits.
+// Some constants of the kernel do not fit in 32 bits, so indices have 64 bits.
 // CHECK-LABEL: func @wide_constant(
 // CHECK-SAME: tw_cuda.index = 64 : i64
 func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor<8xi64> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 32, vector = 1>} {
@@ -108,7 +109,8 @@ func.func private @wide_loop(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) 
   return %0 : tensor<8xf32>
 }
 
-// All reductions of a block alternate between two slots of shared memory, independent of the number of reductions.
+// The reductions of a block alternate between two slots of shared memory. A kernel with more reductions needs no more
+// slots.
 // CHECK: llvm.mlir.global internal @three_reductions_shared() {{.*}} : !llvm.array<128 x i8>
 // CHECK-LABEL: func @three_reductions(
 // CHECK-COUNT-3: nvvm.barrier

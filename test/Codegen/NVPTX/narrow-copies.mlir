@@ -1,5 +1,5 @@
-// Rows that are aligned only to 4 or 8 bytes are copied by cp.async of that size. int8 elements whose neighbors belong
-// to another sum are gathered, in a loop that is not unrolled.
+// Rows that are aligned only to 4 or 8 bytes are copied by cp.async of 4 or 8 bytes. int8 elements that are not
+// contiguous along k are gathered, in a loop that is not unrolled.
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 

@@ -1,6 +1,7 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_89 --emit=ptx | FileCheck %s
 
-// ptxas does not unroll the loop over k, because copies of it, with two sets of sums each, would cause spills.
+// A directive prevents ptxas from unrolling the loop over k. An iteration has two sets of accumulators, so unrolled
+// iterations would spill.
 // CHECK-DAG: .pragma "nounroll";
 // CHECK-DAG: mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32
 func.func @main(%x: tensor<1024x4096xf8E4M3FN>, %w: tensor<1024x4096xf8E5M2>) -> tensor<1024x1024xbf16> {

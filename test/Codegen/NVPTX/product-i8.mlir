@@ -1,4 +1,4 @@
-// Products of 8-bit integers on tensor cores have 32-bit sums that wrap around.
+// Products of 8-bit integers on tensor cores have 32-bit accumulators, which wrap around on overflow.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT

@@ -17,9 +17,9 @@
 // CHECK: bar.sync
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
-// The code after the loop has no copies to wait for.
+// After the loop, no copy is in flight, so the code does not wait.
 // CHECK-NOT: cp.async.wait_group
-// Lanes exchange columns. Each lane then has four adjacent columns of bf16.
+// Lanes exchange elements, so that each lane stores four adjacent columns of bf16.
 // CHECK: shfl.sync.bfly
 // CHECK: st.global.v2.b32
 // CHECK-NOT: call

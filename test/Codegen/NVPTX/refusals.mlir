@@ -1,4 +1,5 @@
-// Ops without an implementation are errors with the op, type, reason and line, all at once. An unknown arch is also an error.
+// All ops without an implementation are reported together, each with its type, reason and line. An unknown arch is also
+// an error.
 // RUN: not tilewright compile %s --target=cuda 2>&1 | FileCheck %s
 // RUN: not tilewright compile %s --target=cuda --arch=sm_75 2>&1 | FileCheck %s --check-prefix=ARCH
 // RUN: not tilewright compile %s --target=cpu --arch=sm_80 2>&1 | FileCheck %s --check-prefix=CPU

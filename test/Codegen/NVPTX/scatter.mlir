@@ -3,10 +3,11 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s
 
 // TILED: @scatter_1({{.*}}tw.ops = "scatter", tw.schedule = #tw_gpu.schedule<kind = scatter, threads = 256, vector = 4>
-// Each element has a separate index, so a row has no common index.
+// Each element has a separate index, so this scatter is not computed by rows.
 // TILED: @scatter_3({{.*}}tw.ops = "scatter", tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 1>
 
-// 96 elements are less than a vector per lane; the bits of the warp's vote are matches, which are processed from the lowest bit on.
+// A row of 96 elements has less than a vector for each lane. The lanes vote on the sources whose index is the warp's
+// row. The bits of the vote are processed from the lowest bit on.
 // CHECK: .entry scatter_1
 // CHECK: .reqntid 256
 // CHECK: setp.gt.u64 {{.*}}, 23;

@@ -1,4 +1,4 @@
-// A schedule that does not fit the kernel is an error before any code is generated.
+// A schedule that is invalid for its kernel is reported as an error before any code is generated.
 // RUN: tilewright-opt %s -split-input-file -verify-diagnostics --tw-cuda-lower-to-threads
 
 // expected-error @+1 {{has no schedule of the target cuda: expected tw.schedule = #tw_gpu.schedule<kind = elements, rows or mma, threads = ..., ...>, not #tw_cpu.schedule<tiles = [4]>}}

@@ -1,4 +1,5 @@
-// In a softmax of rows, a warp has one row, each element is read once, and two butterfly reductions combine the lanes.
+// In a softmax of rows, each warp computes one row and reads each element once. Two butterfly reductions combine the
+// lanes.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT

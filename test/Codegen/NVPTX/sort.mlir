@@ -1,4 +1,5 @@
-// A sorted row is cut to four elements. A thread finds the element of its rank bit by bit, and its index once for both results.
+// A sort returns the first four elements of each row. The thread of a rank finds the element's bits one by one, and its
+// index once for both results.
 // RUN: tilewright compile %s --target=cuda --emit=vector | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 

@@ -1,4 +1,5 @@
-// In products on sm_90a, TMA loads tiles into a ring with mbarriers. One warp group loads, and the others multiply by wgmma.
+// In products on sm_90a, TMA loads tiles into a ring buffer with mbarriers. One warp group loads, and the other warp
+// groups multiply by wgmma.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
@@ -8,11 +9,11 @@
 // TILED: @matmul_1({{.*}}tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 64, 64], consumers = 1, stages = {{[0-9]+}}>
 // TILED: @matmul_2({{.*}}kind = mma
 
-// The kernel has the shared memory of four stages of 16 KB and 24 KB, and their mbarriers. A box has a line of 64 elements of k, and
-// the rows of the tile.
+// Shared memory has four stages, each with 16 KB of A and 24 KB of B, and their mbarriers. A TMA box has 64 elements of
+// k, which are one line of shared memory, and all rows of the tile.
 // TARGET: @matmul_add_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*256,128*2048", "1:bf16:128:64*256,192*1536"]
 // TARGET-SAME: tw_cuda.shared = 163904
-// For A as [k, m] and B as [k, n], a box has 64 x 64 elements; symbolic k is the launch's size 0.
+// If A is stored as [k, m] and B as [k, n], a box has 64 x 64 elements. The symbolic size k is size 0 of the launch.
 // TARGET: @matmul_1({{.*}}tw_cuda.maps = ["0:f16:128:64*72,64*1*s0", "1:f16:128:64*64,64*1*s0"]
 
 // CHECK: .target sm_90a

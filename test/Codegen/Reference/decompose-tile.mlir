@@ -43,7 +43,7 @@ func.func @attention(%q: tensor<2x4x8x16xf32>, %k: tensor<2x2x8x16xf32>) -> tens
   return %r : tensor<2x4x8x16xf32>
 }
 
-// There are five products over the whole matrix of scores.
+// The gradient of attention becomes five products with the whole matrix of scores.
 // CHECK-LABEL: func @attention_gradient
 // CHECK-COUNT-2: iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
 // CHECK-COUNT-3: iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]
@@ -57,7 +57,7 @@ func.func @attention_gradient(%q: tensor<2x4x8x16xf32>, %k: tensor<2x4x8x16xf32>
   return %1 : tensor<2x4x8x16xf32>
 }
 
-// Taps outside of the image are skipped.
+// A convolution skips taps outside of the image.
 // CHECK-LABEL: func @grouped_convolution
 // CHECK-COUNT-7: scf.for
 // CHECK: scf.if

@@ -2,7 +2,8 @@
 // RUN: tilewright compile %s --emit=vector --target=reference | FileCheck %s --check-prefix=VECTOR
 // RUN: tilewright compile %s --emit=target --target=reference | FileCheck %s --check-prefix=TARGET
 
-// There is no schedule and no packing. Floats are f64 between operands and results.
+// The target reference uses no schedules and no packing. Operands are widened to f64, and results are rounded to their
+// dtype.
 // TILED-NOT: scf.forall
 // TILED-NOT: tw_tile
 // TILED: func.func private @matmul_gelu_0

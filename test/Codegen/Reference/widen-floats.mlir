@@ -15,7 +15,7 @@ func.func @exp(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   return %1 : tensor<4xbf16>
 }
 
-// A cast that the user wrote still rounds.
+// A cast in the user's model still rounds its operand.
 // CHECK-LABEL: func @user_cast
 // CHECK: arith.truncf %{{.*}} : f64 to f32
 // CHECK: arith.truncf %{{.*}} : f32 to bf16

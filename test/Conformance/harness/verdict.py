@@ -20,7 +20,7 @@ FAILING = ("crash", "hang", "memory", "wrong", "error")
 class Outcome:
     """The outcome of one sample.
 
-    `state`: see STATES. `reason`: short, for the table. `detail`: for the reader. `ops`: the ops that fell back.
+    `state`: see STATES. `reason`: short, for the table. `detail`: further text for the user. `ops`: the ops that fell back.
     `facts`: further data that the harness reports.
     """
 
@@ -88,13 +88,14 @@ def check_numbers(got, runs, exact, largest: float, what: str) -> None:
     if not got.numel():
         return
     if not got.is_floating_point():
-        # Results of comparing floats may also equal those of float64.
+        # A comparison of floats may have the result of eager in its dtype, or of eager in float64.
         wrong = (got != want) & (got != exact.to(want.dtype))
         if wrong.any():
             raise Wrong("integers", f"{what}: {int(wrong.sum())} of {got.numel()} differ: {got[wrong][:3].tolist()}, eager gives "
                                     f"{want[wrong][:3].tolist()}")  # fmt: skip
         return
-    # At a pole, eager may give a finite number that consists of rounding error: infinity is accepted as well.
+    # At a pole, eager may return a finite number that consists only of rounding error. Therefore infinity is accepted,
+    # too.
     pole = got.isinf() & want.isfinite() & exact.isfinite() & ((want.double() - exact).abs() > exact.abs() / 2)
     if pole.any():
         got, want, exact, runs = got[~pole], want[~pole], exact[~pole], [run[~pole] for run in runs]

@@ -32,8 +32,8 @@ from hls_trial import DESIGNS, Result, all_names, trial  # noqa: E402
 # in fixed point.
 SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", "fixed_mlp", "fixed_pooled", "attention_block", "streams"]
 
-# Public co-simulated designs of Stream-HLS (FPGA 2025 artifact, xcu280, 3.33 ns): (cycles, multipliers) by the budget
-# of multipliers that we use for the comparison.
+# Public co-simulated designs of Stream-HLS (FPGA 2025 artifact, part xcu280, clock period 3.33 ns). A key is the budget
+# of multipliers for Tilewright's design, and its value is (cycles, multipliers) of the public design.
 PUBLIC = {
     "gemm": {220: (330.1e3, 194), 2560: (24.1e3, 2552)},
     "2mm": {220: (378.3e3, 222), 2560: (36.4e3, 1942)},

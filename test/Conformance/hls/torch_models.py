@@ -9,15 +9,16 @@ from pathlib import Path
 tests = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(tests.parent / "build" / "python"), str(tests / "Python")]
 
-# Models that the target hls compiles to fixed point, and their formats. Together they have all kinds of modes and layers.
+# Models that the target hls compiles to fixed point, and flags with their formats. Each rounding mode and each kind of
+# layer occurs in a model.
 FIXED = {
     "fixed_mlp": ["--fixed", "16,6"],
     "fixed_lenet": ["--fixed", "12,5,AP_RND_CONV", "--fixed", "7=16,8"],
     "fixed_residual_block": ["--fixed", "14,4,AP_TRN"],
     "fixed_pooled": ["--fixed", "10,4", "--fixed", "input=8,1", "--fixed", "4=12,4"],
 }
-# Flags of a model, after the command's own flags; the last flag of each kind counts. ResNet-18 fits into the part only at
-# some budgets (more multipliers need more banks), and needs a larger part if its inner values are results.
+# These flags of a model follow the command's flags, and override them. ResNet-18 fits into the default part only with
+# some budgets, because more multipliers need more banks. It needs a larger part if its inner values are results.
 FLAGS = {
     "resnet18_int8": ["--budget", "dsp=1300"],
     "resnet18_int8_inner": ["--budget", "dsp=1300", "--part=xcu250"],

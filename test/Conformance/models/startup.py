@@ -15,7 +15,7 @@ def prepare_process() -> None:
     os.environ.setdefault("TILEWRIGHT_CACHE", "0")  # each case is compiled
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    # Beyond the limit of recompiles, Dynamo would silently call eager.
+    # Without this setting, Dynamo would silently call eager after it has reached the limit of recompilations.
     torch._dynamo.config.fail_on_recompile_limit_hit = True
 
 

@@ -18,7 +18,7 @@ DTYPES = {
 MODES = ("forward", "gradient", "dynamic")
 GRADIENT_DTYPES = ("f32", "f64")
 
-# Entries whose results have undefined contents.
+# Operators whose results have undefined contents.
 CONTENTS_UNDEFINED = {"empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided"}
 
 

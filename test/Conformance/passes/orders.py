@@ -20,7 +20,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 STAGES = ["tw-stage-graph", "tw-stage-structured", "tw-stage-tiled", "tw-stage-vector", "tw-stage-cpu"]
-# Passes that need a file: without it, they end with an error on any IR.
+# These passes need a file as an option. Without the file, they fail on any IR.
 NEEDS_FILE = {"tw-override-schedules", "tw-apply-scripts", "tw-cuda-override-schedules"}
 LIMIT = 120  # seconds for a command
 

@@ -274,7 +274,7 @@ func.func private @schedule_c2(%y: memref<8x4xf32>) {
 
 // -----
 
-// An unroll factor that fits the loop but not the block.
+// The unroll factor divides the trip count of the loop, but not the size of the block.
 func.func private @schedule_c1_block(%y: memref<8x4xf32>) {
   %zero = arith.constant 0.0 : f32
   // expected-error @below {{schedule_c1: a loop of 2 trips cannot be unrolled by 4}}

@@ -1,4 +1,4 @@
-// The attributes of the dialect tw_cpu: printed as they are parsed, and verified.
+// This test prints and parses the attributes of the dialect tw_cpu, and tests their verifier.
 // RUN: tilewright-opt %s -split-input-file -verify-diagnostics | FileCheck %s
 
 // CHECK: @tiles() attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 48]>}
@@ -35,6 +35,6 @@ func.func private @no_tiles() attributes {tw.schedule = #tw_cpu.schedule<order =
 
 // -----
 
-// The name of a knob before version 0.2.
+// The attribute does not accept the name that a knob had before version 0.2.
 // expected-error @+1 {{duplicate or unknown struct parameter name: depth}}
 func.func private @former_name() attributes {tw.schedule = #tw_cpu.schedule<tiles = [64], depth = 128>}

@@ -1,4 +1,4 @@
-// The attribute of the dialect tw_gpu: printed as it is parsed, and verified.
+// This test prints and parses the attribute of the dialect tw_gpu, and tests its verifier.
 // RUN: tilewright-opt %s -split-input-file -verify-diagnostics | FileCheck %s
 
 // CHECK: @elements() attributes {tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 4>}

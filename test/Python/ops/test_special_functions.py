@@ -15,7 +15,8 @@ def grid(low, high, *more):
     return torch.cat([torch.linspace(low, high, 83), torch.tensor([0.0, -0.0, 1.0, 2.0, 8.0, *more])])
 
 
-# name -> (function, arguments): each argument is a separate check, with a bound relative to its largest results
+# Entries are name -> (function, arguments). The function is checked for each argument separately, with a bound relative
+# to the largest results for this argument.
 CASES = {
     **{f"{n}": (getattr(s, n), [grid(-8, 8), grid(-30, 30), grid(6, 20)]) for n in ("i0", "i1", "modified_bessel_i0", "modified_bessel_i1")},
     **{f"{n}": (getattr(s, n), [grid(-8, 8), grid(-300, 300, NAN)]) for n in ("i0e", "i1e")},

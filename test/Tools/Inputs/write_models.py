@@ -1,8 +1,8 @@
 """Writes the .pt2 files of this folder: `python - < write_models.py` in this folder, with torch 2.13 and tilewright (from standard
 input, so that the files contain no path of the machine).
 
-perceptron.pt2 has the special cases of a reader: a parameter that is a transposed view, a buffer, a symbolic batch, sizes that depend
-on it, several results with names."""
+perceptron.pt2 has special cases for the importer: a parameter that is a transposed view, a buffer, a symbolic batch size, sizes that
+depend on the batch size, and several results with names."""
 
 import torch
 

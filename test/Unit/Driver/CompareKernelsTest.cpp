@@ -76,7 +76,7 @@ TEST(CompareKernels, PlainShowsWhatTheFormulaCosts) {
 
 TEST(CompareKernels, OneWrongElementOfMany) {
   Runs<float> runs(4000000);
-  // The errors of `plain` are so large at all elements that one wrong element hardly changes the RMS.
+  // All elements of `plain` have such large errors that one wrong element hardly changes the RMS error.
   for (float &x : runs.plain)
     x += 1e-3f;
   runs.got[123] += 1;

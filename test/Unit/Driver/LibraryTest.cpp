@@ -1,7 +1,8 @@
 //===- LibraryTest.cpp - ahead-of-time libraries compute what the JIT computes -----===//
 //
-// Each graph is compiled by Session::compile and by writeLibrary, and both are called on the same inputs; all bytes of
-// all results must be equal. The test loads the library as a program would, and calls its exported functions.
+// Each graph is compiled by Session::compile and by writeLibrary. The two programs are called with the same inputs, and
+// all bytes of all results must be equal. The test loads the library as a user's program would, and calls its exported
+// functions.
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/Library.h"

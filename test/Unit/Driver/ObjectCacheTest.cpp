@@ -181,7 +181,7 @@ TEST_F(ObjectCacheTest, PruneDropsTheLeastRecentlyUsed) {
   EXPECT_EQ(entries, 2);
 }
 
-// Two processes store and load the same keys; a reader gets a complete value or a miss.
+// Two processes store and load the same keys. Each load returns a complete value, or reports a miss.
 TEST_F(ObjectCacheTest, TwoProcessesAtOnce) {
   auto work = [&](char mine) {
     ObjectCache cache(options());

@@ -22,8 +22,8 @@ Outcome single(const std::string &body, uint32_t results) {
 }
 
 TEST(Mbarrier, PhasesAndPendingCounts) {
-  // With a count of 3, three arrivals complete phase 0. The state contains the number of arrivals that were pending
-  // before.
+  // With an expected count of 3, three arrivals complete phase 0. The state that an arrival returns contains the number
+  // of arrivals that were pending before it.
   Outcome outcome =
       single("mbarrier.init.shared.b64 [%r1], 3;\n"
              "mbarrier.arrive.shared.b64 %rd1, [%r1];\n"
@@ -115,7 +115,7 @@ TEST(Mbarrier, OrdersEarlierAccesses) {
     Outcome bad = runBody(wrong, threads(64, 1, seed), 64, {}, kBar + ".shared .align 16 .b8 s[128];\n");
     found += bad.count(Kind::Race) + bad.count(Kind::UninitialisedMemory) != 0;
   }
-  EXPECT_GE(found, 4u); // in the other orders, the reader ran after the writer
+  EXPECT_GE(found, 4u); // in the other orders, the reading warp ran after the writing warp
 }
 
 //===--- copies ---===//

@@ -47,8 +47,8 @@ TEST(Cluster, SpecialRegisters) {
   EXPECT_EQ(alone.out[0], 1u);
 }
 
-// On a GPU, shared addresses of the second block have a bit above the offset. A wgmma descriptor that included this bit
-// in one of its fields read other memory.
+// On a GPU, addresses of the second block's shared memory have a bit above the offset. Regression: a kernel copied this
+// bit into a field of a wgmma descriptor, which then described other memory.
 TEST(Cluster, NamesOfSharedVariablesHaveBitsAboveTheOffset) {
   const std::string body =
       ".shared .align 4 .b32 s[4];\nmov.u32 %r1, s;\nshr.u32 %r2, %r1, 24;\nmov.u32 %r3, %ctaid.x;\n"

@@ -36,9 +36,9 @@ struct Case {
 int valueA(uint32_t row, uint32_t k) { return int((row * 7 + k * 3 + row * k) % 5) - 2; }
 int valueB(uint32_t column, uint32_t k) { return int((column * 5 + k * 2 + column * k) % 5) - 2; }
 
-/// Returns the byte offset of an element. If k is contiguous, groups of 8 rows have a stride of 256 bytes (512 or 1024
-/// bytes with wider swizzles). Without a swizzle, halves of k have a stride of 128 bytes. Otherwise, the rows are
-/// contiguous.
+/// Returns the byte offset of an element. If `test.transposed` is false, k is contiguous, and groups of 8 rows have a
+/// stride of 256 bytes (512 or 1024 bytes with wider swizzles). Without a swizzle, the two halves of k have a stride of
+/// 128 bytes. If `test.transposed` is true, the rows are contiguous.
 uint32_t offsetOf(const Case &test, uint32_t row, uint32_t k) {
   uint32_t byte = k * test.element.bytes, span = test.swizzle, at;
   if (!test.transposed)

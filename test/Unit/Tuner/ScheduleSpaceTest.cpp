@@ -24,7 +24,7 @@ TEST(ScheduleSpace, EnumeratesPointsThatMeetEveryConstraint) {
   ScheduleSpace space = product();
   int64_t visited = 0;
   std::vector<SchedulePoint> points = space.points(&visited);
-  // The expected points: all combinations, with each constraint checked directly.
+  // The expected points are those of all combinations that satisfy each constraint.
   std::vector<SchedulePoint> expected;
   for (int64_t rows : {8, 16, 32, 64})
     for (int64_t columns : {48, 96, 192})
@@ -35,7 +35,7 @@ TEST(ScheduleSpace, EnumeratesPointsThatMeetEveryConstraint) {
             expected.push_back({rows, columns, order, depth});
         }
   EXPECT_EQ(points, expected);
-  // The enumeration prunes early: 64 rows of 96 columns are never completed to points.
+  // The enumeration prunes partial points. For example, it tries no order and depth for 64 rows of 96 columns.
   EXPECT_LT(visited, 4 + 12 + 24 + 48);
 }
 

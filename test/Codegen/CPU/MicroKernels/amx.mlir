@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
 
-// There are four accumulator tiles, two tiles of A that are loaded without a copy, and two of B. Whole tiles are stored.
+// The kernel has four accumulator tiles, two tiles of A that are loaded without a copy, and two tiles of B. It stores
+// whole tiles.
 // CHECK-LABEL: func private @whole
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c64
 // CHECK-COUNT-4: amx.tile_zero
@@ -34,7 +35,8 @@ func.func private @straight(%a: memref<64x64xbf16>, %c: memref<64x32xf32>, %arg2
   return
 }
 
-// 40 columns, 33 k, 5 rows: A is copied to a buffer padded with zeros. C is computed in a buffer and stored with masks.
+// 5 rows, 40 columns and 33 k fill no whole tiles. A is copied to a buffer that is padded with zeros. C is computed in
+// a buffer, and then stored with masks.
 // CHECK-LABEL: func private @tails
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x32x
 // CHECK: vector.maskedload %arg0
@@ -56,8 +58,9 @@ func.func private @deep(%a: memref<32x2048xbf16>, %b: memref<1x1024x64xbf16>, %c
   return
 }
 
-// The row-wise epilogue runs while later rows are computed: 4 rows with each of the 8 steps of the last K-block, one
-// block of rows late. The epilogue of the last block of rows follows at the end.
+// The row-wise epilogue of a block of 32 rows is executed while the product computes the next block: each of the 8
+// steps of the last K-block also computes 4 rows of the epilogue. The epilogue of the last block of rows follows after
+// the product.
 // CHECK-LABEL: func private @overlapped
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32
 // CHECK-NOT: math.exp
@@ -86,7 +89,8 @@ func.func private @overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64xbf16
   return
 }
 
-// There is no overlap if the loop reads another row of the product, or writes an operand of the product.
+// Epilogue and product do not overlap if the epilogue reads another row of the product, or writes an operand of the
+// product.
 // CHECK-LABEL: func private @not_overlapped
 // CHECK: amx.tile_mulf
 // CHECK: scf.for %{{.*}} = %c0 to %c128 step %c1
@@ -115,7 +119,8 @@ func.func private @not_overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64x
   return
 }
 
-// If neither rows nor k of A are contiguous, A is copied to a padded buffer. The epilogue overlaps in this case, too.
+// If neither rows nor k of A are contiguous, A is copied to a padded buffer. In this case, too, the epilogue overlaps
+// with the product.
 // CHECK-LABEL: func private @overlapped_strided
 // CHECK: scf.for %{{.*}} = %c32 to %c128 step %c32
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32 iter_args(
@@ -137,7 +142,8 @@ func.func private @overlapped_strided(%a: memref<256x128xbf16, strided<[512, 2]>
   return
 }
 
-// Tiles of two shapes would need too many registers: tiles have 15 rows if there is one product of 60 rows, else 16.
+// A kernel cannot use tiles of two shapes, because it has only eight tile registers. If a product of 60 rows is the
+// only product of the kernel, its tiles have 15 rows. If there is another product of 32 rows, all tiles have 16 rows.
 // CHECK-LABEL: func private @alone
 // CHECK: amx.tile_zero : !amx.tile<15x16xf32>
 // CHECK-LABEL: func private @beside

@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s
 
-// A's pair of k is broadcast to all lanes. A vector of B has this pair for 16 columns, and one vdpbf16ps computes them.
+// A pair of adjacent k of A is broadcast to all lanes. A vector of B has the same pair of k for 16 columns. One
+// vdpbf16ps adds the 32 products to 16 sums.
 // CHECK-LABEL: func private @pairs
 // CHECK: scf.for %{{.*}} = %c0 to %c32 step %c1 iter_args
 // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<32xbf16>
@@ -12,7 +13,7 @@ func.func private @pairs(%a: memref<14x64xbf16>, %b: memref<1x32x64xbf16>, %c: m
   return
 }
 
-// An odd K: the second element of the last pair is zero; no element after the end of the row is read.
+// If K is odd, the second element of the last pair is zero. No element after the end of the row is read.
 // CHECK-LABEL: func private @odd
 // CHECK: scf.for %{{.*}} = %c0 to %c16 step %c1 iter_args
 // CHECK: vector.load %arg0{{.*}} vector<2xbf16>

@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions | FileCheck %s
 
-// Four vectors of channels and three taps: 12 sums start at zero. An inner block of 14 pixels loads 14 * 4 vectors of the
-// gradient and 16 * 4 of the image for 14 * 12 products; then the sums are added to the result.
+// Four vectors of channels and three taps need 12 accumulators, which start at zero. An inner block of 14 pixels loads
+// 14 * 4 vectors of the gradient and 16 * 4 vectors of the image for 14 * 12 FMAs. Then the accumulators are added to
+// the result.
 // CHECK-LABEL: func private @gradient
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c128{{.*}} step %c64
 // CHECK: vector.store %{{.*}} : memref<1x1x3x3x144xf32>, vector<16xf32>

@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions | FileCheck %s
 
-// Eight rows by three vectors in registers: 24 accumulators, 3 loads of B, 8 broadcasts of A and 24 FMA per step of K.
+// A register block has eight rows of three vectors, so 24 accumulators. Each step of k has 3 loads of B, 8 broadcasts
+// of A and 24 FMAs.
 // CHECK-LABEL: func private @matmul
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c16{{.*}} step %c8
 // CHECK: %{{.*}}:24 = scf.for
@@ -40,7 +41,7 @@ func.func private @ahead(%a: memref<256x512xf32>, %b: memref<2x512x48xf32>, %c: 
   return
 }
 
-// A product of all batches loads the index of B's matrix for each batch.
+// A product with a batch dimension loads, for each batch, the index of B's matrix.
 // CHECK-LABEL: func @chosen
 // CHECK: scf.for %[[B:.*]] = %c0{{.*}} to %c2
 // CHECK: %[[N:.*]] = memref.load %arg2[%[[B]]] : memref<2xi64>
@@ -53,7 +54,8 @@ func.func @chosen(%a: memref<2x4x8xf32>, %b: memref<5x1x8x16xf32>, %i: memref<2x
   return
 }
 
-// Rows of A with a stride of 4096 bytes map to the same L1 cache set, which has eight ways: use seven rows, not 14.
+// Rows of A with a stride of 4096 bytes map to the same set of the L1 cache, which has eight ways. Therefore the
+// register block has seven rows instead of 14.
 // CHECK-LABEL: func private @apart
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c28{{.*}} step %c7
 // CHECK: %{{.*}}:14 = scf.for

@@ -4,8 +4,9 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-expand-math{bf16-denormals=true}))' \
 // RUN:   | FileCheck %s --check-prefix=DENORMALS
 
-// The code has two bounds, n by a rounding shift, r in two steps, degree 8, and the scale from the bits of n, applied twice. Underflow to 0 is not
-// computed, because it is slow.
+// exp(x) is 2^n exp(r). The code clamps x from both sides, computes n by adding a constant that rounds, computes r in
+// two steps, evaluates a polynomial of degree 8, and multiplies twice by a scale made from the bits of n. No result is
+// denormal.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select
@@ -26,7 +27,7 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   return %y : vector<16xf32>
 }
 
-// vscalefps does not exist for 4x16 lanes.
+// There is no vscalefps for a two-dimensional vector of 4x16 lanes, so the scale is made from the bits of n.
 // AVX512-LABEL: func.func @exp_of_a_tile
 // AVX512-NOT: llvm.call_intrinsic
 // AVX512: return
@@ -44,7 +45,7 @@ func.func @erf(%x: vector<8xf32>) -> vector<8xf32> {
   return %y : vector<8xf32>
 }
 
-// There is one fast division, and no branch.
+// The code of tanh has one approximate division, and no branch.
 // CHECK-LABEL: func.func @tanh
 // CHECK: arith.divf {{.*}} fastmath<ninf,arcp> : f32
 // CHECK: math.copysign
@@ -53,7 +54,7 @@ func.func @tanh(%x: f32) -> f32 {
   return %y : f32
 }
 
-// The division of sigmoid is fast if the CPU has vrcp14ps.
+// The division of sigmoid is approximated with vrcp14ps if the CPU supports this instruction.
 // CHECK-LABEL: func.func @sigmoid
 // CHECK: arith.divf %{{.*}}, %{{.*}} : vector<16xf32>
 // AVX512-LABEL: func.func @sigmoid
@@ -68,7 +69,7 @@ func.func @sigmoid(%x: vector<16xf32>) -> vector<16xf32> {
   return %3 : vector<16xf32>
 }
 
-// If any lane is large, the library computes the whole vector.
+// If the operand of any lane is large, the math library computes the whole vector.
 // CHECK-LABEL: func.func @sin
 // CHECK: %[[ANY:.*]] = vector.reduction <or>
 // CHECK: scf.if %[[ANY]]
@@ -105,7 +106,7 @@ func.func @fpowi(%x: vector<16xf32>, %n: vector<16xi32>) -> vector<16xf32> {
   return %y : vector<16xf32>
 }
 
-// Functions that the CPU has instructions for are unchanged.
+// Functions for which the CPU has instructions are unchanged.
 // CHECK-LABEL: func.func @stays
 // CHECK: math.sqrt
 // CHECK: math.floor
@@ -117,8 +118,8 @@ func.func @stays(%x: vector<16xf32>) -> vector<16xf32> {
   return %2 : vector<16xf32>
 }
 
-// Vectors of f64 have separate formulas: n, r in two steps, degree 11, and the scale by two powers of two or by vscalefpd,
-// which a vector of 16 uses twice.
+// For vectors of f64, the polynomial of exp has degree 11. The scale is applied as two powers of two, or by vscalefpd,
+// which is called twice for a vector of 16 elements.
 // CHECK-LABEL: func.func @exp_double
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge, {{.*}} : vector<8xf64>
 // CHECK: math.roundeven
@@ -207,7 +208,8 @@ func.func @root_double(%x: vector<4xf64>) -> vector<4xf64> {
   return %1 : vector<4xf64>
 }
 
-// C's fmod of vectors: multiples of the divisor are subtracted in f64 while any lane has one left.
+// A vector remainder (C's fmod) subtracts multiples of the divisor in f64 while any lane is not smaller than its
+// divisor.
 // CHECK-LABEL: func.func @remainder
 // CHECK: %[[X:.*]] = math.absf %{{.*}} : vector<16xf64>
 // CHECK: scf.while (%[[R:.*]] = %[[X]]) : (vector<16xf64>) -> vector<16xf64>
@@ -221,7 +223,7 @@ func.func @remainder(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
   return %0 : vector<16xf32>
 }
 
-// f64: a quotient that is too large by one is corrected; the library computes denormal divisors.
+// For f64, a quotient that is too large by one is corrected. The math library computes vectors with denormal divisors.
 // CHECK-LABEL: func.func @remainder_double
 // CHECK: scf.while {{.*}} : (vector<8xf64>) -> vector<8xf64>
 // CHECK: vector.reduction <or>
@@ -238,7 +240,7 @@ func.func @remainder_double(%x: vector<8xf64>, %y: vector<8xf64>) -> vector<8xf6
   return %0 : vector<8xf64>
 }
 
-// f64 is rounded to bf16 through f32, and with an option, denormals are not flushed to zero.
+// f64 is rounded to bf16 through f32. With an option of the pass, denormals are not flushed to zero.
 // CHECK-LABEL: func.func @brain_of_double
 // CHECK: arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
 // DENORMALS-LABEL: func.func @brain_of_double

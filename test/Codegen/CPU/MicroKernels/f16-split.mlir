@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=split-f16=true --canonicalize | FileCheck %s
 
-// C = 0; then for each 192 k the rows of A and a panel of B are split in two parts, and each step of 32 k has sixteen products
-// of tiles and ten loads. At the end, sums that consist only of the tiny values used for zero rests become zero.
+// Each f16 is split into a sum of two bf16. For each K-block of 192 k, the rows of A and a panel of B are split, and
+// each step of 32 k has sixteen products of tiles and ten loads. A remainder of zero is stored as a tiny value. At the
+// end, sums of only such values become zero.
 // CHECK-LABEL: func private @split
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x416xbf16>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x64xbf16>
@@ -39,7 +40,7 @@ func.func private @split(%a: memref<64x384xf16>, %b: memref<2x192x64xf16>, %c: m
   return
 }
 
-// 5 rows: pairs of k are multiplied by FMA. The second k of A's last pair does not exist and is not read.
+// For 5 rows, FMAs compute the products of pairs of k. K is odd, so the second element of A's last pair is not read.
 // CHECK-LABEL: func private @few
 // CHECK-NOT: amx.
 // CHECK: %{{.*}}:10 = scf.for %[[K:.*]] = %c0 to %c17

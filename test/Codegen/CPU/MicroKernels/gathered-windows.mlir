@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
 
-// Windows of 3 x 3 pixels of 3 channels, with a dilation of two between lines: 27 of the 32 elements of a tile's row. A window is one vector, which consists of its three lines.
+// A window of 3 x 3 pixels of 3 channels, with a dilation of two between lines, has 27 elements. It is concatenated
+// from its three lines in one vector, which becomes a row of 32 elements of a tile.
 // CHECK-LABEL: func private @small
 // CHECK: %[[PACKED:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x32xbf16>
 // CHECK: %[[LINES:.*]] = memref.collapse_shape %arg0 {{\[\[}}0], [1], [2, 3]]
@@ -17,7 +18,8 @@ func.func private @small(%a: memref<1x5x83x3xbf16>, %b: memref<1x16x64xbf16>, %c
   return
 }
 
-// Windows of 7 x 7 x 3 in five steps of k, in blocks of 32 pixels that stay in the L1 cache, and a remainder.
+// Windows of 7 x 7 pixels of 3 channels are multiplied in five steps of k. The windows are gathered in blocks of 32
+// pixels, which stay in the L1 cache, and a remainder.
 // CHECK-LABEL: func private @blocks
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x160xbf16>
 // CHECK: scf.for %{{.*}} = %c0 to %c96 step %c32
@@ -30,7 +32,8 @@ func.func private @blocks(%a: memref<1x7x229x3xbf16>, %b: memref<2x80x64xbf16>, 
   return
 }
 
-// If the width of a line is unknown, the last block has the remaining windows, of which the last three are gathered one by one.
+// If the width of a line is unknown, the last block has the remaining windows. Its last three windows are gathered one
+// by one.
 // CHECK-LABEL: func private @unknown
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<256x32xbf16>
 // CHECK: scf.for %[[AT:.*]] = %c0 to %{{.*}} step %c256

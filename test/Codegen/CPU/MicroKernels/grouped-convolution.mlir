@@ -1,9 +1,10 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions | FileCheck %s
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions="lanes=8 registers=16" | FileCheck %s --check-prefix=AVX2
 
-// There are equal blocks of 14 pixels at the left end of the line, in a loop, and at the right end. An inner block has 42 products
-// of 16 vectors of the image and 3 of the weight; a block at an end has one product less and one vector less. The last vector of
-// the 40 channels overlaps the one before it, so nothing is masked.
+// A line is computed in blocks of 14 pixels: one block at the left end, inner blocks in a loop, and one block at the
+// right end. An inner block has 42 FMAs of 16 vectors of the image and 3 vectors of the weight. A block at an end has
+// one FMA less and one vector less. The last vector of the 40 channels overlaps with the vector before it, so no mask
+// is needed.
 // CHECK-LABEL: func private @depthwise
 // CHECK-NOT: mask
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16
@@ -23,7 +24,7 @@
 // CHECK: scf.yield
 // CHECK-NOT: tw_tile
 
-// With 16 registers there are 11 accumulators: 56 pixels in blocks of 10.
+// With 16 registers, at most 11 are accumulators, so the 56 pixels are computed in blocks of 10.
 // AVX2-LABEL: func private @depthwise
 // AVX2: %{{.*}}:10 = scf.for
 // AVX2-COUNT-29: vector.fma %{{.*}} : vector<8xf32>
@@ -46,8 +47,8 @@ func.func private @spread(%x: memref<1x7x7x32xbf16>, %w: memref<3x3x4x32xf32>, %
   return
 }
 
-// Two vectors of filters are multiplied by one channel of their group at a time; the 288 products are summed 63 or 33 at
-// a time, and these sums are added to the result.
+// Two vectors of filters are multiplied by one channel of their group at a time. At most 63 of the 288 products are
+// summed in an accumulator before it is added to the result.
 // CHECK-LABEL: func private @broadcast
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c2{{.*}}
 // CHECK: %{{.*}}:14 = scf.for %{{.*}} = %c0{{.*}} to %c21
@@ -61,7 +62,8 @@ func.func private @broadcast(%x: memref<1x7x7x64xf32>, %w: memref<3x3x32x64xf32>
   return
 }
 
-// If the line size is unknown, single pixels where taps may be outside have a bounded loop of taps; blocks of 14 are between.
+// If the line's width is unknown, pixels whose taps may be outside of the image are computed one by one, in a loop over
+// the taps that are inside. The pixels between them are computed in blocks of 14.
 // CHECK-LABEL: func private @unknown
 // CHECK: %[[FROM:.*]] = arith.maxsi
 // CHECK: %[[TO:.*]] = arith.minsi

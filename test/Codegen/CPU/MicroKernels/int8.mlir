@@ -2,8 +2,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s --check-prefix=DOT
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions="lanes=8 registers=16" --canonicalize | FileCheck %s --check-prefix=AVX2
 
-// Tiles of 16 rows x 64 bytes, sums in i32. vpdpbusd reads unsigned bytes of A, so 128 is added to each byte (by an
-// exclusive or), and 128 times the column's sum is subtracted at the end.
+// AMX tiles have 16 rows of 64 bytes, and sums are i32. vpdpbusd reads unsigned bytes of A, so 128 is added to each
+// byte of A (by an exclusive or), and 128 times the sum of B's column is subtracted at the end.
 // AMX-LABEL: func private @fours
 // AMX-COUNT-4: amx.tile_zero : !amx.tile<16x16xi32>
 // AMX: scf.for %{{.*}} step %c64 iter_args(
@@ -26,7 +26,7 @@ func.func private @fours(%a: memref<64x128xi8>, %b: memref<1x32x128xi8>, %c: mem
   return
 }
 
-// Pairs are widened to i16.
+// Pairs of adjacent k are widened to i16.
 // DOT-LABEL: func private @pairs
 // DOT: arith.extsi {{.*}} vector<32xi8> to vector<32xi16>
 // DOT: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
@@ -39,7 +39,8 @@ func.func private @pairs(%a: memref<64x128xi8>, %b: memref<1x64x64xi8>, %c: memr
   return
 }
 
-// 33 k end in the middle of a group. The last byte is loaded separately, and no byte after it is loaded.
+// A sum over 33 k ends in the middle of a group of four k. The last byte of A is loaded separately, and no byte after
+// it.
 // DOT-LABEL: func private @tail
 // DOT: scf.for %{{.*}} = %c0 to %c8 step %c1 iter_args
 // DOT: vector.load %arg0{{.*}} vector<4xi8>
@@ -51,7 +52,8 @@ func.func private @tail(%a: memref<1x33xi8>, %b: memref<1x16x128xi8>, %c: memref
   return
 }
 
-// Contiguous columns: four rows are interleaved, without masks if all exist. Contiguous k: squares of four-byte groups are transposed.
+// If B's columns are contiguous, the pack interleaves four rows, without masks if there are four. If k is contiguous,
+// the pack transposes square blocks of four-byte groups.
 // DOT-LABEL: func private @packs
 // DOT-COUNT-4: vector.load %arg0
 // DOT-COUNT-3: vector.interleave
@@ -62,7 +64,7 @@ func.func private @packs(%a: memref<64x32xi8>, %p: memref<1x16x128xi8>, %b: memr
   return
 }
 
-// 63 rows: the missing row of the last four is read as zero.
+// If there are 63 rows, the last group of four has three, and zeros replace the fourth.
 // DOT-LABEL: func private @packs_less
 // DOT-COUNT-4: vector.maskedload %arg0
 func.func private @packs_less(%a: memref<63x32xi8>, %p: memref<1x16x128xi8>) attributes {tw.kernel} {

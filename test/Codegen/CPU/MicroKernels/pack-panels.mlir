@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --mlir-print-local-scope | FileCheck %s
 
-// 38 columns for two panels of 32, k is contiguous. Columns after the last are not read, and their masked loads have an
-// address inside the matrix: a masked load from unmapped memory costs hundreds of cycles.
+// 38 columns with contiguous k are packed to two panels of 32. Columns after the last one are not read. Their masked
+// loads have an address inside the matrix, because a masked load from unmapped memory costs hundreds of cycles.
 // CHECK-LABEL: func private @two_panels
 // CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %c32
 // CHECK: %[[THERE:.*]] = arith.cmpi slt, %[[FIRST]], %[[COLUMNS:.*]] : index
@@ -32,7 +32,7 @@ func.func private @whole(%a: memref<64x4096xf32>, %p: memref<2x4096x32xf32>) att
   return
 }
 
-// Seven k: one square block, of which seven rows are stored.
+// Seven k are transposed as one square block, of which seven rows are stored.
 // CHECK-LABEL: func private @few_k
 // CHECK-COUNT-16: vector.maskedload %arg0
 // CHECK-NOT: vector.maskedload

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
 
-// A is stored k x rows: 256 of the 512 k of 64 rows at a time are transposed, 16 rows by 16 pairs of k, and multiplied
-// into C, which begins with zero. No element is loaded separately.
+// A is stored k x rows. For each K-block of 256 of the 512 k, 64 rows are transposed in blocks of 16 rows by 16 pairs
+// of k, and their products are added to C, which is zero at first. No element of A is loaded separately.
 // CHECK-LABEL: func private @turned
 // CHECK: %[[ROWS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x288xbf16>
 // CHECK: vector.store %{{.*}}, %arg2
@@ -26,7 +26,8 @@ func.func private @turned(%a: memref<512x64xbf16>, %b: memref<1x256x64xbf16>, %c
   return
 }
 
-// These rows and k fill no square block. Missing elements are not read. Rows after the last one are computed but not stored.
+// 5 rows and 33 k fill no whole square block. Elements after the last row or k are not read. Rows after the last one
+// are computed but not stored.
 // CHECK-LABEL: func private @tails
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x288xbf16>
 // CHECK-NOT: memref.load

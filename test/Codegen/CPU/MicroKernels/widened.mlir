@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s
 
-// A K-block is widened to f32 once: A for all panels, B for all rows; then the f32 kernel reads the widened copies.
+// Each K-block of A and of B is widened to f32 once. Then the f32 kernel reads the widened copy of A for all panels,
+// and that of B for all rows.
 // CHECK-LABEL: func private @alone
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x192xf32>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x48xf32>
@@ -19,7 +20,7 @@ func.func private @alone(%a: memref<64x160xf16>, %b: memref<2x160x48xf16>, %c: m
   return
 }
 
-// With only seven rows of A, a widened copy of B does not pay off: B is widened when the kernel loads it.
+// For only seven rows of A, a widened copy of B does not pay off. The kernel widens B after each load.
 // CHECK-LABEL: func private @few
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<7x192xf32>
 // CHECK-NOT: memref.alloca()
@@ -42,7 +43,7 @@ func.func private @mixed(%a: memref<64x160xf32>, %b: memref<1x160x48xf16>, %c: m
   return
 }
 
-// 24 channels of a window are too few for a separate sum in f32, but enough for one if they are widened first.
+// 24 channels of a window are too few for a separate sum of f32 operands, but enough if f16 operands are widened first.
 // CHECK-LABEL: func private @window
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<64x192xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %c3

@@ -2,7 +2,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 
-// The row sums have one user in the kernel: each task computes the sums of its own rows, once.
+// The row sums have only one consumer in the kernel, so each task computes the sums of its rows once.
 // CHECK-LABEL: func private @kernel
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (100) step (16)
 // CHECK: %[[N:.*]] = affine.min
@@ -28,7 +28,7 @@ func.func private @kernel(%x: tensor<100x8xf32> {tw.sizes = affine_map<() -> (10
 
 // -----
 
-// Windows of 2 over nine columns do not read the ninth: they read a slice of the producer's tile.
+// Windows of two elements over nine columns do not read the ninth column, so they read a slice of the producer's tile.
 // CHECK-LABEL: func private @window
 // CHECK: scf.forall (%{{.*}}) in (2)
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<1x9xf32>)
@@ -64,7 +64,7 @@ func.func private @window(%x: tensor<2x9xf32> {tw.sizes = affine_map<() -> (2, 9
 
 // -----
 
-// A tile of a grouped convolution reads whole images and has the position of its first pixel as operands.
+// A tile of a grouped convolution reads whole images. The position of its first pixel is passed as operands.
 // CHECK-LABEL: func private @grouped
 // CHECK: scf.forall (%[[N:.*]], %[[LINE:.*]]) = (0, 0) to (2, 8) step (1, 2)
 // CHECK: %[[X:.*]] = tensor.extract_slice %{{.*}}[%[[N]], 0, 0, 0] [1, 8, 8, 4] [1, 1, 1, 1]
@@ -76,7 +76,7 @@ func.func private @grouped(%x: tensor<2x8x8x4xf32> {tw.sizes = affine_map<() -> 
 
 // -----
 
-// A tile of the gradient is a part of an image.
+// A tile of the weight's gradient is computed from a part of an image.
 // CHECK-LABEL: func private @gradient
 // CHECK: scf.forall (%[[N:.*]], %[[PART:.*]]) in (2, 4)
 // CHECK: tw_tile.depthwise_gradient {{.*}} first_part %[[PART]] outs(%{{.*}} : tensor<1x1x3x3x4xf32>)

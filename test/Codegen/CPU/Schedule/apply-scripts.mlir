@@ -4,7 +4,7 @@
 // RUN: tilewright-opt %t/structured.mlir --tw-resolve-layouts --tw-select-schedule --tw-apply-scripts=file=%t/rows.mlir | FileCheck %s --check-prefix=PASS
 // RUN: not tilewright compile %t/model.mlir --cpu=x86-64-v3 --emit=tiled --schedule-file=%t/twice.mlir 2>&1 | FileCheck %s --check-prefix=TWICE
 
-// A sequence tiles the kernels that it names; the other kernels are tiled by their schedules.
+// A transform sequence tiles the kernels in its attribute tw.kernels. Other kernels are tiled by their schedules.
 // CHECK-LABEL: func.func private @matmul_add_gelu_0
 // CHECK-SAME: tw.ops = "matmul+add+gelu", tw.schedule = #tw_cpu.script<"rows">
 // CHECK: scf.forall (%{{.*}}) in (16) shared_outs

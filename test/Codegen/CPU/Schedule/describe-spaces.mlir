@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-resolve-layouts --tw-select-schedule --tw-describe-spaces | FileCheck %s
 
-// The knobs of a product: its tiles of rows and of whole panels, the order of tasks, the K-block, and the rows of the micro-kernel.
+// A product has knobs for the tile sizes (in rows and in whole panels), the order of tasks, the K-block, and the rows
+// of the micro-kernel.
 // CHECK-LABEL: func.func private @product
 // CHECK-SAME: tw.predicted = array<f64: {{[0-9.e+]+}},
 // CHECK-SAME: \22name\22:\22tile0\22
@@ -9,7 +10,7 @@
 // CHECK-SAME: \22name\22:\22k_block\22,\22reorders\22:true
 // CHECK-SAME: \22name\22:\22block\22
 
-// The knobs of a reduction: its rows, and its number of accumulators.
+// A reduction has knobs for the rows of a task, and for the number of accumulators.
 // CHECK-LABEL: func.func private @sums
 // CHECK-SAME: \22name\22:\22tile0\22
 // CHECK-SAME: \22name\22:\22accumulators\22,\22reorders\22:true

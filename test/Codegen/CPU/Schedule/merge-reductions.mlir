@@ -27,7 +27,8 @@ func.func private @rows(%x: tensor<4x768xf32>, %e: tensor<4x768xf32>, %s: tensor
   return %0, %1 : tensor<4x768xf32>, tensor<4xf32>
 }
 
-// Columns are summed line by line, so a merged op would store its elements with a large stride.
+// A sum over rows is computed row by row. A merged op would compute it column by column, and store its elements with a
+// large stride.
 // CHECK-LABEL: func private @columns
 // CHECK: linalg.generic
 // CHECK: linalg.generic

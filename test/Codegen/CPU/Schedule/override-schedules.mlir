@@ -25,9 +25,9 @@
 // OPS: @softmax_1{{.*}}tiles = [8]
 // OPS: scf.forall {{.*}} step (8)
 // PASS: @matmul_add_0{{.*}}tiles = [16, 48]
-// An entry with the kernel's own name takes precedence over a pattern.
+// An entry with the exact name of the kernel takes precedence over a pattern that matches the name.
 // NAME: @matmul_add_0{{.*}}tiles = [4, 48]
-// Former names of knobs are read as the present ones.
+// Former names of knobs are accepted.
 // FORMER: @matmul_add_0{{.*}}tw.schedule = #tw_cpu.schedule<tiles = [16, 48], k_block = 64, unroll = 8>
 // UNKNOWN: stage tiled: schedule file '{{.*}}unknown' names 'kernel_9', but the graph's kernels are matmul_add_0 (matmul+add), softmax_1 (softmax
 // PANEL: entry 'matmul_add_0' does not fit matmul_add_0 (matmul+add), whose tiles are [{{[0-9]+}}, 48] by default: size 1 is not a multiple of 48, the width of the operand's panels

@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled --split-input-file | FileCheck %s --check-prefix=TILED
 
-// A matrix that an index selects from a parameter is not copied: the parameter is packed once, and the product reads the
-// indices. A tile of one batch has a slice of the packed parameter, at a checked index.
+// Matrices that indices select from a parameter are not copied. The parameter is packed once, and the product reads the
+// indices. The tile of a batch reads a slice of the packed parameter, at an index whose range is checked.
 // CHECK: func.func @main
 // CHECK: call @pack_0(%arg0, {{.*}}) {tw.once
 // CHECK: call @matmul_1(%arg2, {{.*}}, %arg1, {{.*}}) {tw.ops = "matmul"}
@@ -37,7 +37,7 @@ func.func @main(%w: tensor<5x64x96xf32>, %i: tensor<7xi64>, %x: tensor<7x16x64xf
 
 // -----
 
-// If another op also reads the selected matrices, they are copied once for both readers.
+// If another op also reads the selected matrices, they are copied once for both consumers.
 // CHECK: func.func @main
 // CHECK: tensor.extract
 // CHECK: tw_tile.matmul {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x16x64xf32>, tensor<7x2x64x48xf32>)

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-resolve-layouts | FileCheck %s
 
-// A value that is computed only from parameters is recomputed by each call if it is returned, even through a cast (graph 217277
-// of the fuzzer: a product over no elements, plus a bias).
+// Each call recomputes a value that depends only on parameters if the value is returned, also through a cast. (The
+// fuzzer's graph 217277 has such a value: a product over no elements, plus a bias.)
 // CHECK-LABEL: func.func @main
 // CHECK: call @kernel_0
 // CHECK-NOT: tw.once

@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts | FileCheck %s
 
-// The pack of a parameter has no symbol as an argument, so it runs once for all batch sizes. The product has the symbol.
+// The function that packs a parameter has no symbolic size as an argument, so it is called once for all batch sizes.
+// The kernel of the product has the symbolic batch size as an argument.
 // CHECK: func.func @main(%[[N:.*]]: index
 // CHECK: call @pack_0(%{{[a-z0-9]*}}, %{{[a-z0-9]*}}) {tw.once
 // CHECK: call @matmul_0(%[[N]],

@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts | FileCheck %s
 
-// A parameter is packed once, and an op that reads only parameters is also executed once. N = 96 is two panels of 48.
+// A parameter is packed once, and an op that reads only parameters is also executed once. 96 columns are two panels of
+// 48.
 // CHECK: func.func @main
 // CHECK: call @pack_0({{.*}}) {tw.once
 // CHECK: call @matmul_0

@@ -1,4 +1,5 @@
-// Each contraction that reads an unpacked operand gets a reason, as a remark and in tw.decisions of the module.
+// For each contraction that reads an unpacked operand, the reason is reported as a remark and in the module's
+// tw.decisions.
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --split-input-file --remarks-filter-missed=pack --remark-policy=all 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --split-input-file | FileCheck %s
 

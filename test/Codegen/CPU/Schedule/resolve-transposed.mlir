@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --split-input-file --tw-stage-graph --tw-stage-structured --tw-resolve-layouts=bf16-group=2 | FileCheck %s
 
-// The gradient of a weight: A is stored k x rows and is read for 768 columns. A is transposed once, right before its
-// reader, as in the case of packed operands.
+// In the gradient of a weight, A is stored k x rows, and is read for 768 columns. A is transposed once, in a separate
+// launch immediately before the product, as packed operands are.
 // CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func @main
 // CHECK: %[[OTHER:.*]] = call @exp_0(%arg2
@@ -21,7 +21,7 @@ func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x768xf32>, %y: tensor<64
 
 // -----
 
-// 64 columns are too few to amortize the copy of f32.
+// A product of f32 with 64 columns does not amortize the transposed copy.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: transpose
 // CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 1, 0>
@@ -33,8 +33,8 @@ func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x64xf32>) -> tensor<3072
 
 // -----
 
-// A large operand is stored in huge pages, where reads with the stride of its lines take no longer than the copy. This copy would
-// be the largest of a training step (the gradient of a language model's head).
+// A large operand is stored in huge pages. There, strided reads take no longer than a transposed copy. This copy would
+// be the largest one of a training step (gradient of a language model's output projection).
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: transpose
 // CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 1, 0>
@@ -46,7 +46,7 @@ func.func @main(%g: tensor<512x30522xf32>, %x: tensor<512x768xf32>) -> tensor<30
 
 // -----
 
-// Pairs of k would be gathered one by one, so A is transposed for any number of columns.
+// Without the transposition, pairs of k would be gathered one by one, so A is transposed for any number of columns.
 // CHECK-LABEL: func.func @main
 // CHECK: call @transpose_1(%arg0
 // CHECK: tw_tile.matmul {group = 2 {{.*}}lhs_permutation = array<i64: 0, 1, 2>

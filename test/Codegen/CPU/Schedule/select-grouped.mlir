@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule="threads=2" | FileCheck %s
 
-// A task computes whole lines of all channels with their epilogue. The lines have at most 16K elements.
+// A task of a grouped convolution computes whole lines of all channels, at most 16K elements, with their epilogue.
 // CHECK: func.func private @convolution_relu_{{.*}}tw.ops = "convolution+relu", tw.schedule = #tw_cpu.schedule<tiles = [1, 2, 0]>
 // CHECK: tw_tile.grouped_convolution
 // CHECK: linalg.generic

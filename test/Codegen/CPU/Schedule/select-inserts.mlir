@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule="threads=4" -split-input-file | FileCheck %s
 
-// A concatenation is tiled along the other dimensions, starting with the outer ones.
+// A concatenation is not tiled along the concatenated dimension. Of the other dimensions, the outer ones are tiled
+// first.
 // CHECK: func.func private @insert_slice_0
 // CHECK-SAME: tw.schedule = #tw_cpu.schedule<tiles = [2, 0, 0], nanoseconds
 func.func @main(%a: tensor<64x256x64xf32>, %b: tensor<64x64x64xf32>) -> tensor<64x320x64xf32> {
@@ -10,7 +11,7 @@ func.func @main(%a: tensor<64x256x64xf32>, %b: tensor<64x64x64xf32>) -> tensor<6
 
 // -----
 
-// A concatenation along its only dimension is not tiled.
+// A concatenation of tensors of rank 1 is not tiled.
 // CHECK: func.func private @insert_slice_0
 // CHECK-SAME: tw.schedule = #tw_cpu.schedule<tiles = [0], nanoseconds
 func.func @main(%a: tensor<65536xf32>, %b: tensor<65536xf32>) -> tensor<131072xf32> {

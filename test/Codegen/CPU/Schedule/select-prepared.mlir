@@ -2,7 +2,8 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=f16-group=2 f16-depth=32" --tw-select-schedule | FileCheck %s --check-prefix=TILES
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=f16-group=2 f16-depth=32 split-f16=true" --tw-select-schedule=split-f16=true | FileCheck %s --check-prefix=SPLIT
 
-// A task that widens or splits its rows of A computes several panels. On tiles of f16, or for few rows, it computes one.
+// A task that widens or splits its rows of A computes several panels, to amortize this work. With AMX tiles of f16, or
+// for few rows, a task computes one panel.
 // WIDE: func.func private @matmul_0
 // WIDE-SAME: tiles = [128, 192]
 // WIDE: func.func private @matmul_1

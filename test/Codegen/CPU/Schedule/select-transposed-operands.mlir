@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --tw-select-schedule=threads=2 | FileCheck %s
 
-// The gradient of a weight with few columns: A is stored k x rows, and each task transposes its part: 128 rows for several panels.
+// In the gradient of a weight with few columns, A is stored k x rows. Each task transposes its 128 rows of A for
+// several panels.
 // CHECK: func.func private @matmul_0
 // CHECK-SAME: tiles = [128, {{[0-9][0-9][0-9]}}]
 func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x144xf32>) -> tensor<3072x144xf32> {

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-apply-schedule -split-input-file -verify-diagnostics | FileCheck %s
 
-// Each task has its rows of both operands.
+// Each task copies its rows of both operands of a concatenation.
 // CHECK-LABEL: func private @beside
 // CHECK: %[[R:.*]] = scf.forall (%[[I:.*]]) = (0) to (9) step (2) shared_outs(%[[O:.*]] = %{{.*}})
 // CHECK: %[[N:.*]] = affine.min {{.*}}(%[[I]])
@@ -19,7 +19,7 @@ func.func private @beside(%a: tensor<9x3xf32> {tw.sizes = affine_map<() -> (9, 3
 
 // -----
 
-// Each task of a padding fills its part first; the padded dimension is not tiled. Sizes may be symbolic.
+// Each task of a padding fills its part of the result first. The padded dimension is not tiled. Sizes may be symbolic.
 // CHECK-LABEL: func private @padded
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (%arg0) step (4) shared_outs(%[[O:.*]] = %{{.*}})
 // CHECK: %[[T:.*]] = tensor.extract_slice %[[O]][%[[I]], 0]
@@ -58,7 +58,7 @@ func.func private @across(%a: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8
 
 // -----
 
-// The producer of a part is computed in each task, directly in the part of the destination that the task writes.
+// Each task computes its part of the concatenation's producer, directly in the destination.
 // CHECK-LABEL: func private @made
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (8) step (4) shared_outs(%[[O:.*]] = %{{.*}})
 // CHECK: %[[T:.*]] = tensor.extract_slice %[[O]][%[[I]], 0] [4, 8] [1, 1]
@@ -81,7 +81,7 @@ func.func private @made(%a: tensor<8x3xf32> {tw.sizes = affine_map<() -> (8, 3)>
 
 // -----
 
-// Without tiles, the producer is also computed in the destination.
+// If the concatenation is not tiled, the producer is also computed in the destination.
 // CHECK-LABEL: func private @made_at_once
 // CHECK: %[[P:.*]] = tensor.extract_slice %arg1[0, 0] [8, 3] [1, 1]
 // CHECK: linalg.generic {{.*}} outs(%[[P]] : tensor<8x3xf32>)

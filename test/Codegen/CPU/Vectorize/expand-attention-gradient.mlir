@@ -1,8 +1,9 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
 // RUN: tilewright-opt %s "--tw-expand-attention=bf16-group=2 bf16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
-// 100 rows and 128 keys are one tile: there is no loop around the products, and there are no sums of parts. One pass computes the weights
-// and their gradient, each in place of its input. f32 uses exp, not exp2, and no score is above its row's log-sum-exp.
+// 100 rows and 128 keys are one tile, so there is no loop around the products, and there are no partial sums. One pass
+// computes the weights and their gradient, each in the buffer of its input. For f32, the weights are computed with exp,
+// not exp2. A score that is greater than its row's log-sum-exp is replaced by it, so that no weight is greater than 1.
 // CHECK-LABEL: func private @one_tile
 // CHECK: memref.alloc() : memref<100x144xf32>
 // CHECK: tw_tile.pack {{.*}}permutation = array<i64: 1, 0>
@@ -29,8 +30,9 @@ func.func private @one_tile(%q: memref<1x1x100x32xf32>, %k: memref<1x1x128x32xf3
   return
 }
 
-// Causal: a block of keys begins with the first block of rows that attends to its keys. With an additive mask, exp is
-// used. For pairs, tiles have the type of the pairs and are packed; the operand that multiplies them is transposed.
+// In causal attention, the loop over rows for a block of keys begins with the first block of rows that attends to these
+// keys. With an additive mask, exp is used. If k is packed in pairs, tiles have the dtype of the pairs. Operands they
+// multiply are transposed.
 // CHECK-LABEL: func private @causal
 // CHECK: scf.for %[[KB:.*]] = %{{.*}} to %{{.*}} step %c256
 // CHECK: %[[FROM:.*]] = affine.apply #{{.*}}(%[[KB]])

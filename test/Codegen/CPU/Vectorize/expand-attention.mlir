@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-expand-attention | FileCheck %s
 // RUN: tilewright-opt %s "--tw-expand-attention=f16-group=2 f16-depth=32" | FileCheck %s --check-prefix=PAIRS
 
-// 128 keys are one block: the only loop is over blocks of 32 rows. One pass computes the weights and their sum, from the
-// differences of unscaled scores: the greatest weight is 1, however large the scores are.
+// 128 keys are one block, so the only loop is over blocks of 32 rows. One pass computes the weights and their sum. The
+// row's maximum is subtracted before scores are scaled, so that the greatest weight is 1 for scores of any size.
 // CHECK-LABEL: func private @attention
 // CHECK: memref.alloc() : memref<32x144xf32>
 // CHECK-NOT: scf.for
@@ -34,8 +34,8 @@ func.func private @blocks(%q: memref<1x1x64x32xf32>, %k: memref<1x1x2000x32xf32>
   return
 }
 
-// An additive mask may have the lowest value of f32: exp is used instead of exp2, and the mask is added in the pass that
-// finds the maximum of the scores.
+// An additive mask may have the lowest value of f32. Therefore exp is used instead of exp2, and the mask is added in
+// the pass that computes the maximum of the scores.
 // CHECK-LABEL: func private @masked
 // CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]{{.*}} outs({{.*}} : memref<{{.*}}>, memref<{{.*}}>)
 // CHECK: arith.mulf
@@ -49,7 +49,7 @@ func.func private @masked(%q: memref<1x1x64x32xf32>, %k: memref<1x1x128x32xf32>,
   return
 }
 
-// f16: the weights of the second product are f16 if the values are packed in pairs, and f32 otherwise.
+// In attention of f16, the weights of the second product are f16 if the values are packed in pairs, and f32 otherwise.
 // CHECK-LABEL: func private @half
 // CHECK-NOT: memref.alloc() : memref<32x160xf16>
 // CHECK: tw_tile.matmul {{.*}} : memref<32x128xf32, {{.*}}>, memref<1x128x32xf16
@@ -62,7 +62,7 @@ func.func private @half(%q: memref<1x1x64x32xf16>, %k: memref<1x1x128x32xf16>, %
   return
 }
 
-// In a decoding step, nothing is packed: blocks of keys and values are read in their own layout.
+// In a decoding step, no operand is packed. Blocks of keys and values are read in the layout of the arguments.
 // CHECK-LABEL: func private @decode
 // CHECK-NOT: tw_tile
 // CHECK: scf.for {{.*}} step %c512

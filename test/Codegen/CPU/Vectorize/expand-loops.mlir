@@ -17,7 +17,7 @@ func.func private @scan(%x: memref<4x9xf32>, %y: memref<4x9xf32>) attributes {tw
 
 // -----
 
-// A running maximum needs no wider type; here it runs along the first dimension.
+// A running maximum is computed in the dtype of its operand, here along the first dimension.
 // CHECK-LABEL: func.func private @scan_max
 // CHECK: scf.for %[[J:.*]] =
 // CHECK: scf.for %[[I:[a-z0-9]+]] = {{.*}} -> (f32)
@@ -30,7 +30,7 @@ func.func private @scan_max(%x: memref<4x9xbf16>, %y: memref<4x9xbf16>) attribut
 
 // -----
 
-// Sixteen columns are one vector; the last of 33 columns is a masked vector.
+// Sixteen columns are one vector, and the last of 33 columns is computed in a masked vector.
 // CHECK-LABEL: func.func private @scan_columns
 // CHECK: scf.for %[[J:.*]] = %c0{{.*}} to %c32{{.*}} step %c16
 // CHECK: scf.for %[[I:[a-z0-9]+]] = {{.*}} -> (vector<16xf64>)
@@ -48,7 +48,8 @@ func.func private @scan_columns(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attr
 
 // -----
 
-// A running maximum is exact in any order: maxima of 1, 2, 4, 8 and 16 elements, and then the maximum with the previous result.
+// A running maximum may be computed in any order, because it is exact. In a vector, the maxima of 2, 4, 8 and 16
+// elements are computed by shuffles, and then the maximum with the last result of the previous vector.
 // CHECK-LABEL: func.func private @scan_row
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (vector<16xf32>)
 // CHECK: vector.shuffle %{{.*}} [0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
@@ -70,7 +71,8 @@ func.func private @scan_row(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attribut
 
 // -----
 
-// Each row is sorted by merging: the length of sorted runs doubles until one run is the row. Values and indices move together.
+// A merge sort of each row doubles the length of sorted runs until the row is one run. Indices are moved together with
+// values.
 // CHECK-LABEL: func.func private @sort
 // CHECK-DAG: memref.alloc{{.*}}: memref<2x9xf32>
 // CHECK-DAG: memref.alloc{{.*}}: memref<2x9xi64>
@@ -81,7 +83,7 @@ func.func private @sort(%x: memref<4x9xf32>, %v: memref<4x9xf32>, %i: memref<4x9
   return
 }
 
-// Bytes are sorted by counting. The counts become running sums, starting from the largest byte for descending order.
+// A counting sort is used for bytes. Running sums of the counts start from the largest byte if the order is descending.
 // CHECK-LABEL: func.func private @sort_bytes
 // CHECK: %[[COUNTS:.*]] = memref.alloc{{.*}}: memref<256xi64>
 // CHECK-NOT: scf.while
@@ -95,7 +97,8 @@ func.func private @sort_bytes(%x: memref<4x99xi8>, %v: memref<4x99xi8>, %i: memr
   return
 }
 
-// topk of a long row: the results contain the best elements so far, and a better element is inserted. No memory is allocated.
+// For topk of a long row, the result buffers contain the best elements so far, and each better element is inserted into
+// them. No other buffer is allocated.
 // CHECK-LABEL: func.func private @topk
 // CHECK-NOT: memref.alloc
 // CHECK: scf.for {{.*}} iter_args(%[[WORST:.*]] = %{{.*}}) -> (f32)
@@ -109,7 +112,8 @@ func.func private @topk(%x: memref<4x99xf32>, %v: memref<4x3xf32>, %i: memref<4x
 
 // -----
 
-// A maximum is stored only if it changes the element: a larger value, or a NaN, which remains.
+// A scatter with the reduction max stores a value only if it is greater than the element, or NaN. A NaN is never
+// overwritten.
 #row = affine_map<(i, j) -> (i, j)>
 #place = affine_map<(i, j)[s] -> (i, s)>
 // CHECK-LABEL: func.func private @scatter_max
@@ -127,8 +131,9 @@ func.func private @scatter_max(%s: memref<3x64xf32>, %i: memref<3x64xi64>, %out:
 
 // -----
 
-// Rows are added to rows of a table; no index depends on the column. A buffer accumulates the row until the destination changes: 48 columns are three
-// vectors. With 1,100 columns, the columns after the 256th are added in memory.
+// A scatter adds rows to rows of a table, and no index depends on the column. A buffer that fits in registers
+// accumulates up to 256 columns (48 columns are three vectors) until the destination row changes. Later columns are
+// added in memory.
 // CHECK-LABEL: func.func private @scatter_rows
 // CHECK: %[[HELD:.*]] = memref.alloca() {alignment = 64 : i64} : memref<48xf32>
 // CHECK: %[[LAST:.*]] = scf.for %[[I:.*]] = %c0{{.*}} to %c4{{.*}} iter_args(%[[BEFORE:.*]] = %c-1{{.*}}) -> (index)
@@ -167,7 +172,8 @@ func.func private @scatter_long_rows(%x: memref<4x1100xf32>, %i: memref<4xi64>, 
   return
 }
 
-// Rows narrower than a vector are halved: 27 columns are 16, 8, 2 and 1. A scatter without a reduction keeps no row in registers.
+// Vectors of remaining columns have powers of two as widths: 27 columns are 16, 8, 2 and 1. A scatter without a
+// reduction accumulates no row in registers.
 // CHECK-LABEL: func.func private @scatter_narrow_rows
 // CHECK-DAG: memref.alloca() {{.*}} : memref<16xf32>
 // CHECK-DAG: memref.alloca() {{.*}} : memref<8xf32>
@@ -185,7 +191,7 @@ func.func private @scatter_narrow_rows(%x: memref<4x27xf32>, %i: memref<4xi64>, 
 
 // -----
 
-// Each element has its own index, so there are no rows.
+// Each element has a separate index, so the scatter cannot be computed by rows.
 // CHECK-LABEL: func.func private @scatter_elements
 // CHECK-NOT: linalg.generic
 // CHECK: memref.store
@@ -197,8 +203,8 @@ func.func private @scatter_elements(%x: memref<4x48xf32>, %i: memref<4x48xi64>, 
 
 // -----
 
-// Only the scatter reads these rows of a table: each is added at its destination, none is stored, and the row of
-// the iteration that is sixteen later is prefetched.
+// The scatter is the only consumer of rows gathered from a table. Each row is added to its destination without being
+// stored in between, and the row that is needed sixteen iterations later is prefetched.
 // CHECK-LABEL: func.func private @scatter_rows_of_a_table
 // CHECK-NOT: memref.alloc()
 // CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c90

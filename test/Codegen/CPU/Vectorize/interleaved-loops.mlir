@@ -3,7 +3,7 @@
 #pairs = affine_map<(d0, d1) -> (d0, d1)>
 #line = affine_map<(d0, d1) -> (d0)>
 
-// The select on the index within a pair is resolved: elements of both inputs alternate.
+// A select by the index within a pair is replaced by an interleaving of both inputs.
 // CHECK-LABEL: func @pairs
 // CHECK: scf.for %[[I:.*]] = %{{.*}} to %c32 step %c8
 // CHECK-DAG: %[[A:.*]] = vector.load %arg0[%[[I]]]
@@ -28,8 +28,8 @@ func.func @pairs(%a: memref<32xf32>, %b: memref<32xf32>, %c: memref<32x2xf32>) a
   return
 }
 
-// Pairs that are read are deinterleaved: 8 lanes span exactly 15 elements, from the first to the last one. The swapped
-// order is a read at a computed index.
+// Loaded pairs are deinterleaved: 8 lanes with stride two span exactly 15 elements. The elements of a pair are swapped
+// by a load at a computed index.
 // CHECK-LABEL: func @swapped
 // CHECK: memref.reinterpret_cast %{{.*}} sizes: [15], strides: [1]
 // CHECK: vector.load %{{.*}}[%c0] : memref<15xf32
@@ -49,7 +49,7 @@ func.func @swapped(%a: memref<16x2xf32>, %c: memref<16x2xf32>) attributes {tw.ke
   return
 }
 
-// The number of lines is unknown: masked stores write the remainder, and the mask continues in the second vector.
+// If the number of lines is unknown, masked stores write the remainder. The mask extends over two vectors.
 // CHECK-LABEL: func @rest
 // CHECK: scf.if
 // CHECK: vector.create_mask
@@ -66,7 +66,7 @@ func.func @rest(%a: memref<?xf32>, %c: memref<?x2xf32>) attributes {tw.kernel} {
   return
 }
 
-// Three elements fill three of eight lanes, so a vector along them is as fast as interleaving.
+// A vector along a dimension of three elements fills three of eight lanes, which is as fast as interleaving.
 // CHECK-LABEL: func @threes
 // CHECK-NOT: vector.shuffle
 // CHECK: return

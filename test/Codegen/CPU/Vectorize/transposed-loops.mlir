@@ -3,7 +3,7 @@
 #across = affine_map<(d0, d1) -> (d1, d0)>
 #along = affine_map<(d0, d1) -> (d0, d1)>
 
-// Whole blocks have four loads, two rounds of shuffles and four stores.
+// The transposition of a whole block has four loads, two rounds of shuffles and four stores.
 // CHECK-LABEL: func @whole
 // CHECK-COUNT-4: vector.load %arg0
 // CHECK: %[[A:.*]] = vector.shuffle %{{.*}}, %{{.*}} [0, 1, 4, 5]
@@ -20,7 +20,7 @@ func.func @whole(%a: memref<64x56xf32>, %b: memref<56x64xf32>) attributes {tw.ke
   return
 }
 
-// Nine columns: two blocks and one line of a third; 3 rows: a block of three lines, whose fourth line is not loaded.
+// Nine columns are two blocks and one line of a third block. Three rows are a block whose fourth line is not loaded.
 // CHECK-LABEL: func @rest
 // CHECK: scf.for
 // CHECK: vector.create_mask %{{.*}} : vector<4xi1>
@@ -39,7 +39,8 @@ func.func @rest(%a: memref<3x9xf32>, %b: memref<9x3xf32>) attributes {tw.kernel}
   return
 }
 
-// If the sizes are unknown, the last line is loaded in place of lines after it; the remaining columns are gathered.
+// If the sizes are unknown, the last line is loaded again instead of lines after it. The remaining columns are
+// gathered.
 // CHECK-LABEL: func @unknown
 // CHECK: vector.load %arg0
 // CHECK: scf.if

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-vectorize-loops | FileCheck %s
 
-// 20 columns: one vector of 16 and a masked vector of 4.
+// 20 columns are computed as one vector of 16 and a masked vector of 4.
 // CHECK-LABEL: func private @elementwise
 // CHECK: vector.load
 // CHECK: math.exp {{.*}} : vector<16xf32>
@@ -17,7 +17,8 @@ func.func private @elementwise(%x: memref<3x20xf32>, %y: memref<3x20xf32>) attri
   return
 }
 
-// A sum over the contiguous dimension accumulates vectors, four if it is long, and reduces them at the end.
+// A sum over the contiguous dimension has one vector accumulator, or four if the sum is long, which are reduced at the
+// end.
 // CHECK-LABEL: func private @row_sum
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK: vector.reduction <add>
@@ -45,8 +46,8 @@ func.func private @column_sum(%x: memref<50x64xf32>, %y: memref<64xf32>) attribu
   return
 }
 
-// A sum over outer loops, in vectors of columns, consists of sums of at most 32 sums, each from zero. No accumulator sums
-// all 30000 elements.
+// A sum over outer loops is computed in levels: each accumulator starts at zero and sums at most 32 values of the level
+// below. This limits the rounding error: no accumulator sums all 30000 elements.
 // CHECK-LABEL: func.func private @outer_sum
 // CHECK: scf.for {{.*}} step %c16
 // CHECK: scf.for %{{.*}} to %c300{{.*}} step %c16
@@ -64,7 +65,7 @@ func.func private @outer_sum(%x: memref<300x100x32xf32>, %y: memref<32xf32>) att
   return
 }
 
-// Up to four vectors need no loop.
+// Rows of up to four vectors are computed without a loop over columns.
 // CHECK-LABEL: func private @narrow
 // CHECK: scf.for %[[ROW:.*]] = %c0 to %c3
 // CHECK-NOT: scf.for
@@ -79,7 +80,8 @@ func.func private @narrow(%x: memref<3x48xf32>, %y: memref<3x48xf32>) attributes
   return
 }
 
-// A result with an element for each step of the sum is stored in that step; both results mask the rest of the row.
+// If a reduction has a second result with one element per step, each step stores its element. The remainder of the row
+// is masked for both results.
 // CHECK-LABEL: func private @stored_in_steps
 // CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args
 // CHECK: %[[E:.*]] = math.exp {{.*}} : vector<16xf32>
@@ -97,7 +99,7 @@ func.func private @stored_in_steps(%x: memref<3x150xf32>, %e: memref<3x150xf32>,
   return
 }
 
-// For the greatest number, the accumulator begins with -inf and is never NaN, so one comparison selects the greater number.
+// The accumulator of maxnumf begins with -inf and is never NaN, so one comparison selects the greater number.
 // CHECK-LABEL: func private @greatest_number
 // CHECK: arith.constant 0xFF800000 : f32
 // CHECK: arith.cmpf ogt
@@ -112,7 +114,8 @@ func.func private @greatest_number(%x: memref<3x64xf32>, %m: memref<3xf32>) attr
   return
 }
 
-// A load that is used only if its index is in the row, and reads element 0 otherwise, becomes a masked vector load.
+// A scalar load whose index is replaced by 0 if it is outside of the row, and whose value is then unused, becomes a
+// masked load.
 // CHECK-LABEL: func private @guarded
 // CHECK: %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : vector<16xindex>
 // CHECK: vector.maskedload %arg0[%{{.*}}], %[[THERE]]
@@ -136,7 +139,7 @@ func.func private @guarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes {t
   return
 }
 
-// If the loaded value is also used without the condition, the load of element 0 is needed: it is not masked.
+// If the loaded value is used also for indices outside of the row, element 0 is needed, so the load is not masked.
 // CHECK-LABEL: func private @unguarded
 // CHECK-NOT: vector.maskedload
 // CHECK: memref.load %arg0
@@ -156,7 +159,8 @@ func.func private @unguarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes 
   return
 }
 
-// A loop that has only bytes has vectors of four times as many elements, and a loop of 16-bit elements of twice as many.
+// If all values of a loop are bytes, vectors have four times as many elements as for f32. For 16 bits, they have twice
+// as many.
 // CHECK-LABEL: func private @bytes
 // CHECK: arith.minui {{.*}} : vector<64xi8>
 func.func private @bytes(%x: memref<256xi8>, %y: memref<256xi8>) attributes {tw.kernel} {
@@ -180,7 +184,7 @@ func.func private @halves(%x: memref<256xi16>, %y: memref<256xi16>) attributes {
   return
 }
 
-// A loop that widens bytes also has wider elements, so its vectors are shorter.
+// If a loop widens bytes to i32, vectors have as many elements as for i32.
 // CHECK-LABEL: func private @widened
 // CHECK: arith.extui {{.*}} : vector<16xi8> to vector<16xi32>
 func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {tw.kernel} {
@@ -192,7 +196,7 @@ func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {
   return
 }
 
-// With strides of two and three, whole vectors are loaded, and their elements are selected. The last vector ends with the
+// Elements with strides of two and three are selected from whole vectors. The last vector that is loaded ends with the
 // last selected element.
 // CHECK-LABEL: func @apart
 // CHECK: memref.reinterpret_cast %{{.*}} sizes: [31], strides: [1]
@@ -213,7 +217,7 @@ func.func @apart(%a: memref<64xf32, strided<[2], offset: 1>>, %b: memref<64xf32,
   return
 }
 
-// A loop without iterations has no vectors.
+// A loop without iterations is not vectorized.
 // CHECK-LABEL: func @nothing
 // CHECK-NOT: vector.
 // CHECK: return

@@ -1,4 +1,4 @@
-// A long loop that is not vectorized gets a reason, as a remark and in tw.decisions of its kernel.
+// If a long loop is not vectorized, the reason is reported as a remark and in tw.decisions of its kernel.
 // RUN: tilewright-opt %s --tw-vectorize-loops --remarks-filter-missed=vectorize --remark-policy=all 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s --tw-vectorize-loops | FileCheck %s
 
@@ -14,7 +14,7 @@ func.func private @diagonal(%x: memref<128xf32>, %y: memref<128x128xf32>) attrib
   return
 }
 
-// Loops with few elements, and vectorized loops, get no remark.
+// There are no remarks for loops with few elements and for vectorized loops.
 // CHECK-LABEL: func private @short
 // CHECK-NOT: tw.decisions
 // REMARK-NOT: [Missed]

@@ -1,4 +1,5 @@
-// A norm is fused into the kernel of the product before it if a block's tile has whole rows. Values without other readers are not stored.
+// A normalization is fused into the kernel of the product before it if a block's tile has whole rows. Values without
+// other consumers are not stored.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefixes=TILED,HOPPER
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefixes=TILED,AMPERE
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s
@@ -15,10 +16,10 @@
 // TILED: func.func private @matmul_add_0_rows(
 // HOPPER-SAME: tw.schedule = #tw_gpu.schedule<kind = wgmma, {{.*}}block = [64, 128, 64]
 // AMPERE-SAME: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 128, {{[0-9]+}}], warps = [1, 1]
-// There is one result, because x w' + r has no other reader.
+// There is one result, because x w' + r has no other consumer.
 // TILED: return %{{[0-9]+}} : tensor<300x128xbf16>
 
-// There is one kernel, whose lanes sum squares between the product and the stores.
+// There is one kernel. Its lanes sum the squares of a row between the product and the stores.
 // CHECK-COUNT-1: .visible .entry
 // CHECK: mma.sync.aligned.m16n8k16
 // CHECK: shfl.sync.bfly.b32

@@ -1,4 +1,5 @@
-// Schedules of a product on tensor cores are listed, ranked by the cost model without a GPU, drawn, and read from a file.
+// Schedules of a product on tensor cores can be listed, ranked by the cost model without a GPU, sampled at random, and
+// read from a file.
 // RUN: tilewright tune --list --target=cuda %s | FileCheck %s --check-prefix=LIST
 // LIST: matmul_0 (matmul+matmul), 1 call, key {{[0-9a-f]+}}, {{[0-9]+}} schedules
 // LIST-NEXT: warp_m: 16 32 64 (default {{[0-9]+}})

@@ -1,4 +1,5 @@
-// Schedules of the target cuda are selected for tensor cores, described with their predictions, and replaced by a file's.
+// Schedules of the target cuda are selected for tensor cores, described with predicted times, and replaced by those of
+// a schedule file.
 // RUN: tilewright-opt %s --tw-cuda-select-schedule | FileCheck %s
 // RUN: tilewright-opt %s --tw-cuda-select-schedule=arch=sm_90a | FileCheck %s --check-prefix=HOPPER
 // RUN: tilewright-opt %s --tw-cuda-select-schedule --tw-cuda-describe-spaces | FileCheck %s --check-prefix=SPACE

@@ -7,7 +7,8 @@ POSITIVE = "({x}.abs() + 0.5)"
 UNIT = "(torch.tanh({x}) * 0.875)"
 BETWEEN = "(torch.sigmoid({x}) * 0.75 + 0.125)"
 
-# Functions that are defined for all numbers, and functions that are defined only for the numbers of an expression.
+# ANYWHERE lists functions that are defined for all numbers. GUARDED maps a function that is defined only for some
+# numbers to an expression that produces such numbers.
 ANYWHERE = ("sin cos tanh sigmoid erf erfc atan asinh sinc").split()
 GUARDED = {
     BOUNDED: "exp exp2 expm1 sinh cosh".split(),
@@ -41,7 +42,8 @@ OPS += [
     op("logit", "torch.logit({x})", x=floating(guard=BETWEEN), weight=0.4),
     op("i0", "torch.special.i0e({x})", x=floating(), weight=0.2),
     op("ndtr", "torch.special.ndtr({x})", x=floating(), weight=0.2),
-    # Not for f64: eager's derivatives of digamma have nine digits, which is too few for a reference.
+    # f64 is excluded, because eager's derivatives of digamma have nine correct digits, which is too few for a
+    # reference.
     op("polygamma", "torch.polygamma(1, {x})", x=value((F32, BF16, F16), guard=POSITIVE), weight=0.15, modes=("inference", "dynamic")),
     op("digamma", "torch.digamma({x})", x=value((F32, BF16, F16), guard=POSITIVE), weight=0.4),
     op("hardshrink", "F.hardshrink({x}, 0.5)", x=exact(FLOAT), exact=True, weight=0.3),

@@ -1,6 +1,6 @@
 // flags: --port x=stream --port gain=axi_lite --port bias=stream --port y=stream --port sums=stream
-// Ports that are streams and a register. Queues pass each element of x to two readers, one of which reads row by
-// row.
+// Four ports are streams, and one is a register. Queues pass each element of x to two consumers, one of which reads row
+// by row.
 func.func @main(%x: tensor<24x16xf32> {tw.name = "x"}, %gain: tensor<f32> {tw.name = "gain"},
                 %bias: tensor<16xf32> {tw.name = "bias"}, %w: tensor<16x8xf32> {tw.name = "w"})
     -> (tensor<24x16xf32> {tw.name = "y"}, tensor<24x8xf32> {tw.name = "sums"}) {

@@ -63,7 +63,8 @@ TEST(CostModel, ProductWithLongSumUsesSeveralPanels) {
 TEST(CostModel, UnknownRowsUseTilesForManyRows) {
   EXPECT_EQ(chooseTilesForAnyRows(f32Product(128, 3072, 768), 256, server()).rows, 256);
   EXPECT_GE(chooseTilesForAnyRows(bf16Product(128, 3072, 768), 512, server()).rows, 256);
-  // Tiles are whole blocks, regardless of cache sizes: tiles of 170 rows took 1.4 times as long.
+  // The rows of a tile are a multiple of the micro-kernel's rows, regardless of cache sizes. Tiles of 170 rows took 1.4
+  // times as long as tiles of 128 rows.
   EXPECT_EQ(chooseTilesForAnyRows(bf16Product(128, 768, 3072), 170, server()).rows, 128);
 }
 

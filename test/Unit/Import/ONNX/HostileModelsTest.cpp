@@ -1,8 +1,8 @@
 //===- HostileModelsTest.cpp - a thousand damaged .onnx files, under the sanitizers ----------===//
 //
-// A seed derives each file from a valid one: bytes are changed, removed or repeated, the end is cut off, or numbers of
-// the encoding (lengths, sizes, types) are replaced by large ones. The reader must return a model or an error. The test
-// reads every byte of every tensor of a model.
+// Each file is derived from a valid one with a random seed: bytes are changed, removed or repeated, the end is
+// truncated, or integers of the encoding (lengths, sizes, types) are replaced by large integers. The importer must
+// return a model or an error. The test reads every byte of every tensor of a returned model.
 //
 //===----------------------------------------------------------------------===//
 #include "SmallModel.h"

@@ -1,8 +1,8 @@
 //===- HostileFilesTest.cpp - a thousand damaged .pt2 files, under the sanitizers -----------===//
 //
-// A seed derives each file from a valid one: bytes are changed, the end is cut off, or its JSON is changed and the
-// archive is packed again with correct checksums. The reader must return a program or an error. The test reads every
-// element of a program's weights.
+// Each file is derived from a valid one with a random seed: bytes are changed, the end is truncated, or its JSON is
+// changed and the archive is written again with correct checksums. The importer must return a program or an error. The
+// test reads every element of a returned program's weights.
 //
 //===----------------------------------------------------------------------===//
 #include "Perceptron.h"

@@ -6,7 +6,7 @@ namespace {
 
 using Graphs = DriverTest;
 
-/// Two independent kernels, and one that reads the results of both.
+/// A program of two independent kernels, and a third kernel that reads the results of both.
 constexpr char branches[] = R"(
   func.func @main(%x: tensor<48x16xf32>, %y: tensor<16x48xf32>) -> tensor<48x48xf32> {
     %a = tw.matmul %x, %y : (tensor<48x16xf32>, tensor<16x48xf32>) -> tensor<48x48xf32>

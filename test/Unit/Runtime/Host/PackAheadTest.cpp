@@ -117,7 +117,7 @@ TEST_F(PackAhead, DifferentTensorsArePackedAgain) {
   expectResults(2, 3);
 }
 
-/// Regression: a model that a guard recompiled after a training step held two packs of each weight.
+/// Regression: after a training step, a failed guard recompiled a model, which then held two packs of each weight.
 TEST_F(PackAhead, OutdatedPacksAreNotKept) {
   executable = make("add one");
   expectResults(2, 3);
