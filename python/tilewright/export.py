@@ -15,12 +15,12 @@ from .decompositions.table import decompositions
 
 
 class ExportError(RuntimeError):
-    """Raised if a model cannot be compiled without Python. The text lists every reason."""
+    """Raised if a part of a model cannot be compiled without Python. The message lists all reasons."""
 
 
 def _table() -> dict:
-    """Returns the table for run_decompositions(): composite ops and the ops that torch.compile decomposes, without
-    those that the importer supports."""
+    """Returns the table for run_decompositions(). It contains composite ops and the ops that torch.compile decomposes, except ops that the
+    importer supports."""
     known = operators.of_kind("import")
     composite = {op: fn for op, fn in torch.export.default_decompositions().items() if str(op) not in known}
     return composite | decompositions()
@@ -41,7 +41,7 @@ def _find_dims(value, spec, found: dict) -> None:
 
 
 def _names_of_sizes(program, model, inputs: tuple, kwargs: dict, dynamic_shapes) -> dict[str, str]:
-    """Returns the name that `dynamic_shapes` gives to each symbol of the program. torch keeps only the symbols, such as s31."""
+    """Returns for each symbol of the program, such as s31, the name in `dynamic_shapes`, which the program does not contain."""
     found: dict = {}
     if isinstance(dynamic_shapes, dict):
         arguments = inspect.signature(model.forward).bind(*inputs, **kwargs).arguments
@@ -64,16 +64,16 @@ def _names_of_sizes(program, model, inputs: tuple, kwargs: dict, dynamic_shapes)
 def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
     """Exports `model` for ahead-of-time use: `tilewright compile PATH`, `tilewright run PATH --input NAME=x.npy`.
 
-    `model` is a torch.nn.Module, in its current mode: call model.eval() first if the mode matters. `inputs` is the
-    tuple of example arguments, and `kwargs` has those given by name. Sizes are fixed to those of the examples, except
-    the ones that `dynamic_shapes` names in the format of torch.export.export: `{"x": {0: torch.export.Dim("batch",
-    max=512)}}`. Headers, manifests and errors use the names, here `batch`. A dynamic size must be at least 2 in the
-    example, because torch treats a size of 1 as constant. `path` is the file to write, `NAME.pt2`; it contains the parameters.
-    Returns the torch.export.ExportedProgram that was written.
+    `model` is a torch.nn.Module. It is exported in its current mode (train or eval), so call model.eval() first if
+    necessary. `inputs` is the tuple of example arguments, and `kwargs` contains example keyword arguments. All sizes are
+    fixed to those of the examples, except sizes that `dynamic_shapes` names in the format of torch.export.export, as in
+    `{"x": {0: torch.export.Dim("batch", max=512)}}`. C headers, manifests and errors use these names (here `batch`). In
+    the example, a dynamic size must be at least 2, because torch specializes a size of 1. `path` is the file to write,
+    `NAME.pt2`, which also contains the parameters. Returns the torch.export.ExportedProgram that was written.
 
-    Ops that Tilewright supports are kept; the others are decomposed as for torch.compile. Raises ExportError if a
-    part of the model cannot be compiled without Python (the text has each op with its reason and the line of the
-    user's program), and the errors of torch.export.export if it cannot trace the model. In both cases no file is
+    Ops that Tilewright supports are kept, and all other ops are decomposed as in torch.compile. Raises ExportError if a
+    part of the model cannot be compiled without Python. The message lists each such op with the reason and the line in
+    the user's program. Raises the errors of torch.export.export if it cannot trace the model. In both cases no file is
     written.
     """
     path = os.fspath(path)
@@ -88,13 +88,13 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
         program = torch.export.export(model, tuple(inputs), kwargs, dynamic_shapes=dynamic_shapes)
         program = program.run_decompositions(_table())
     with tempfile.TemporaryDirectory(prefix=".tilewright-export-", dir=folder) as scratch:
-        written = os.path.join(scratch, os.path.basename(path))  # the archive's first folder has the name of the file
+        written = os.path.join(scratch, os.path.basename(path))  # the top folder in the archive has the name of the file
         names = _names_of_sizes(program, model, tuple(inputs), kwargs or {}, dynamic_shapes)
         torch.export.save(program, written, extra_files={"tilewright/sizes.json": json.dumps(names)})
         try:
             _tilewright.import_exported(written)
         except _tilewright.Refused as error:
-            text = str(error).replace(written, path)  # errors of the reader contain the path of the temporary file
+            text = str(error).replace(written, path)  # errors contain the path of the temporary file
             raise ExportError(f"tilewright: {type(model).__name__} is not exported: {text}") from None
         os.replace(written, path)
     return program

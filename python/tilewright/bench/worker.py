@@ -59,10 +59,10 @@ class Worker:
         return (time.perf_counter() - began) / calls
 
     def _cold_seconds(self, calls: int) -> float:
-        """Returns the seconds of one call: the median of `calls` calls.
+        """Returns the median of the seconds of `calls` calls.
 
-        Between calls, all threads together write a buffer of four times the L2 cache per thread, so that
-        weights and inputs are not in these caches.
+        Before each call, all threads write a buffer of four times the L2 cache per thread, so that weights and inputs
+        are not in the L2 caches.
         """
         import torch
 
@@ -78,10 +78,10 @@ class Worker:
         return statistics.median(times)
 
     def time(self, side: float, settle: float, cold: bool = False) -> dict:
-        """Measures for about `side` seconds, after about `settle` seconds of calls that are not counted.
+        """Measures calls for about `side` seconds, after about `settle` seconds of calls that are not measured.
 
-        Threads of OpenMP programs spin for some 15 ms after their last work, on the cores that the next program
-        needs.
+        The unmeasured calls are needed because OpenMP threads of the previous peer spin for about 15 ms after their
+        last work, on the same cores.
         """
         self._seconds(max(1, int(settle / self.once)))
         if cold:
@@ -91,8 +91,8 @@ class Worker:
         return {"seconds": seconds}
 
     def sweep(self, workload: str, dtype: str, peer: str, threads: int, lengths: list[int]) -> dict:
-        """Runs one model with a dynamic sequence at every sequence length. Returns the seconds of a first and of a
-        second pass."""
+        """Calls one model, whose sequence length is dynamic, with all `lengths`. Returns the seconds of the first and of the second pass
+        over the lengths."""
         import torch
 
         from .peers import PEERS

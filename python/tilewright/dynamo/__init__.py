@@ -1,1 +1,2 @@
-"""Compiles what torch.compile passes to the backend, and connects it to torch's caches; of the other packages, only bench imports it."""
+"""The backend of torch.compile: compiles the graphs that it receives, and connects them to torch's caches. Of Tilewright's packages, only
+bench imports this package."""

@@ -1,12 +1,11 @@
 """Releases memory that torch still holds after `torch._dynamo.reset()`: 120 to 200 KB per compilation, with any backend.
 
-- For each object that a guard compares by identity, Dynamo makes a finalizer that references all data from which the guards of that
-  compilation are made (`CheckFunctionManager.id_ref` of torch/_dynamo/guards.py). Most of these objects are classes and functions,
-  which are never freed.
-- Fake parameters have fake gradients if the parameters have gradients (torch/_subclasses/meta_utils.py). They form a reference cycle:
-  fake tensor, its mode, the mode's sizes, the parameter, and its gradient, which references the fake tensor from C++. Python's garbage
-  collector does not see the last reference.
-- The results of fake operations are cached for all sizes that ever occurred (`FakeTensorMode.cache`).
+- For each object that a guard compares by identity, Dynamo creates a finalizer, which references all data of the compilation's guards
+  (`CheckFunctionManager.id_ref` in torch/_dynamo/guards.py). Most of these objects are classes and functions, which are never freed.
+- If a parameter has a gradient, its fake tensor has a fake gradient (torch/_subclasses/meta_utils.py). This causes a reference cycle:
+  the fake tensor, its mode, the mode's sizes, the parameter, and the parameter's gradient, which references the fake tensor from C++.
+  Python's garbage collector does not see the last reference.
+- torch caches the results of fake operations for all sizes that have occurred (`FakeTensorMode.cache`).
 
 test/Conformance/growth.py measures this memory. Tests: test/Python/test_after_reset.py.
 """
@@ -23,8 +22,8 @@ FAKE_RESULTS = 1000  # maximum number of results that remain cached; they occupy
 
 
 def _is_over(manager: CheckFunctionManager) -> bool:
-    """Returns whether the compiled code of `manager` is gone or not stored yet: its finalizers call only
-    `invalidate`, which then does nothing."""
+    """Returns whether the compiled code of `manager` was deleted or is not stored yet. In these cases its finalizers have no effect,
+    because they only call `invalidate`."""
     guards = getattr(manager, "guard_manager", None)
     return isinstance(guards, DeletedGuardManagerWrapper) or (guards is not None and getattr(guards, "cache_entry", manager) is None)
 
@@ -33,17 +32,17 @@ class Leftovers:
     """State of torch that outlives the compilations of a process."""
 
     def __init__(self):
-        self._over = weakref.WeakSet()  # managers that were over at the last reset; code that is being stored just now is not among them
+        self._over = weakref.WeakSet()  # managers whose code was already deleted at the last reset; excludes code that is being stored during a reset
         self._shapes = weakref.WeakSet()  # the ShapeEnv of each compilation since the last reset
 
     def watch(self, context: TracingContext | None) -> None:
-        """Records the sizes of a compilation that begins. Dynamo traced it with another fake mode than the context's,
-        but with the same sizes."""
+        """Records the ShapeEnv of a compilation that begins. Dynamo has traced the function with another fake mode than that of the
+        context, but both have the same ShapeEnv."""
         if context is not None and context.fake_mode is not None and context.fake_mode.shape_env is not None:
             self._shapes.add(context.fake_mode.shape_env)
 
     def drop(self) -> None:
-        """Drops the state. Called by torch._dynamo.reset() after it has forgotten all compilations."""
+        """Drops the state. torch._dynamo.reset() calls this function after it has deleted all compilations."""
         self._drop_finalizers()
         for shapes in list(self._shapes):
             for tracked in shapes.tracked_fakes or ():
@@ -55,7 +54,7 @@ class Leftovers:
             FakeTensorMode.cache_clear()
 
     def _drop_finalizers(self) -> None:
-        """Detaches the finalizers of compilations that are over now and were over at the last reset."""
+        """Detaches the finalizers of compilations whose code is deleted (_is_over) now and was deleted at the last reset."""
         over: weakref.WeakSet = weakref.WeakSet()
         for finalizer, info in list(getattr(weakref.finalize, "_registry", {}).items()):
             manager = getattr(getattr(info.func, "func", None), "__self__", None)

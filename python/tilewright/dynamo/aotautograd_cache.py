@@ -1,8 +1,8 @@
-"""torch's AOTAutogradCache for graphs of this backend: a second process neither differentiates nor decomposes them
-again.
+"""Uses torch's AOTAutogradCache for graphs of this backend, so that a second process does not differentiate and decompose
+a graph again.
 
-The cache stores what SerializableAOTDispatchCompiler returns if "bundled" entries are switched on. Its key
-contains the graph and torch's settings, but not the compiler. Therefore a tag that identifies Tilewright is added
+If "bundled" entries are enabled, the cache stores the result of SerializableAOTDispatchCompiler. The key of an entry
+contains the graph and torch's settings, but not the compiler. Therefore this file adds a tag that identifies Tilewright
 to the key.
 """
 
@@ -30,8 +30,8 @@ from .torch_key import restore_torch_key
 
 
 def keeps(options: CompileOptions) -> bool:
-    """Returns whether compiled graphs may outlive the process. Checks need the current graph, and freezing its
-    parameters."""
+    """Returns whether compiled graphs may be stored for other processes. The options `check` and `freeze` prevent this, because they need
+    the current graph or its parameters."""
     ahead = functorch_config.force_autograd_cache  # aot_compile will save the compiled code
     if ahead and (options.check or options.freeze):
         name = "check" if options.check else "freeze"
@@ -42,8 +42,7 @@ def keeps(options: CompileOptions) -> bool:
 
 @functools.cache
 def identity() -> str:
-    """Returns a digest of this build of Tilewright: its library and its Python files, which determine what is
-    imported."""
+    """Returns a digest of this build of Tilewright, which consists of its library and of its Python files."""
     digest = hashlib.sha256(_tilewright.build_identity().encode())
     for name, path in own_files():
         digest.update(name.encode() + path.read_bytes())
@@ -53,8 +52,8 @@ def identity() -> str:
 def own_files() -> list[tuple[str, pathlib.Path]]:
     """Returns the package's Python files.
 
-    In a build tree, its folders are links, which rglob does not enter. Therefore the search starts at the resolved
-    folder.
+    In a build tree, the folders of the package are symbolic links, into which rglob does not descend. Therefore the
+    search starts in the resolved folder.
     """
     folder = pathlib.Path(__file__).resolve().parents[1]
     return [(str(path.relative_to(folder)), path) for path in sorted(folder.rglob("*.py"))]
@@ -69,11 +68,11 @@ def registered_digest() -> str:
 
 
 class _LazyBackward:
-    """Switches bundled cache entries on for backward graphs that are compiled lazily.
+    """Enables bundled cache entries for backward graphs that are compiled lazily.
 
-    torch compiles a backward graph at its first call, outside of the backend's call, and saves the cache entry
-    right after the compiler returns. Then it runs the end callbacks while it holds a lock that a compile takes.
-    prewarm.py explains why these callbacks run with Dynamo disabled.
+    torch compiles such a backward graph at its first call, after the call of the backend has returned, and saves the
+    cache entry when the compiler returns. Then it runs the end callbacks while it holds a lock, which each compilation
+    acquires. prewarm.py explains why these callbacks run with Dynamo disabled.
     """
 
     def __init__(self):
@@ -98,7 +97,7 @@ _lazy_backward = _LazyBackward()
 
 
 def _contents(options: CompileOptions) -> str:
-    """Returns digests of the files that options name and of the schedule records, because their contents may change."""
+    """Returns digests of the files that the options name and of the tuning records, because the contents of these files may change."""
     records = "" if options.tune == "off" else _tilewright.records_digest(options.records)
     if not options.schedule_file:
         return records
@@ -110,10 +109,10 @@ def _contents(options: CompileOptions) -> str:
 
 @contextlib.contextmanager
 def aotautograd_cache(options: CompileOptions, arguments: str = ""):
-    """Sets up AOTAutogradCache. Yields a function that wraps compilers of this backend so that the cache accepts
-    their results.
+    """Configures AOTAutogradCache. Yields a function that wraps compilers of this backend so that the cache accepts their
+    results.
 
-    `arguments`: properties of the arguments on which the graph relies and that torch's key does not contain.
+    `arguments` describes properties of the arguments on which the graph depends but that torch's key does not contain.
     """
     if not keeps(options):
         yield lambda compiler: compiler

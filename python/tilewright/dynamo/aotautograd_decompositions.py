@@ -19,8 +19,8 @@ def _of_torch() -> dict:
 class WhenTraced(Mapping):
     """The ops that AOTAutograd decomposes: decompositions() without those that the walker decomposes (fx/whole.py).
 
-    If `eager_random` is set, ops that draw random numbers are excluded, too. The table is made when the first op
-    is looked up, because a graph that torch's cache restores does not need it (0.1 s).
+    If `eager_random` is set, ops that draw random numbers are also excluded. The table is created (0.1 s) when the first
+    op is looked up, because graphs that torch restores from its cache do not need it.
     """
 
     def __init__(self, eager_random: bool = False):

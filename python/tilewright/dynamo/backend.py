@@ -1,4 +1,5 @@
-"""torch.compile(model, backend="tilewright"): compiles graphs from AOTAutograd, or refuses ops with reasons."""
+"""The backend of torch.compile(model, backend="tilewright"). It compiles graphs from AOTAutograd. Ops that are not supported run in eager,
+and the report states the reasons."""
 
 from __future__ import annotations
 
@@ -41,9 +42,9 @@ class CompileError(RuntimeError):
 
 
 def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> Program | Imported:
-    """Compiles the whole graph. Returns the program, or the Imported with its refusals.
+    """Compiles the whole graph. Returns the program, or, if some ops are not supported, an Imported with its refusals.
 
-    `layouts`: keyword arguments of walk() about the layouts of arguments and results.
+    `layouts` contains the keyword arguments of walk() that specify the layouts of arguments and results.
     """
     if crashes.has_crashed():
         if options.strict:
@@ -53,7 +54,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
     imported = walk(gm, static, report.name, asserts=True, **layouts)
     if imported.refusals:
         return imported
-    imported.lets_go = report.kind == "backward"  # saved activations are freed while gradients are computed
+    imported.lets_go = report.kind == "backward"  # a backward graph frees saved activations after reading them
     try:
         program = Program(imported, options, f"tilewright: {report.name} ({report.kind})", keep)
     except RuntimeError as error:
@@ -124,7 +125,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
                   freezer=None, traced=(), fresh=frozenset()):  # fmt: skip
     """Compiles one graph for AOTAutograd.
 
-    `traced`: the results of Dynamo's graph. `fresh`: the indices of those results that do not alias an argument.
+    `traced` contains the fake results of Dynamo's graph, and `fresh` the indices of results that do not alias an argument.
     """
     if freezer is not None:
         check_kind(kind)

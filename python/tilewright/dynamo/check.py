@@ -1,13 +1,14 @@
-"""check="eager": compiles each node of a graph separately and compares it with torch on the same arguments.
+"""Option check="eager": compiles each node of a graph separately and compares its results with those of eager.
 
-torch computes every node of the graph, and its values are the arguments of the next nodes. An error therefore shows
-at the node that causes it. `check="reference"` finds bugs of a target; this check finds bugs of the importer and the
-lowerings.
+Eager computes all nodes of the graph, and its results are the arguments of both the compiled node and the next nodes.
+Therefore an error is reported for the node that causes it. This check finds bugs of the importer and of lowerings,
+whereas `check="reference"` finds bugs of a target.
 
-The bound is the numbers rule. The reference is the node run in float64. The RMS error may be twice (below 1000
-elements, three times) the largest of torch's own error and eps times the RMS. For float64 itself, the bound is 1e-12
-of the RMS. Integers and booleans must equal those of torch or of the float64 run. Not compared are random numbers,
-memory without contents, and nodes that cannot be compiled alone (`EagerCheck.unchecked` has the reasons).
+The bound of the error is the numbers rule (docs/conformance.md). The reference is the node, executed in float64. The RMS
+error may be at most twice the larger of eager's error and eps times the RMS of the reference. The factor is three for less
+than 1000 elements. For float64, the bound is 1e-12 of the RMS. Integers and booleans must be equal to those of eager or of
+the reference. Random numbers, uninitialized memory, and nodes that cannot be compiled separately are not compared.
+`EagerCheck.unchecked` contains the reasons.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from ..fx.walker import frames, walk
 aten = torch.ops.aten
 
 WITHOUT_CONTENTS = ("aten.empty", "aten.new_empty")
-POSITIONS = {aten.sort.default: "sort", aten.sort.stable: "sort", aten.topk.default: "topk"}  # ties may be in any order
+POSITIONS = {aten.sort.default: "sort", aten.sort.stable: "sort", aten.topk.default: "topk"}  # ops whose indices of equal elements may be in any order
 
 
 class CheckError(RuntimeError):
-    """Raised at a node whose values differ from torch's."""
+    """Raised if the results of a node differ from those of eager by more than the bound."""
 
 
 def rms(x: torch.Tensor) -> float:
@@ -36,7 +37,7 @@ def rms(x: torch.Tensor) -> float:
 
 
 def widened(value):
-    """Converts arguments for the float64 run: tensors and dtypes."""
+    """Converts an argument, which may be a tensor or a dtype, to float64 for the reference."""
     if isinstance(value, torch.Tensor):
         return value.double() if value.is_floating_point() else value
     if isinstance(value, torch.dtype):
@@ -57,7 +58,8 @@ def worst_element(got, want, error) -> str:
 
 
 def difference(got: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) -> str:
-    """Returns a description of the error of `got`, or '' if it is correct. `exact` is the result of the float64 run."""
+    """Returns a description of the error of `got`, or '' if it is within the bound. `want` is the result of eager, and `exact` is the
+    reference in float64."""
     if got.dtype != want.dtype or got.shape != want.shape:
         return f"it is {got.dtype}{list(got.shape)}, torch's {want.dtype}{list(want.shape)}"
     if not got.numel():
@@ -104,7 +106,7 @@ def compile_alone(node: fx.Node, root, options):
         placeholder(source)
     made = graph.node_copy(node, placeholder)
     value = node.meta["val"]
-    if node.target in VIEWS:  # torch, not the program, would create a view of an argument; a clone is a computed result
+    if node.target in VIEWS:  # clone the view, because otherwise torch creates the view of the argument, and the program computes nothing
         view, made = made, graph.call_function(aten.clone.default, (made,))
         made.meta["val"], made.meta["stack_trace"] = value, view.meta.get("stack_trace")
     results = [made]
@@ -122,7 +124,7 @@ def compile_alone(node: fx.Node, root, options):
 
 
 class EagerCheck:
-    """Is called like the program of the whole graph, and runs it after all nodes have passed."""
+    """A replacement for the program of the whole graph. A call first checks all nodes and then runs the program."""
 
     def __init__(self, gm: fx.GraphModule, call, options):
         self.gm, self.call = gm, call

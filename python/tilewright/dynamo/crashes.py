@@ -1,7 +1,8 @@
-"""Handles crashes of the compiler (a signal, an assertion, out of memory): a crash ends the compile but not the
+"""Handles crashes of the compiler (a signal, an assertion, out of memory). A crash ends the compilation, but not the
 process.
 
-The graph runs in eager, with one warning that names the reproducer. No further graph of this process is compiled.
+After a crash, the graph runs in eager, and a warning names the folder with the reproducer. Later graphs of this process
+are not compiled.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from ..fx.walker import Imported, Refusal
 from ..reports.report import describe
 from ..runtime import compiled
 
-_said: list[str] = []  # the text of the first crash
+_said: list[str] = []  # the error message of the first crash
 
 
 def has_crashed() -> bool:
-    """Returns whether a compiler of this process has crashed."""
+    """Returns whether the compiler has crashed in this process."""
     return _tilewright.compiler_has_crashed()
 
 
 def what_crashed() -> str:
-    """Returns the text of the first crash."""
+    """Returns the error message of the first crash."""
     return _said[0] if _said else "the compiler has crashed in this process"
 
 
 def left_to_eager(gm: fx.GraphModule, said: str) -> Imported:
-    """Returns an Imported that refuses every op of the graph. The first call warns."""
+    """Returns an Imported in which all ops of the graph are refused, so that they run in eager. The first call of this function warns."""
     nodes = [n for n in gm.graph.nodes if n.op == "call_function"]
     refusals = [Refusal(n.name, "", said, follows=i > 0) for i, n in enumerate(nodes)]
     if not _said:

@@ -1,9 +1,9 @@
-"""options={"freeze": True}: parameters that are read only by packing are freed after they are packed.
+"""Option freeze=True: frees parameters that are read only by packing, after they have been packed.
 
-    compile   Freezer.watch decides which arguments may be released and why the others are kept. The class of the former is changed
-              now, since torch makes its guards after the backend has compiled
-    1st call  the runtime packs weight by weight, and calls Freezer.release for each before it packs the next
-    later     a released parameter holds a reference to its packs (docs/decisions/0009-freeze.md)
+    compilation  Freezer.watch decides which parameters may be released, and records why other parameters are kept. It changes the class of
+                 parameters that may be released at this time, because torch creates guards on classes after the compilation
+    first call   the runtime packs one parameter after the other, and calls Freezer.release after packing each parameter
+    later        a released parameter holds a reference to its packs (docs/decisions/0009-freeze.md)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch._guards import TracingContext
 
 _ATTRIBUTE = "_tilewright_released"
 _lock = threading.Lock()
-_readers: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (storage, id of a call) -> a call that reads it unpacked
+_readers: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (storage, id of a GraphCall) -> a GraphCall that reads the storage unpacked
 
 # Attributes that can be read after a parameter was released, because they do not access its memory.
 _METADATA = {
@@ -53,8 +53,8 @@ def _refuse(function, tensor):
 
 
 def _dispatch(function, args, kwargs):
-    """Runs a torch function on parameters that may be released. Refuses it for released ones unless it accesses no
-    memory."""
+    """Runs a torch function on parameters that may be released. Raises ReleasedError if a parameter is released and the function may access
+    its memory."""
     name = getattr(function, "__name__", "")
     allowed = name in _METADATA
     if name in ("__get__", "__set__", "__delete__"):
@@ -74,8 +74,8 @@ def _dispatch(function, args, kwargs):
 
 
 class Releasable:
-    """Base of the class that a parameter gets if its memory may be released. Before the release, torch sees no
-    difference."""
+    """Base of the class that is assigned to a parameter whose memory may be released. Before the release, the parameter behaves like a
+    parameter of the original class."""
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -120,7 +120,7 @@ _CLASSES: dict[type, type] = {torch.nn.Parameter: ReleasableParameter, torch.Ten
 
 @dataclass
 class Kept:
-    """A parameter that was kept in memory, and the reason."""
+    """A parameter whose memory is not released, and the reason."""
 
     name: str
     bytes: int
@@ -146,13 +146,14 @@ class FreezeReport:
 
 
 def _path(source: str) -> str:
-    """Returns L['self']._modules['0']._parameters['weight'] as users write it: 0.weight."""
+    """Converts Dynamo's source of a parameter to its name: L['self']._modules['0']._parameters['weight'] becomes 0.weight."""
     parts = re.findall(r"_(?:modules|parameters|buffers)\['([^']*)'\]", source)
     return ".".join(parts) or source
 
 
 def _raw(tensor):
-    """Returns a parameter's bytes of storage, its own bytes and the use count of its storage, whatever its class is."""
+    """Returns the number of bytes of a parameter's storage, the number of bytes of its elements, and the use count of its storage. Works
+    for released parameters, too."""
     with torch._C.DisableTorchFunctionSubclass():
         storage = tensor.untyped_storage()
         return storage.nbytes(), tensor.numel() * tensor.element_size(), torch._C._storage_Use_Count(storage._cdata)
@@ -176,8 +177,8 @@ class Freezer:
         self.report = FreezeReport()
 
     def begin(self, gm, metadata) -> None:
-        """Prepares for AOTAutograd's graph. If its arguments are not Dynamo's inputs in their order, no parameter is
-        known."""
+        """Prepares for AOTAutograd's graph. If the arguments of this graph are not Dynamo's inputs in the same order, no parameter is
+        released."""
         self.blocked = {}
         placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
         shapes = [getattr(n.meta.get("val"), "shape", None) for n in placeholders]
@@ -194,10 +195,10 @@ class Freezer:
                 self.blocked[index] = "the graph writes it"
 
     def of_segment(self, arguments, elsewhere: set[int]):
-        """Returns a function that decides about the parameters of one compiled segment.
+        """Returns a function that decides which parameters of one compiled segment may be released.
 
-        `arguments`: for each argument, the index of the graph's argument, or -1 for a value computed in the graph.
-        `elsewhere`: the indices of those that other segments read, too.
+        `arguments` contains for each argument of the segment the index of the graph's argument, or -1 for a value that is
+        computed in the graph. `elsewhere` contains the indices of arguments that other segments also read.
         """
 
         def watch(call, imported):
@@ -208,10 +209,10 @@ class Freezer:
         return watch
 
     def watch(self, call, imported, arguments, blocked) -> None:
-        """Decides about every parameter that `call` takes.
+        """Decides for each parameter that is an argument of `call` whether it may be released.
 
-        `arguments`: for each argument of the call, the index of Dynamo's input, or -1. `blocked`: reasons by that
-        index.
+        `arguments` contains for each argument of the call the index of Dynamo's input, or -1. `blocked` contains, by the
+        index of Dynamo's input, the reason why an argument must not be released.
         """
         packed = call.packed_inputs or [False] * len(imported.inputs)
         watched: dict[int, tuple[weakref.ref, str]] = {}
@@ -253,14 +254,14 @@ class Freezer:
         self.report.kept.append(Kept(name, _raw(tensor)[1], reason))
 
     def release(self, reference, name: str, data: int, left) -> int:
-        """Releases the memory of an input that the runtime has packed in the first call. Returns the released bytes,
-        or 0 if it is kept."""
+        """Releases the memory of a parameter that the runtime has packed in the first call. Returns the number of released bytes, or 0 if
+        the parameter is kept."""
         tensor = reference()
         if tensor is None:
             return 0
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             if tensor.data_ptr() != data:
-                return 0  # this is another tensor than at compile time
+                return 0  # the parameter has other memory than at compile time
             if reason := shared(tensor):
                 self.keep(name, tensor, reason)
                 return 0
@@ -277,7 +278,7 @@ class Freezer:
 
 
 def shared(tensor) -> str:
-    """Returns why the tensor's memory is also needed elsewhere, or ''."""
+    """Returns the reason why other tensors need the tensor's memory, or ''."""
     storage_bytes, nbytes, uses = _raw(tensor)
     if storage_bytes != nbytes:
         return f"it is part of a storage of {storage_bytes} bytes"
@@ -294,7 +295,7 @@ def _key(tensor):
 
 
 def note_reader(tensor, call) -> None:
-    """Records, while `call` is alive, that one of its kernels reads the tensor's storage."""
+    """Records that a kernel of `call` reads the tensor's storage without packing. The record is removed when `call` is destroyed."""
     with _lock:
         _readers[(_key(tensor), id(call))] = call
 
@@ -306,7 +307,7 @@ def find_reader(tensor) -> bool:
 
 
 def check_kind(kind: str) -> None:
-    """Raises a RuntimeError unless `kind` is inference."""
+    """Raises a RuntimeError unless `kind`, the kind of a graph, is inference."""
     if kind != "inference":
         raise RuntimeError("tilewright: options={'freeze': True} is for inference, and this graph trains: its parameters "
                            "require gradients. Call the model under torch.no_grad() or torch.inference_mode() (and in "

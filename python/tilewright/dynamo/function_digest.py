@@ -1,9 +1,10 @@
 """A digest of everything that a user's Python function depends on, for keys of caches between processes.
 
-The digest covers the code, defaults and closure of the function, the globals that its code names, and recursively the
-functions and classes found there. Modules of torch, of the standard library and of this package count by name,
-because the keys contain their versions separately. A value that cannot be pickled makes the digest specific to this
-process, so that no other process uses its results. Test: test/Python/test_function_digest.py
+The digest includes the code, the defaults and the closure of the function, the globals that its code references, and
+recursively the functions and classes among these values. For modules of torch, the standard library and this package, the
+digest includes only the name, because the keys of caches contain the versions of these packages. If a value cannot be
+pickled, the digest is specific to this process, so that no other process uses the cached results.
+Test: test/Python/test_function_digest.py
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def _is_known(module: str | None) -> bool:
 class _Digest:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
-        self.seen: dict[int, int] = {}  # id -> number of the first visit; stops the recursion for recursive functions
-        self.kept: list = []  # references to the objects in `seen`, because no other object may get their ids
+        self.seen: dict[int, int] = {}  # id of an object -> number of its first visit; ends the recursion for recursive functions
+        self.kept: list = []  # references to the objects in `seen`, so that no new object gets the same id
 
     def text(self, *parts) -> None:
         self.hash.update("\x1f".join(map(str, parts)).encode() + b"\x1e")
@@ -93,7 +94,7 @@ class _Digest:
         self.names(function.__code__, function.__globals__)
 
     def names(self, code: types.CodeType, names: dict) -> None:
-        """Adds the globals that `code` and the code within it name, and their attributes if they are modules."""
+        """Adds the globals that `code` and its nested code objects reference. For modules, adds the attributes that are referenced."""
         for name in code.co_names:
             if name not in names:
                 continue
@@ -129,19 +130,19 @@ class _Digest:
         kind = type(value)
         self.type(kind)
         if kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__ and hasattr(value, "__dict__"):
-            return self.add(vars(value))  # an instance of a plain class: only its attributes count
+            return self.add(vars(value))  # for an instance of a plain class, the digest includes only the attributes
         try:
             self.hash.update(pickle.dumps(value, protocol=4))
         except Exception:  # its __reduce__ may raise anything
             self.here(value)
 
     def here(self, value) -> None:
-        """Adds the identity of this object in this process."""
+        """Adds a value that is unique to this object and this process."""
         self.text(os.getpid(), id(value))
 
 
 def digest_of(functions: dict) -> str:
-    """Returns the digest of `functions`, which are given by name."""
+    """Returns the digest of the dictionary `functions`, whose keys are names."""
     digest = _Digest()
     for name in sorted(functions):
         digest.text(name)

@@ -1,12 +1,12 @@
-"""Starts work that a compile needs later when Dynamo starts to trace, seconds before Dynamo calls the backend.
+"""Prepares data for a compilation when Dynamo starts to trace, seconds before Dynamo calls the backend.
 
-torch reports the start of a compile (`torch._dynamo.on_compile_start`), but not its frame and backend. These are
-locals of Dynamo's `_compile` (torch/_dynamo/convert_frame.py). With a version of torch that stores them elsewhere,
-the work starts when the backend is called.
+torch calls a callback at the start of a compilation (`torch._dynamo.on_compile_start`), but does not pass the frame and
+the backend. This file reads them from the local variables of Dynamo's `_compile` (torch/_dynamo/convert_frame.py). If a
+version of torch stores them elsewhere, the work starts when the backend is called.
 
-torch calls start callbacks while it holds the lock that counts compiles. A lazily compiled backward graph starts
-inside the user's function, where Dynamo still traces every frame that runs. If Dynamo traced a callback, it would
-start a compile that waits for this lock forever. The callback therefore runs with Dynamo disabled, and never raises.
+torch holds a lock while it calls the start callbacks. The compilation of a lazily compiled backward graph starts during
+the user's function, where Dynamo traces each frame that is executed. If Dynamo traced the callback, it would start a
+compilation that waits for this lock forever. Therefore the callback runs with Dynamo disabled, and never raises.
 Test: test/Python/test_training_steps.py
 """
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 def _compiling() -> tuple[object, dict] | None:
-    """Returns the backend and the frame's locals of the compile that the current thread executes, or None."""
+    """Returns the backend and the local variables of the frame that the current thread compiles, or None."""
     code = getattr(getattr(convert_frame, "_compile", None), "__code__", None)
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not code:
@@ -44,8 +44,7 @@ def _compiling() -> tuple[object, dict] | None:
 
 
 def _options(backend, ours) -> CompileOptions | None:
-    """Returns the options that the user chose, if the function that `backend` wraps, directly or indirectly, is
-    `ours`."""
+    """Returns the user's options if `backend` is `ours` or wraps it directly or indirectly, else None."""
     keywords: dict = {}
     while backend is not None and backend is not ours:
         keywords = getattr(backend, "kwargs", keywords)
@@ -59,7 +58,7 @@ def _options(backend, ours) -> CompileOptions | None:
 
 
 def _key() -> None:
-    """Prepares the inputs of AOTAutogradCache's key: torch's digest, and a module that torch imports to find Triton's
+    """Prepares data for the key of AOTAutogradCache: torch's digest of its sources, and a module that torch imports to find Triton
     kernels."""
     restore_torch_key()
     if has_triton_package():
@@ -67,7 +66,7 @@ def _key() -> None:
 
 
 def watch(ours) -> None:
-    """Prepares each later compile for the backend `ours`, until `torch._dynamo.reset()` is called."""
+    """Registers a callback that prepares each later compilation with the backend `ours`, until `torch._dynamo.reset()` is called."""
     if any(getattr(callback, "backend", None) is ours for callback in callback_handler.start_callbacks):
         return
 

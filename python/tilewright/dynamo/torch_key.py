@@ -1,8 +1,8 @@
 """Stores torch's digest of its own source files, which is part of AOTAutogradCache's keys, between processes.
 
-Computing it reads 2,300 files, which takes 0.15 s in every process's first compile. It is stored next to that
-cache, with a digest of the files' metadata (path, size, modification time; Python uses the same to validate a
-.pyc), which takes 0.02 s.
+To compute this digest, torch reads 2,300 files, which takes 0.15 s in the first compilation of each process. This file
+stores the digest next to AOTAutogradCache, together with a digest of the files' paths, sizes and modification times.
+Checking this metadata takes 0.02 s. Python checks the same metadata to validate a .pyc file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch._inductor.runtime.cache_dir_utils import cache_dir
 
 
 def files_read() -> dict[str, os.stat_result]:
-    """Returns the files of the package `torch` that torch's digest reads, and some more."""
+    """Returns a superset of the files in the package `torch` of which torch computes its digest."""
     folders = [str(pathlib.Path(torch.__file__).parent)]
     inductor = pathlib.Path(codecache.__file__).parent
     extra = [inductor / "codegen/aoti_runtime/interface.cpp", inductor / "script.ld"]
@@ -67,8 +67,8 @@ def _write(files: str, key: bytes) -> None:
 
 @functools.cache
 def restore_torch_key() -> None:
-    """Restores the digest before torch.compile's first access to AOTAutogradCache. If it is not stored, computes and
-    stores it."""
+    """Restores the stored digest before the first access of torch.compile to AOTAutogradCache. If it is not stored or not valid, computes
+    and stores it."""
     if not hasattr(codecache.torch_key, "set"):  # torch before 2.12 has no set()
         return
     files = _files_digest()

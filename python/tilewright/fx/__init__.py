@@ -1,1 +1,1 @@
-"""Reads and rewrites fx graphs and passes them to the importer; of Tilewright's packages, imports only decompositions."""
+"""Reads and rewrites fx graphs, and passes them to the importer. Of Tilewright's packages, this package imports only decompositions."""

@@ -1,9 +1,9 @@
 """Checks of data that torch asserts (one_hot's classes, the `info` of factorizations).
 
-The checked tensor becomes an additional result of the program and is inspected after the call. By then, the
-program has already written into its arguments.
+The checked tensor becomes an additional result of the program, and is checked after the call. At this time, the program
+has already written into its arguments.
 
-On a GPU the inspection would wait for the call to finish. There, the op runs in eager.
+On a GPU, ops that assert run in eager, because reading the checked tensor would wait until the call has finished.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ASSERTS = (aten._assert_async.default, aten._assert_async.msg)
 
 @dataclass
 class Check:
-    """Base class of checks that inspect a tensor after a call. `frames`: the locations in the user's program that
-    request the check."""
+    """Base class of checks that read a tensor after a call. `frames` contains the locations in the user's program that require the
+    check."""
 
     frames: list[Frame]
 
@@ -75,12 +75,12 @@ def check_of(node: fx.Node, frames: list[Frame]):
 
 
 def is_token(node: fx.Node) -> bool:
-    """Returns whether the argument only orders effects. Such an argument is not a tensor at a call."""
+    """Returns whether the argument is an effect token of AOTAutograd, which orders effects and is not a tensor at a call."""
     return all(user.target is torch.ops.higher_order.with_effects and user.args[0] is node and node not in user.args[1:] for user in node.users)
 
 
 def asserting(call, checks: list):
-    """Wraps `call`: applies `checks` to its last results and returns the others."""
+    """Wraps `call` so that it applies `checks` to its last results and returns all other results."""
 
     def run(arguments):
         results = call(arguments)

@@ -1,4 +1,4 @@
-"""Splits graphs with tensors on several devices: one program for each device, and asynchronous copies between them.
+"""Prepares graphs with tensors on several devices, so that they are split into programs for one device and asynchronous copies.
 
 Before:                             After:
     h = linear(x, w)    # cuda:0        h = linear(x, w)
@@ -7,7 +7,7 @@ Before:                             After:
     r = exp(c)          # cpu           c = arrived(s)         # the host waits here
                                         r = exp(c)
 
-partition.split() cuts the graph where the device changes.
+partition.split() then splits the graph where the device changes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ aten = torch.ops.aten
 
 
 def to_gpu(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
-    """Copies to a GPU asynchronously. torch keeps the pinned memory until the copy has read it."""
+    """Copies a tensor to a GPU asynchronously. torch's allocator does not reuse the pinned memory before the copy has read it."""
     return (tensor if tensor.is_pinned() else tensor.pin_memory()).to(device, non_blocking=True).to(dtype)
 
 
 def start_to_host(tensor: torch.Tensor, device: torch.device, dtype: torch.dtype):
-    """Starts a copy to pinned memory. Returns the result and the event that is recorded after the copy."""
+    """Starts a copy to pinned memory on the host. Returns the result and a CUDA event that is recorded after the copy."""
     tensor = tensor.to(dtype)
     result = torch.empty_like(tensor, device=device, pin_memory=True)
     result.copy_(tensor, non_blocking=True)
@@ -47,8 +47,7 @@ def is_transfer(node: fx.Node) -> bool:
 
 
 def is_number(value) -> bool:
-    """Returns whether the tensor is a 0-d tensor on the CPU. A call for any device takes such a number as an
-    argument."""
+    """Returns whether the value is a 0-d tensor on the CPU, which programs for all devices accept as an argument."""
     return value.device.type == "cpu" and value.dim() == 0
 
 
@@ -80,8 +79,8 @@ def mixes(node: fx.Node) -> str:
 
 
 def make_transfers(gm: fx.GraphModule) -> list[str]:
-    """Makes copies between the CPU and a GPU asynchronous; the host waits where it first reads the result. Returns a
-    description of each."""
+    """Makes copies between the CPU and a GPU asynchronous. The host waits before it first reads the result of a copy. Returns a description
+    of each copy."""
     transfers = []
     for node in list(gm.graph.nodes):
         if node.target not in (aten._to_copy.default, torch.ops.prims.device_put.default) or not node.users:
@@ -110,17 +109,18 @@ def make_transfers(gm: fx.GraphModule) -> list[str]:
 
 
 def is_fixed(node: fx.Node) -> bool:
-    """Returns whether an op keeps its position in the graph: writes, random numbers and ops that are not ATen's do."""
+    """Returns whether an op must not be reordered: it writes memory, draws random numbers, or is not an ATen op."""
     op = node.target
     return not is_transfer(node) and (not isinstance(op, torch._ops.OpOverload) or op._schema.is_mutable
                                       or torch.Tag.nondeterministic_seeded in op.tags)  # fmt: skip
 
 
 def gather(gm: fx.GraphModule) -> None:
-    """Groups ops for one device as far as their dependences allow, to get fewer programs.
+    """Reorders ops so that ops for one device are consecutive as far as dependences allow, which reduces the number of
+    programs.
 
-    Copies to the host begin as early as possible. Copies to a GPU begin when the host has no other work. The host
-    waits for a copy only when nothing else is left.
+    Copies to the host start as early as possible. Copies to a GPU start when no other op on the host is ready. The host
+    waits for a copy when no other op is ready.
     """
     nodes = [n for n in gm.graph.nodes if n.op == "call_function"]
     number = {node: i for i, node in enumerate(nodes)}

@@ -1,10 +1,9 @@
-"""The strides that eager gives to a graph's results.
+"""Determines the strides that the results of a graph have in eager.
 
-Ops are decomposed before compilation, and torch's decompositions do not always have the strides of the op itself
-(log_sigmoid of a transposed tensor, 2 ** x with dimensions of size 1, adaptive pooling in channels-last). Dynamo
-traces the ops before they are decomposed. Its fake results have eager's strides, except for a few ops whose fake
-results are wrong, too. For these ops, correct() adds copies to Dynamo's graph that give their results the strides of
-eager.
+Ops are decomposed before compilation, and the results of torch's decompositions may have other strides than those of the
+op. Examples are log_sigmoid of a transposed tensor, 2 ** x with dimensions of size 1, and adaptive pooling in
+channels-last. Dynamo traces the ops before they are decomposed, so the fake results in its graph have eager's strides,
+except for a few ops. After these ops, correct() adds copies to Dynamo's graph, whose results have eager's strides.
 
 Tests: test/Python/test_result_strides.py, and every result of test/Conformance/opinfo.
 """
@@ -18,8 +17,8 @@ from .outputs import expressions_of, named, result_chain, shared_memory
 
 
 def _is_unpooling(node: fx.Node) -> bool:
-    """Returns whether `node` is an unpooling. Its fake result always has dense strides, but the kernel keeps
-    channels-last."""
+    """Returns whether `node` is an unpooling op. Its fake result is always contiguous, but the result of eager's kernel is channels-last if
+    the input is."""
     return "max_unpool" in getattr(node.target, "__name__", "")
 
 
@@ -37,7 +36,8 @@ def _is_channels_last(tensor: torch.Tensor) -> bool:
 
 
 def _channels_last_of_shuffled(node: fx.Node, value: torch.Tensor) -> bool:
-    """Adds a copy in channels-last, which channel_shuffle keeps; torch's fake result is contiguous."""
+    """Adds a copy in channels-last if the operand of channel_shuffle is channels-last, because eager keeps this memory format. torch's fake
+    result is contiguous."""
     if value.dim() != 4 or not _is_channels_last(value):
         return False
     with node.graph.inserting_after(node):
@@ -48,8 +48,8 @@ def _channels_last_of_shuffled(node: fx.Node, value: torch.Tensor) -> bool:
 
 
 def _dense_input_of_batch_norm(node: fx.Node, value: torch.Tensor) -> bool:
-    """Adds a contiguous copy of batch_norm's argument. The op gives a contiguous or channels-last result; torch's
-    fake result has the strides of its argument."""
+    """Adds a contiguous copy of batch_norm's argument. The result of eager's kernel is contiguous or channels-last, but torch's fake result
+    has the strides of the argument."""
     if _is_channels_last(value) or _has_strides_of(value, torch.contiguous_format):
         return False
     with node.graph.inserting_before(node):
@@ -90,8 +90,7 @@ def correct(gm: fx.GraphModule) -> set[fx.Node]:
 
 
 def results_of(gm: fx.GraphModule) -> list:
-    """Corrects Dynamo's graph and returns its fake results: None for results that are not tensors or whose strides
-    are unknown."""
+    """Corrects Dynamo's graph and returns its fake results. Results that are not tensors or whose strides are unknown are None."""
     imprecise = correct(gm)
     output = gm.graph.output_node()
     values = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
@@ -102,8 +101,8 @@ def results_of(gm: fx.GraphModule) -> list:
 def eager_strides(gm: fx.GraphModule, fakes: list, first: int, first_saved: int) -> dict[fx.Node, tuple]:
     """Returns eager's strides for results of an AOTAutograd graph that are not views of arguments or of each other.
 
-    `first`: the index of the user's first result. `first_saved`: the index of the first result that is saved for
-    the backward graph. A saved alias of a result gets the strides of that result (outputs.laid_out).
+    `first` is the index of the user's first result, and `first_saved` the index of the first result that is saved for the
+    backward graph. A saved alias of a result gets the strides of this result (outputs.laid_out).
     """
     output = gm.graph.output_node()
     values, found = output.args[0], {}
@@ -113,7 +112,7 @@ def eager_strides(gm: fx.GraphModule, fakes: list, first: int, first_saved: int)
         if fake is None or not isinstance(held, torch.Tensor) or expressions_of(held.shape) != expressions_of(fake.shape):
             continue
         if (root := result_chain(node)[0]).op == "placeholder":
-            continue  # torch creates these views itself
+            continue  # AOTAutograd creates such views
         if root in shared and any(v is not node and (i < first_saved or named(v) is not node)
                                   for i, v in enumerate(values) if isinstance(v, fx.Node) and result_chain(v)[0] is root):  # fmt: skip
             continue
@@ -136,8 +135,8 @@ def _hints(sizes) -> list:
 
 
 def dense(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
-    """Returns the strides of tensors without gaps and without overlapping elements, which Parts can produce from
-    another order."""
+    """Returns the strides that have no gaps and no overlapping elements. Parts can convert results of another dimension order to such
+    strides."""
     found = {}
     for node, wanted in strides.items():
         sizes, steps = _hints(node.meta["val"].shape), _hints(wanted)
@@ -152,14 +151,14 @@ def dense(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
 
 
 def in_order(tensor: torch.Tensor, order: tuple[int, ...]) -> torch.Tensor:
-    """Returns `tensor` as dense, with its dimensions in memory in this order, the fastest last."""
+    """Returns `tensor` with dense strides, where `order` lists the dimensions from the slowest to the fastest in memory."""
     if tensor.permute(order).is_contiguous():
         return tensor
     return torch.empty_permuted(tensor.shape, order, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
 def orders_of(gm: fx.GraphModule, strides: dict[fx.Node, tuple]) -> dict[int, tuple[int, ...]]:
-    """Returns, by index of the result, the order of its dimensions in memory. `strides` has only dense strides."""
+    """Returns for the index of each result in `strides` the order of its dimensions in memory. All strides must be dense."""
     output = gm.graph.output_node()
     steps = {number: _hints(strides[value]) for number, value in enumerate(output.args[0]) if value in strides}
     return {number: tuple(sorted(range(len(of)), key=lambda d: -of[d])) for number, of in steps.items()}

@@ -1,13 +1,13 @@
-"""Expands torch's flex_attention, whose scores and masks are functions of indices, into products and a softmax around
-these functions.
+"""Expands torch's flex_attention, whose scores and masks are modified by user functions of indices (score_mod, mask_mod), into
+matrix products, these functions and a softmax.
 
     out = flex_attention(q, k, v, score_mod, (..., mask_mod), scale)
     ->
     scores = score_mod((q @ k.mT) * scale, b, h, m, n)          for all indices at once: b is [B, 1, 1, 1], h [1, H, 1, 1] ...
     out = softmax(where(mask_mod(b, h, m, n), scores, -inf)) @ v
 
-A row whose elements are all masked gives 0. Eager computes the same with torch.vmap. The block mask is ignored,
-because it contains no information beyond mask_mod. Test: test/Python/test_flex_attention.py.
+The result of a row whose elements are all masked is 0. Eager computes the same with torch.vmap. The block mask is
+ignored, because it follows from mask_mod. Test: test/Python/test_flex_attention.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ALSO = {
 
 
 def is_elementwise(body: fx.GraphModule) -> bool:
-    """Returns whether a function of indices contains only ops that can be applied to all indices at once."""
+    """Returns whether score_mod or mask_mod (`body`) contains only ops that can be applied to tensors of all indices."""
     calls = [node for node in body.graph.nodes if node.op == "call_function"]
     return (all(torch.Tag.pointwise in getattr(node.target, "tags", ()) or node.target in ALSO for node in calls)
             and all(node.op in ("call_function", "placeholder", "output") for node in body.graph.nodes))  # fmt: skip
@@ -44,7 +44,7 @@ class Expansion(Rewriter):
         return getattr(self.gm, str(node.target))
 
     def apply(self, node: fx.Node, *arguments) -> fx.Node:
-        """Emits the ops of the function of indices that `node` names, applied to `arguments`. Returns its result."""
+        """Emits the ops of the score_mod or mask_mod function that `node` references, applied to `arguments`. Returns the result."""
         inner, values = self.body(node).graph, {}
         remaining = iter(arguments)
         for step in inner.nodes:
@@ -63,8 +63,7 @@ class Expansion(Rewriter):
         return known if isinstance(known, int) else self.emit(aten.sym_size.int, tensor, dim)
 
     def indices_along(self, tensor: fx.Node, of: int, dim: int) -> fx.Node:
-        """Emits the indices 0, 1, ... along dimension `dim` of the scores, as many as the size of `tensor` in
-        dimension `of`."""
+        """Emits the indices 0, 1, ... along dimension `dim` of the scores. Their number is the size of dimension `of` of `tensor`."""
         numbers = self.emit(aten.arange.start_step, 0, self.size(tensor, of), 1, dtype=torch.int32, device=tensor.meta["val"].device, pin_memory=False)
         return self.emit(aten.view.default, numbers, [-1 if d == dim else 1 for d in range(4)])
 
@@ -106,14 +105,14 @@ class Expansion(Rewriter):
         for user in list(node.users):
             number = user.args[1]
             made = out if number == 0 else self.of_rows(taken, largest, empty, number)
-            made.meta["val"] = user.meta["val"]  # has eager's strides
+            made.meta["val"] = user.meta["val"]  # a fake tensor with eager's strides
             user.replace_all_uses_with(made)
             self.graph.erase_node(user)
         self.graph.erase_node(node)
 
     def of_rows(self, taken: fx.Node, largest: fx.Node, empty: fx.Node, number: int) -> fx.Node:
-        """Emits the logarithm to base 2 of each row's sum of exponentials (number 1), or each row's largest score in
-        that base (number 2)."""
+        """Emits statistics of each row in base 2: the logarithm of the sum of exponentials for result `number` 1, or the largest score for
+        result `number` 2."""
         made = largest
         if number == 1:
             shift = self.emit(aten.where.self, empty, self.emit(aten.zeros_like.default, largest), largest)
@@ -123,8 +122,7 @@ class Expansion(Rewriter):
 
 
 def expand(gm: fx.GraphModule) -> None:
-    """Rewrites the attention ops of a graph on the CPU, in place. Leaves those with other functions of indices
-    unchanged."""
+    """Rewrites the flex_attention ops of a graph on the CPU in place. Leaves an op unchanged if its functions contain unsupported ops."""
     nodes = [node for node in gm.graph.nodes if node.op == "call_function" and node.target is OP]
     if not nodes:
         return

@@ -1,8 +1,8 @@
-"""Makes results share no memory with arguments.
+"""Copies results that must not share memory with arguments.
 
-A decomposition may return a view of its argument although the op that it replaces returns a new tensor (an op of
-torch.library that is declared as functional, a copy that is the identity). Before: `return (t(%x),)`; after:
-`return (clone(t(%x)),)`, if AOTAutograd states that the result is not an alias. Test: test/Python/test_custom_ops.py
+A decomposition may return a view of its argument although the decomposed op returns a new tensor. Examples are a
+functional op of torch.library, and a copy that has no effect. If AOTAutograd states that the result is not an alias,
+`return (t(%x),)` becomes `return (clone(t(%x)),)`. Test: test/Python/test_custom_ops.py
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .outputs import view_chain
 
 
 def fresh_results(gm: fx.GraphModule, fakes: list) -> set[int]:
-    """Returns the indices of the results of Dynamo's graph, `fakes`, that do not share memory with an argument."""
+    """Returns the indices of the results of Dynamo's graph that do not share memory with an argument. `fakes` contains the fake results."""
     if any(n.op == "get_attr" for n in gm.graph.nodes):
         return set()
     arguments = [n.meta.get("example_value") for n in gm.graph.nodes if n.op == "placeholder"]
@@ -24,14 +24,14 @@ def fresh_results(gm: fx.GraphModule, fakes: list) -> set[int]:
 
 
 def separate(gm: fx.GraphModule, metadata, first: int, fresh: set[int]) -> None:
-    """Copies results of an AOTAutograd graph that are arguments, or views of them, and must not be.
+    """Copies results of an AOTAutograd graph that are arguments or views of arguments, but that must be new tensors.
 
-    `first`: the index of the user's first result. `metadata`: the graph's ViewAndMutationMeta. It counts some
-    views as separate tensors (several views by one op). Therefore `fresh` has the indices of the user's results
-    that Dynamo also found to be separate.
+    `first` is the index of the user's first result, and `metadata` is the graph's ViewAndMutationMeta. If one op returns
+    several views, the metadata describes them as new tensors. Therefore a result is only copied if `fresh`, the indices of
+    results that are new tensors in Dynamo's graph, also contains it.
     """
     if not all(isinstance(m, PlainTensorMeta) for m in metadata.subclass_fw_graph_out_meta):
-        return  # several results of the graph form one result of the user
+        return  # a result of the user consists of several results of the graph
     output = gm.graph.output_node()
     values, copied = list(output.args[0]), False
     for number, info in enumerate(metadata.output_info, first):

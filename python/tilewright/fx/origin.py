@@ -1,4 +1,4 @@
-"""The origin of a graph: the user's function that Dynamo traced, and the model whose parameters the graph reads."""
+"""Records the origin of a graph: the user's function that Dynamo traced, and the model whose parameters the graph reads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _RESUMED = re.compile(r"^torch_dynamo_resume_in_(.*)_at_\d+$")
 
 @dataclass
 class Origin:
-    """One call of the backend by torch.compile."""
+    """The origin of the graph of one call of the backend."""
 
     compile_id: str = ""  # "0/1": function 0, compiled for the second time
     function: str = ""
-    name: str = ""  # for people: "Net" for Net.forward, "step" for a function
+    name: str = ""  # name for messages: "Net" for Net.forward, "step" for the function step
     file: str = ""
     line: int = 0
     tensors: list = field(default_factory=list, repr=False)  # weak references to parameters and buffers
@@ -35,9 +35,9 @@ class Origin:
         return vars(self) | {"tensors": []}
 
     def belongs_to(self, model) -> bool:
-        """Returns whether the graph was compiled for `model`: a module or function, compiled or not.
+        """Returns whether the graph was compiled for `model`, which is a module or function, or the result of torch.compile.
 
-        A module is identified by its parameters; one without parameters, by its code.
+        A module is identified by its parameters. A module without parameters is identified by its code.
         """
         model = getattr(model, "_orig_mod", model)
         if not isinstance(model, torch.nn.Module):
@@ -54,8 +54,7 @@ class Origin:
 
 
 def function_name(name: str) -> str:
-    """Returns the name of the user's function that contains the traced code: forward for
-    torch_dynamo_resume_in_forward_at_7."""
+    """Returns the name of the user's function that contains the traced code. For torch_dynamo_resume_in_forward_at_7, this is forward."""
     return _RESUMED.sub(r"\1", name)
 
 
@@ -70,7 +69,7 @@ def _traced_code():
 
 
 def _name_of(code, gm: fx.GraphModule) -> str:
-    """Returns the name of a graph: the class of a module for its forward(), else the function's name."""
+    """Returns the name of a graph. For the forward() of a module, this is the name of the class, else the name of the function."""
     *scopes, name = code.co_qualname.rsplit("<locals>.", 1)[-1].split(".")
     name = function_name(name)
     if name == "<lambda>":
@@ -92,9 +91,10 @@ def innermost_frame(node: fx.Node) -> Frame | None:
 
 
 def moved_frames(before: Origin, now: Origin) -> dict[Frame, Frame]:
-    """Maps frames of a cached graph to the frames in this program.
+    """Maps frames of a cached graph to frames of this program.
 
-    torch's cache considers functions equal that are in other lines or files; their graphs have the same nodes.
+    torch's cache returns a graph also if the function has moved to other lines or to another file. The nodes of the graph
+    are the same.
     """
     if len(before.frames) != len(now.frames):
         return {}
@@ -106,7 +106,7 @@ _moved: contextvars.ContextVar[dict[Frame, Frame]] = contextvars.ContextVar("til
 
 @contextlib.contextmanager
 def moving(frames: dict[Frame, Frame]):
-    """Sets the map of frames while the data of a cached graph is read."""
+    """A context manager that sets the map of frames while a cached graph is read."""
     token = _moved.set(frames)
     try:
         yield
@@ -115,12 +115,12 @@ def moving(frames: dict[Frame, Frame]):
 
 
 def has_moved() -> bool:
-    """Returns whether the data that is being read was cached by a program with other lines."""
+    """Returns whether the cached graph that is being read was compiled from a function in other lines or another file."""
     return bool(_moved.get())
 
 
 def now_at(frames: list[Frame]) -> list[Frame]:
-    """Maps cached frames to their positions in this program."""
+    """Returns the frames of this program that correspond to the cached `frames`."""
     moved: dict = _moved.get()
     return [moved.get(frame, frame) for frame in map(tuple, frames)] if moved else frames
 
@@ -141,8 +141,8 @@ _current: contextvars.ContextVar[tuple[Origin, list]] = contextvars.ContextVar("
 
 @contextlib.contextmanager
 def entered(origin: Origin, arguments: list):
-    """Sets the origin while torch compiles graphs of `origin`, or restores them from its cache. `arguments`: those of
-    Dynamo's graph."""
+    """A context manager that sets the current origin while torch compiles graphs of `origin`, or restores them from its cache. `arguments`
+    are the arguments of Dynamo's graph."""
     token = _current.set((origin, arguments))
     try:
         yield
@@ -155,5 +155,5 @@ def current() -> Origin:
 
 
 def arguments() -> list:
-    """Returns the arguments of the first call, as far as Dynamo knows them while it compiles. Empty at other times."""
+    """Returns the arguments of the first call that are available during a compilation. Returns an empty list at other times."""
     return _current.get()[1]
