@@ -422,7 +422,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def("normalize", &Graph::normalize)
       .def("needs_seed", &Graph::needsSeed);
 
-  py::class_<Released>(m, "Released", "What is left of a parameter whose memory was released.")
+  py::class_<Released>(m, "Released", "Describes a parameter whose memory was released.")
       .def_readwrite("name", &Released::name);
 
   py::class_<GraphCall, std::shared_ptr<GraphCall>>(m, "GraphCall", "A compiled graph.")
@@ -486,7 +486,7 @@ PYBIND11_MODULE(_tilewright, m) {
   m.def(
       "import_exported",
       [](const std::string &path) { (void)valueOf(valueOf(ExportedModel::open(path))->import(session().context())); },
-      "Reads and imports a .pt2; raises Refused with all reasons where it cannot.");
+      "Reads and imports a .pt2 file. Raises Refused with all reasons if an op is not supported.");
   m.def("knows", [](const std::string &target) { return GraphBuilder::knows(target); });
   m.def(
       "dtype_names",

@@ -2,7 +2,7 @@
 // RUN: not tilewright-opt %s -split-input-file --tw-fixed-point='formats="16,6,AP_ROUND"' 2>&1 | FileCheck %s --check-prefix=MODE
 // RUN: not tilewright-opt %s -split-input-file --tw-fixed-point='formats="40,6"' 2>&1 | FileCheck %s --check-prefix=WIDTH
 // RUN: not tilewright-opt %s -split-input-file --tw-fixed-point='formats="fc1=8,3"' 2>&1 | FileCheck %s --check-prefix=USUAL
-// All ops without a fixed-point form are reported at once.
+// All ops without a fixed-point implementation are reported together.
 
 // CHECK: this model has no form in fixed point yet:
 // CHECK-NEXT: tw.softmax ({{.*}}fixed-point-refused.mlir:[[# @LINE + 10]]): this op has no form in fixed point

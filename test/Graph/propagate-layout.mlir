@@ -27,7 +27,7 @@ func.func @chain(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x3x3xf32>, %b: tensor<4x
   return %6 : tensor<1x4xf32>
 }
 
-// In the patches of a vision transformer, the plane is merged before the permute, which then is the identity.
+// In the patches of a vision transformer, height and width are merged before the permute, which then is the identity.
 // CHECK-LABEL: func @patches
 // CHECK: %[[C:.*]] = tw.convolution
 // CHECK: %[[R:.*]] = tw.reshape %[[C]] : tensor<2x4x4x64xf32> -> tensor<2x16x64xf32>
@@ -120,7 +120,7 @@ func.func @apart(%x: tensor<2x8x8x4xf32>, %i: tensor<5xi64>) -> tensor<2x5x8xf32
   return %1 : tensor<2x5x8xf32>
 }
 
-// A dimension is split before the permute instead of after it.
+// A reshape that splits a dimension is moved before the first permute, so that the two permutes cancel.
 // CHECK-LABEL: func @split
 // CHECK: tw.reshape %arg0 : tensor<2x8x6x4xf32> -> tensor<2x8x3x2x2x2xf32>
 // CHECK-NOT: tw.permute

@@ -27,7 +27,8 @@ func.func @unit_and_scalar(%x: tensor<4x1xf32>) -> tensor<4x8xf32> {
   return %1 : tensor<4x8xf32>
 }
 
-// f64 becomes f16 and bf16 through f32, as in torch: few machines have an instruction for this conversion, and the JIT has no function.
+// f64 is converted to f16 and bf16 through f32, as in torch. Few CPUs have an instruction for a direct conversion, and
+// the JIT resolves no library function for it.
 // CHECK-LABEL: func @half_of_double
 // CHECK: %[[F:.*]] = arith.truncf %{{.*}} : f64 to f32
 // CHECK: arith.truncf %[[F]] : f32 to f16
@@ -44,7 +45,7 @@ func.func @brain_of_double(%x: tensor<8xf64>) -> tensor<8xbf16> {
   return %0 : tensor<8xbf16>
 }
 
-// A cast by the user always rounds: its ops have no flag.
+// A cast in the user's graph always rounds, so its ops do not have the flag with which fusion removes roundings.
 // CHECK-LABEL: func @user_cast
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: arith.extf %{{.*}} : bf16 to f32
@@ -54,7 +55,8 @@ func.func @user_cast(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %1 : tensor<8xf32>
 }
 
-// Conversions to integers, comparisons and floor read rounded elements: the extf has no flag, so fusion does not drop it.
+// Conversions to integers, comparisons and floor read rounded elements. Their extf does not have this flag, so fusion
+// does not remove the rounding.
 // CHECK-LABEL: func @discrete
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: arith.extf %{{.*}} : bf16 to f32
@@ -72,7 +74,7 @@ func.func @discrete(%x: tensor<8xbf16>) -> (tensor<8xi32>, tensor<8xi1>, tensor<
   return %1, %2, %3 : tensor<8xi32>, tensor<8xi1>, tensor<8xbf16>
 }
 
-// Booleans are bytes of 0 and 1.
+// Booleans are stored as bytes with the values 0 and 1.
 // CHECK-LABEL: func @booleans(%{{.*}}: tensor<8xi8>, %{{.*}}: tensor<8xf32>) -> tensor<8xi8>
 // CHECK: arith.cmpf olt
 // CHECK: arith.extui %{{.*}} : i1 to i8

@@ -23,7 +23,7 @@ func.func @groups_in_bf16(%x: tensor<1x8x8x8xbf16>, %w: tensor<3x3x2x12xbf16>) -
   return %0 : tensor<1x6x6x12xbf16>
 }
 
-// Transposed without a stride: the taps are reversed, and the channels and filters of each group are transposed.
+// Without a stride, a transposed convolution reverses the taps, and swaps channels and filters of each group.
 // CHECK-LABEL: func @transposed
 // CHECK: %[[W:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<3x3x2x12xf32>)
 // CHECK: tensor.extract %arg1[{{.*}}] : tensor<3x3x8x3xf32>
@@ -34,7 +34,7 @@ func.func @transposed(%x: tensor<1x8x8x8xf32>, %w: tensor<3x3x8x3xf32>) -> tenso
   return %0 : tensor<1x8x8x12xf32>
 }
 
-// Stride 2: four phases of 1x1, 1x2, 2x1 and 2x2 taps, each on the unchanged input.
+// With stride 2, a transposed convolution becomes four convolutions of its input, with 1x1, 1x2, 2x1 and 2x2 taps.
 // CHECK-LABEL: func @phases
 // CHECK: tw_tile.grouped_convolution {{.*}} ins(%arg0, %{{.*}} : tensor<1x4x4x8xf32>, tensor<1x1x1x8xf32>)
 // CHECK: tw_tile.grouped_convolution {{.*}} ins(%arg0, %{{.*}} : tensor<1x4x4x8xf32>, tensor<1x2x1x8xf32>)
@@ -46,7 +46,7 @@ func.func @phases(%x: tensor<1x4x4x8xf32>, %w: tensor<3x3x8x1xf32>) -> tensor<1x
   return %0 : tensor<1x8x8x8xf32>
 }
 
-// A convolution of integers does not become a grouped_convolution, which sums floats.
+// A convolution of integers does not become a tw_tile.grouped_convolution, which supports only floats.
 // CHECK-LABEL: func @integers
 // CHECK-NOT: grouped_convolution
 // CHECK: linalg.generic {{.*}}"reduction"

@@ -24,7 +24,7 @@ func.func @gather(%x: tensor<4x8xf32>, %i: tensor<4x2xi64>) -> tensor<4x2xf32> {
   return %0 : tensor<4x2xf32>
 }
 
-// Sums of narrow floats accumulate in f32, in a copy of the input.
+// Sums of bf16 and f16 are accumulated in f32, in a copy of the input.
 // CHECK-LABEL: func @scatter_add
 // CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%arg2 : tensor<2x8xbf16>) outs(%{{.*}} : tensor<2x8xf32>)
 // CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<4x8xbf16>) outs(%{{.*}} : tensor<4x8xf32>)

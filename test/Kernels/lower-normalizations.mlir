@@ -19,7 +19,7 @@ func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %0 : tensor<4x8xf32>
 }
 
-// For a softmax along another dimension, only the indexing maps change.
+// A softmax along another dimension than the last has other indexing maps, and no transposition.
 // CHECK-LABEL: func @softmax_first
 // CHECK: linalg.generic {indexing_maps = [#[[$ID]], #[[$COL]]], iterator_types = ["reduction", "parallel"]}
 func.func @softmax_first(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {

@@ -33,7 +33,7 @@ func.func @avg_pool(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
   return %r : tensor<1x4x4xf32>
 }
 
-// The windows have different numbers of elements, so the divisor is a tensor of counts over the plane.
+// With padding, windows have different numbers of elements, so the divisor is a tensor with the number of each window.
 // CHECK-LABEL: func @avg_pool_border
 // CHECK: %[[N:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<5xf32>)
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[N]] : tensor<1x4x5xf32>, tensor<5xf32>)
@@ -51,7 +51,8 @@ func.func @avg_pool_of_all(%x: tensor<1x4x8xf32>) -> tensor<1x4x1xf32> {
   return %r : tensor<1x4x1xf32>
 }
 
-// The end of the last window is unknown, but the window begins in the image or in the padding before it.
+// The size of the image is symbolic, so the end of the last window is unknown. A window always begins in the image or
+// in the padding before it.
 // CHECK-LABEL: func @max_pool_symbolic
 // CHECK: tensor.pad %arg{{.*}} low[0, 0, 1] high[0, 0, 2]
 // CHECK: -> tensor<1x4x?xf32>

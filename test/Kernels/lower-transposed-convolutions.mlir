@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
 
-// Stride 2: the results of each parity of line and column read different taps.
+// With stride 2, results at even and odd lines and columns read different taps, so there are four convolutions.
 // CHECK-LABEL: func @phases
 // CHECK: linalg.generic {{.*}}outs(%{{.*}} : tensor<1x1x8x16xf32>)
 // CHECK: tensor.extract %arg1
@@ -51,7 +51,7 @@ func.func @spread(%x: tensor<1x4x5xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x2x9x
   return %0 : tensor<1x2x9xf32>
 }
 
-// Three dimensions have no stride: output_padding is added to the high padding.
+// For a convolution with three spatial dimensions and no stride, output_padding is added to the high padding.
 // CHECK-LABEL: func @padded_behind
 // CHECK: tensor.pad %arg0 low[0, 0, 2, 2, 2] high[0, 0, 3, 3, 3]
 // CHECK: tensor<1x3x4x4x4xf32> to tensor<1x3x9x9x9xf32>

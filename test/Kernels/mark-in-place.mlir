@@ -50,7 +50,7 @@ func.func private @row_sums(%p: tensor<8x8xf32>, %o: tensor<8x8xf32>) -> tensor<
   return %0 : tensor<8x8xf32>
 }
 
-// An op that reads the operand after the op that overwrites it would see the new values.
+// The second op also reads operand 0. Therefore only its result, and not the first op's, may overwrite this operand.
 // CHECK-LABEL: func private @reader_behind(
 // CHECK-SAME: %arg1: tensor<8x8xf32>, %arg2: tensor<8x8xf32> {tw.over = array<i64: 0>}
 func.func private @reader_behind(%p: tensor<8x8xf32>, %o: tensor<8x8xf32>, %q: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) attributes {tw.kernel} {

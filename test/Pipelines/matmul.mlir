@@ -1,4 +1,4 @@
-// One matmul with its epilogue through every stage.
+// This test lowers one matmul with its epilogue through every stage.
 // RUN: tilewright-opt %s --tw-stage-graph | FileCheck %s --check-prefix=GRAPH
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s --check-prefix=STRUCTURED
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled | FileCheck %s --check-prefix=TILED

@@ -1,4 +1,4 @@
-// One softmax with symbolic rows through every stage: one kernel, with one task for several rows.
+// This test lowers a softmax with a symbolic number of rows through every stage. A task of its kernel has several rows.
 // RUN: tilewright-opt %s --tw-stage-graph | FileCheck %s --check-prefix=GRAPH
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s --check-prefix=STRUCTURED
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled | FileCheck %s --check-prefix=TILED

@@ -77,7 +77,8 @@ for sizes in ((128, 128, 128), (17, 64, 264)):
 for name, dtype in TYPES.items():
     row(f"product-{name}-batched", torch.matmul, random(3, 24, 32, dtype=dtype), random(3, 32, 40, dtype=dtype))
 
-# Long sums of few results, in parts. Sums with 16 or more rows are split for all targets, before kernels are formed.
+# Products with long sums and few results are split into parts. With 16 or more rows, this is done for all targets,
+# before kernels are formed.
 
 for name, dtype in TYPES.items():
     row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))
@@ -88,7 +89,7 @@ row("split-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), ra
 row("split-batched", torch.matmul, random(2, 3, 2048, dtype=F16), random(2, 2048, 40, dtype=F16))
 row("split-two-results", lambda a, b: (a @ b, torch.relu(a @ b).t()), random(24, 2048, dtype=BF16), random(2048, 40, dtype=BF16))
 
-# Attention, and its gradient.
+# The kernels are attention and its gradient.
 
 
 def attend(**how):
@@ -131,7 +132,7 @@ for dims in (0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)):
     row(f"reductions-{dims}", lambda x, dims=dims: (x.sum(dims), x.mean(dims), x.amax(dims)), random(6, 17, 33))
     if isinstance(dims, int):
         row(f"reductions-bf16-{dims}", lambda x, dims=dims: (x.sum(dims), x.amin(dims)), random(6, 17, 33, dtype=BF16))
-# Long reductions to few results, in parts.
+# Long reductions with few results are split into parts.
 for name, shape, dims in (("columns", (4096, 40), 0), ("channels", (8, 16, 32, 36), (0, 2, 3)), ("middle", (2, 8192, 9), 1)):
     row(f"split-reduction-{name}", lambda x, dims=dims: (x * 2).sum(dims), random(*shape))
     row(f"split-reduction-{name}-int", lambda x, dims=dims: x.sum(dims), lambda shape=shape: torch.randint(-9, 9, shape))

@@ -58,7 +58,7 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
     assert all("tw.gelu" in row for row in pane_rows(browser, 1, ".hit")) and len(pane_rows(browser, 1, ".hit")) == 2
     assert browser.value("document.querySelector('#status').textContent").startswith("2 operations: tw.gelu (aten.gelu.default)")
     assert pane_rows(browser, 2, ".hit") and pane_rows(browser, 3, ".hit")
-    # n moves to the next marked line of the level that was used last.
+    # The key n moves to the next marked line of the level that was used last.
     marked = pane_rows(browser, 1, ".hit")
     browser.value("document.querySelectorAll('.list')[1].focus()")
     for row in (*marked, marked[0]):
@@ -66,7 +66,7 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
         assert pane_rows(browser, 1, ".at") == [row]
     browser.press("Escape")
     assert not pane_rows(browser, 1, ".hit") + pane_rows(browser, 1, ".chosen")
-    # The search is in the level that was used last.
+    # The search applies to the level that was used last.
     browser.press("/")
     assert browser.value("document.activeElement.id") == "search"
     browser.call("Input.insertText", text="softmax_is_not_there")

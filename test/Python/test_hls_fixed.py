@@ -69,7 +69,7 @@ template <typename A, typename B, typename R> Words answer(int op, Words x, Word
   default: return bits(-a);
   }
 }
-// Results of operators of more than 128 bits do not compile: these pairs are for assignments.
+// An operator whose result has more than 128 bits does not compile, so such pairs of types are tested with assignments.
 template <typename A, typename B, typename R> Words assigned(int op, Words x, Words y) {
   return op == 4 ? Words{0, make<A>(x) < make<B>(y)} : op == 5 ? Words{0, make<A>(x) == make<B>(y)} : bits(R(make<A>(x)));
 }

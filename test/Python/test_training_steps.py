@@ -143,7 +143,7 @@ def test_step_under_autocast_matches_eager():
     got = gradients(copy.deepcopy(model), lambda step: torch.compile(step, backend=tilewright))
     want = gradients(copy.deepcopy(model), lambda step: step)
     truth = gradients(copy.deepcopy(model).double(), lambda step: step, exact=True)
-    # eager's errors are those of bf16 in the products, independent of the dtype of the gradients
+    # eager's products also round to bf16, so the errors do not depend on the dtype of the gradients
     assert_numbers([t.bfloat16() for t in got], [[t.bfloat16() for t in want]], truth)
 
 

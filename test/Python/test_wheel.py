@@ -221,7 +221,7 @@ def test_wheel_is_byte_identical_after_linking_again(wheel):
     (ROOT / "build-wheel" / "cmake" / "lib" / "libTilewright.so").unlink()
     assert make_wheel() == wheel
     assert wheel.read_bytes() == before
-    # Linked files contain no folder of this machine: a clone at another path gives the same bytes.
+    # Linked files do not contain the path of the repository, so that a build in another folder produces the same bytes.
     folder = ROOT / "build-wheel" / "cmake"
     linked = [folder / "bin" / "tilewright", folder / "python" / "tilewright" / f"_tilewright{sysconfig.get_config_var('EXT_SUFFIX')}"]
     for path in linked:

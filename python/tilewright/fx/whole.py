@@ -54,14 +54,14 @@ def add(walker, node: fx.Node, where: list):
 
     held = [a.meta.get("val") if isinstance(a, fx.Node) else a for a in node.args]
     if any(isinstance(v, (torch.SymInt, torch.SymFloat, torch.SymBool)) for v in held):
-        raise _tilewright.Refused(f"{node.target} is taken apart for known numbers only, and one of its arguments is a symbol; "
-                                  "mark the size that it follows from as static")  # fmt: skip
+        raise _tilewright.Refused(f"{node.target} is decomposed only for constant arguments, and one of its arguments is a symbol; "
+                                  "mark the size from which it is computed as static")  # fmt: skip
     arguments = tuple(_Operand(v.dtype, v.dim() == 0) if isinstance(v, torch.Tensor) else v for v in held)
     result = node.meta["val"]
     _, sizes = meta_of(result)
     parts = _parts(node.target, arguments)
     if parts is None or node.kwargs:
-        raise _tilewright.Refused(f"{node.target} of {held} is not taken apart")
+        raise _tilewright.Refused(f"{node.target} of {held} has no decomposition")
 
     shape = [walker.argument(s) for s in result.shape]
 

@@ -50,7 +50,7 @@ NAMES = "index index_relu index_2d embedding index_select gather take scatter sc
 def test_out_of_range_index_raises_index_error_with_location(fn, x, good, bad):
     torch.testing.assert_close(run(fn, x, long(good)), fn(x, long(good)))
     for index in bad:
-        # The bad index is the only one, or in the last lane of a tail, or in the first lane of a vector.
+        # The bad index is the only index, or it is in the last lane of a remainder, or in the first lane of a vector.
         for indices in ([index], good[:1] * 36 + [index], [index] + good[:1] * 70):
             with pytest.raises(IndexError, match=rf"tilewright: index {index} is out of range for a dimension of size 9, in .*"
                                                  r"\(.*test_indexing\.py:\d+\)$"):  # fmt: skip

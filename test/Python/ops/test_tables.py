@@ -65,7 +65,7 @@ def test_op_with_scalar_matches_eager(name, dtype):
         check(SCALARS[name], make(shape, DTYPES[dtype]))
 
 
-# Eager orders equal elements arbitrarily: the indices of sort and topk select these elements.
+# Eager orders equal elements arbitrarily. Therefore the elements that the indices of sort and topk select are compared.
 UNORDERED = dict.fromkeys(("sort", "topk"), lambda x, indices: x.gather(-1, indices))
 
 

@@ -29,7 +29,7 @@ bool compileOp(const std::string &op, int operands, int lanes, const char *machi
   return address;
 }
 
-/// Returns |got - exact| in ULP of `exact`. Equal special values give 0, and different ones infinity.
+/// Returns |got - exact| in ULP of `exact`. For special values, returns 0 if they are equal, and infinity otherwise.
 template <typename Float, typename Wide> double ulpError(Float got, Wide exact) {
   using Limits = std::numeric_limits<Float>;
   if (std::isnan(exact) || std::isnan(got))

@@ -139,8 +139,8 @@ TEST(BlockPool, BlocksThatNearlyFillAHugePageGetOne) {
   EXPECT_EQ(block.data(), address);
 }
 
-/// Tests that the pool retains the peak of lent memory of recent training steps. If later steps need less, it releases
-/// the surplus.
+/// Tests that the pool retains the peak of memory allocated in recent training steps. If later steps need less, it
+/// releases the surplus.
 TEST(BlockPool, KeepsRecentlyUsedBlocks) {
   BlockPool pool;
   auto step = [&](int blocks) {
@@ -159,7 +159,7 @@ TEST(BlockPool, KeepsRecentlyUsedBlocks) {
   step(3);
   step(3);
   EXPECT_EQ(pool.idleBytes(), 12 * mebi);
-  // Lent blocks count towards the limit: if 8 MiB are lent, 4 MiB are retained.
+  // The limit includes allocated blocks: if 8 MiB are allocated, 4 MiB are retained.
   std::vector<Memory> out(2);
   for (Memory &block : out)
     ASSERT_TRUE(pool.take(4 * mebi, block));

@@ -140,8 +140,8 @@ TEST_F(HostileLibrary, ThousandManifestsOfChangedBytes) {
   EXPECT_GT(tally.refused, 500);
 }
 
-/// The manifests are still valid JSON, so more of the reader's code is executed: numbers, strings and whole values
-/// change.
+/// Numbers, strings and whole values of the manifests change. The manifests are still valid JSON, so more of the code
+/// that reads them is executed.
 TEST_F(HostileLibrary, ThousandManifestsOfChangedValues) {
   Tally tally = tryThousand("m.json", damagedJson);
   EXPECT_GT(tally.refused, 200);
