@@ -32,7 +32,7 @@ class Leftovers:
     """State of torch that outlives the compilations of a process."""
 
     def __init__(self):
-        self._over = weakref.WeakSet()  # managers whose code was already deleted at the last reset; excludes code that is being stored during a reset
+        self._over = weakref.WeakSet()  # managers whose code the last reset deleted, without code that was being stored
         self._shapes = weakref.WeakSet()  # the ShapeEnv of each compilation since the last reset
 
     def watch(self, context: TracingContext | None) -> None:

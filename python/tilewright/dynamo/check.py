@@ -25,7 +25,7 @@ from ..fx.walker import frames, walk
 aten = torch.ops.aten
 
 WITHOUT_CONTENTS = ("aten.empty", "aten.new_empty")
-POSITIONS = {aten.sort.default: "sort", aten.sort.stable: "sort", aten.topk.default: "topk"}  # ops whose indices of equal elements may be in any order
+POSITIONS = {aten.sort.default: "sort", aten.sort.stable: "sort", aten.topk.default: "topk"}  # indices of equal elements may be in any order
 
 
 class CheckError(RuntimeError):

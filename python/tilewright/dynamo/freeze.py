@@ -18,7 +18,7 @@ from torch._guards import TracingContext
 
 _ATTRIBUTE = "_tilewright_released"
 _lock = threading.Lock()
-_readers: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (storage, id of a GraphCall) -> a GraphCall that reads the storage unpacked
+_readers: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (storage, id) -> a GraphCall that reads the storage unpacked
 
 # Attributes that can be read after a parameter was released, because they do not access its memory.
 _METADATA = {
