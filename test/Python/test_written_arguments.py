@@ -217,11 +217,61 @@ def scattered_without_a_write(x):
     return double(y).sum(), y.as_strided((2,), (2,), 2) + 1
 
 
+def strided_view_of_a_strided_view(x):
+    v = x.as_strided((3,), (1,), 2)
+    v.add_(1)
+    return v.as_strided((2,), (1,)) + 1, v + 1
+
+
+def strided_view_of_a_part(x):
+    v = x[1:5]
+    v.add_(1)
+    a, b = x.chunk(2)
+    return torch.as_strided(b, (2,), (1,)) + 1, v + 1
+
+
+def strided_view_before_eager(x):
+    v = x[1:5]
+    v.add_(1)
+    a, b = x.chunk(2)
+    return double(torch.as_strided(b, (2,), (1,), 4)), v + 1
+
+
+def strided_view_of_a_result(x):
+    y = torch.slice_scatter(x, torch.ones(2), 0, 0, 2)
+    return y.as_strided((2,), (2,), 2), y
+
+
+def strided_view_of_a_part_of_a_result(x):
+    y = torch.slice_scatter(x, torch.ones(2), 0, 0, 2)
+    return y[1:].as_strided((2,), (1,)), y
+
+
+OFFSETS = [
+    filled_in_eager, read_by_as_strided, written_by_as_strided, written_by_as_strided_after_eager, scattered_without_a_write,
+    strided_view_of_a_strided_view, strided_view_of_a_part, strided_view_before_eager, strided_view_of_a_result, strided_view_of_a_part_of_a_result,
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("first", [0, 1, 2])
-@pytest.mark.parametrize("fn", [filled_in_eager, read_by_as_strided, written_by_as_strided, written_by_as_strided_after_eager, scattered_without_a_write])
+@pytest.mark.parametrize("fn", OFFSETS)
 def test_absolute_offsets_of_an_argument_that_begins_inside_its_storage(fn, first):
     """Offsets of as_strided, and of views that a custom op writes, are from the beginning of the storage. In eager, a
     tensor that replaces the argument after a write begins at the same offset as the argument."""
     mine, theirs = (torch.arange(1.0, 10.0)[first : first + 6] for _ in range(2))
     got, want = torch.compile(fn, backend="tilewright", fullgraph=True)(mine), fn(theirs)
     torch.testing.assert_close([*got, mine], [*want, theirs], rtol=0, atol=0)
+
+
+def test_a_long_chain_of_writes_before_an_eager_operator_compiles():
+    """The offset at which each of the 1,500 values of the argument begins is found without recursion."""
+
+    def fn(x):
+        for number in range(1500):
+            x[number % 6 : number % 6 + 1].add_(1)
+        fill(x[:1], 3.0)
+        return x * 2
+
+    mine, theirs = torch.zeros(6), torch.zeros(6)
+    got, want = torch.compile(fn, backend="tilewright", fullgraph=True)(mine), fn(theirs)
+    torch.testing.assert_close([got, mine], [want, theirs], rtol=0, atol=0)

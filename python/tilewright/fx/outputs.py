@@ -94,7 +94,12 @@ def replay(chain: list[fx.Node], index: int, symbols: list[str], of_results: boo
             return [resolve(v) for v in value]
         return value
 
-    steps = [(n.target, [resolve(a) for a in n.args[1:]], {k: resolve(v) for k, v in n.kwargs.items()}) for n in chain[1:]]
+    from .strided import on_result
+
+    steps = []
+    for step in chain[1:]:
+        args, kwargs = on_result(step, chain[0]) if of_results else (step.args, step.kwargs)
+        steps.append((step.target, [resolve(a) for a in args[1:]], {k: resolve(v) for k, v in kwargs.items()}))
     if any(n.target is TO_COMPLEX for n in chain[1:]):
         steps.append((aten.detach.default, [], {}))  # otherwise AOTAutograd would find a base whose dtype differs from that of the argument
     return Replay(steps, index, of_results)

@@ -13,7 +13,7 @@ from torch.fx.passes.split_module import split_module
 from .devices import device_of_node
 from .outputs import view_chain
 from .pairs import shown_as_pairs
-from .strided import begin_of
+from .strided import begin_of, offset_of, with_offset
 from .written_arguments import keep_views_with_writes
 
 
@@ -92,6 +92,10 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
     return parts, kinds
 
 
+# Ops with an offset from the beginning of the storage.
+STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_copy.default, torch.ops.aten.as_strided_scatter.default}
+
+
 def _moved_offset(base: torch.Tensor, offset: int, traced: int) -> int:
     """Returns the offset in the storage of `base` of an element that was at `offset` when `base` began at `traced`."""
     return base.storage_offset() + offset - traced
@@ -107,19 +111,14 @@ def make_offsets_relative(eager: fx.GraphModule) -> None:
 
     def relative(node: fx.Node, base, offset):
         traced = base.meta.get("begin") if isinstance(base, fx.Node) else None
-        if offset is None or not isinstance(traced, int):
+        if not isinstance(traced, int):
             return offset
         with eager.graph.inserting_before(node):
             return eager.graph.call_function(_moved_offset, (base, offset, traced))
 
-    strided = (torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_.default, torch.ops.aten.as_strided_copy.default)
     for node in list(eager.graph.nodes):
-        if node.op != "call_function":
-            continue
-        if node.target in strided and len(node.args) > 3:
-            node.update_arg(3, relative(node, node.args[0], node.args[3]))
-        elif node.target is torch.ops.aten.as_strided_scatter.default and len(node.args) > 4:
-            node.update_arg(4, relative(node, node.args[0], node.args[4]))
+        if node.target in STRIDED and (offset := offset_of(node)) is not None:
+            node.args, node.kwargs = with_offset(node, relative(node, node.args[0], offset))
         elif node.target is torch.ops.higher_order.auto_functionalized_v2:
             suffix = "_storage_offset"
             for key in [key for key in node.kwargs if key.endswith(suffix)]:

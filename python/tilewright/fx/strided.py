@@ -32,21 +32,59 @@ def begin_of(node: fx.Node):
     """Returns the offset in its storage at which the tensor `node` begins in eager.
 
     Offsets of `as_strided`, and of the views that `auto_functionalized_v2` makes of its bases, are relative to this
-    storage.
+    storage. split() stores the offset of each node as meta["begin"], also for the placeholders of segments.
     """
-    held = node.meta["val"]
-    if node.op == "placeholder":  # of a segment: split() has stored where the value begins
-        return node.meta.get("begin", held.storage_offset())
-    if node.target in SCATTERS:
-        return begin_of(node.args[0])
-    if (source := view_of(node)) is not None and node.target is not operator.getitem and isinstance(whole := source.meta.get("val"), torch.Tensor):
-        return begin_of(source) + held.storage_offset() - whole.storage_offset()
-    if node.target is operator.getitem and node.args[0].target is torch.ops.higher_order.auto_functionalized_v2:
-        call, index = node.args  # the results of the op, or one None, and then its bases
-        first = max(1, len(call.args[0]._schema.returns))
-        if index >= first:
-            return begin_of(call.kwargs["_all_bases"][index - first])
-    return held.storage_offset()
+    moved = 0  # elements between the start of the current node's tensor and that of the first node's
+    while "begin" not in node.meta:
+        held = node.meta["val"]
+        if node.target in SCATTERS:
+            node = node.args[0]
+        elif (base := _base_of(node)) is not None:
+            node = base
+        elif node.target is aten.as_strided.default and offset_of(node) is not None:  # from the beginning of the storage
+            return moved + held.storage_offset()
+        elif (source := view_of(node)) is not None:
+            if not isinstance(source.meta.get("val"), torch.Tensor):  # a list of views
+                source = view_of(source)
+            moved += held.storage_offset() - source.meta["val"].storage_offset()
+            node = source
+        else:
+            return moved + held.storage_offset()
+    return moved + node.meta["begin"]
+
+
+def _base_of(node: fx.Node) -> fx.Node | None:
+    """Returns the base of `auto_functionalized_v2` whose new value the node is, or None."""
+    if node.target is not operator.getitem or node.args[0].target is not torch.ops.higher_order.auto_functionalized_v2:
+        return None
+    call, index = node.args
+    first = max(1, len(call.args[0]._schema.returns))  # before the bases: the results of the op, or one None
+    return call.kwargs["_all_bases"][index - first] if index >= first else None
+
+
+def _index_of_offset(node: fx.Node) -> int:
+    return [a.name for a in node.target._schema.arguments].index("storage_offset")
+
+
+def offset_of(node: fx.Node):
+    """Returns the argument `storage_offset` of an as_strided op, or None."""
+    index = _index_of_offset(node)
+    return node.args[index] if len(node.args) > index else node.kwargs.get("storage_offset")
+
+
+def with_offset(node: fx.Node, offset) -> tuple[tuple, dict]:
+    """Returns the arguments of an as_strided op with another `storage_offset`."""
+    index = _index_of_offset(node)
+    if len(node.args) > index:
+        return (*node.args[:index], offset, *node.args[index + 1 :]), node.kwargs
+    return node.args, {**node.kwargs, "storage_offset": offset}
+
+
+def on_result(node: fx.Node, root: fx.Node) -> tuple[tuple, dict]:
+    """Returns the arguments of a view for a `root` that begins at 0 in its storage, as results do."""
+    if node.target is not aten.as_strided.default or (offset := offset_of(node)) is None:
+        return node.args, node.kwargs
+    return with_offset(node, (offset.meta["val"] if isinstance(offset, fx.Node) else offset) - begin_of(root))
 
 
 def arguments(node: fx.Node) -> tuple[list, dict]:
