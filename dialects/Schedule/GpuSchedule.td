@@ -47,16 +47,16 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     - **elements**: a thread computes `vector` adjacent elements of each result. Its reductions are sequential.
     - **rows**: `group` threads share a row of the kernel. Values of the whole row are reduced by shuffles, and through
       shared memory if the group is more than a warp. With `rows_across_lanes`, a block has 32 rows, one per lane, and
-      one lane of each warp shares a row. This is for reductions over outer dimensions, where adjacent elements in memory belong to
-      different rows. On sm_90 the blocks of a `cluster` may share a row, with `group` threads in each.
+      one lane of each warp shares a row. This is for reductions over outer dimensions, where adjacent elements in
+      memory belong to different rows. On sm_90 the blocks of a `cluster` may share a row, with `group` threads in each.
     - **scatter**: a warp computes a row of the destination, or a piece of it, and tests 32 indices of the source at a
       time.
     - **mma**: a block computes a tile `block` (M, N; K at a time) of a product on tensor cores, with `warps` along M
       and N.
     - **wgmma**: like mma, on sm_90. One warp group (128 threads) loads tiles of A and B, and each of `consumers` other
-      warp groups multiplies 64 or 128 rows of the tile. With `tiles_per_block`, a block computes up to that many tiles one after
-      the other, and loads the next tile's operands while it stores. The numbers of these tiles differ by the size of
-      the grid. With `cluster = 2`, each of two blocks, whose tiles are in the same column, loads a part of B's
+      warp groups multiplies 64 or 128 rows of the tile. With `tiles_per_block`, a block computes up to that many tiles
+      one after the other, and loads the next tile's operands while it stores. The numbers of these tiles differ by the
+      size of the grid. With `cluster = 2`, each of two blocks, whose tiles are in the same column, loads a part of B's
       tile into the shared memory of both.
     - **fma**: a block computes a tile `block` of a product of any type, and each thread a smaller `tile` in registers.
     - **attention**: a block processes rows of queries of one head, 16 per warp, and iterates over tiles of keys. In its

@@ -16,19 +16,9 @@ int64_t Attention::sizeOf(Operand operand, unsigned dim) const {
 
 std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason) {
   Attention found{};
-  for (Operation &op : kernel.getBody().front()) {
-    auto attention = dyn_cast<tile::AttentionOp>(op);
-    if (attention && !found.op) {
-      found.op = attention;
-    } else if (!isa<tensor::EmptyOp, func::ReturnOp>(op)) {
-      reason = "the kernel has other ops than one attention";
-      return std::nullopt;
-    }
-  }
-  if (!found.op) {
-    reason = "it is not an attention";
+  found.op = onlyOp<tile::AttentionOp>(kernel, "an attention", reason);
+  if (!found.op)
     return std::nullopt;
-  }
   tile::AttentionOp op = found.op;
   if (op.getFirstRow()) {
     reason = "its rows are only a part of the rows of an attention";
@@ -110,14 +100,30 @@ int64_t sharedBytes(const Schedule &schedule, const Attention &attention) {
   return queries.slotOffset + (attention.keepsQueriesShared() ? queries.bytes() : 0);
 }
 
-std::string whyNotAttention(const Schedule &schedule, const Attention &attention) {
-  constexpr int64_t registers = 255;
+std::string whyNotRowsOfBlock(const Schedule &schedule) {
   if (schedule.threads % warpSize != 0 || schedule.m * warpSize != schedule.threads * rowsOfWarp)
     return "a block of " + std::to_string(schedule.threads) + " threads has " +
            std::to_string(schedule.threads / warpSize * rowsOfWarp) + " rows, and it says " +
            std::to_string(schedule.m);
   if (schedule.threads > 1024)
     return "a block has at most 1024 threads";
+  return "";
+}
+
+std::string whyNotResources(int64_t bytes, int64_t registers) {
+  constexpr int64_t mostRegisters = 255;
+  if (bytes > mostShared)
+    return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
+           std::to_string(mostShared);
+  if (registers > mostRegisters)
+    return "it needs about " + std::to_string(registers) + " registers, and a thread has " +
+           std::to_string(mostRegisters);
+  return "";
+}
+
+std::string whyNotAttention(const Schedule &schedule, const Attention &attention) {
+  if (std::string why = whyNotRowsOfBlock(schedule); !why.empty())
+    return why;
   if (attention.groupedRows > schedule.m)
     return "the rows of all heads of a group are " + std::to_string(attention.groupedRows) +
            ", and must be one block's";
@@ -125,16 +131,9 @@ std::string whyNotAttention(const Schedule &schedule, const Attention &attention
     return "keys at a time are " + std::to_string(schedule.n) + ", and must be a multiple of 16";
   if (schedule.stages < 2)
     return "stages must be two or more";
-  int64_t bytes = sharedBytes(schedule, attention);
-  if (bytes > mostShared)
-    return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
-           std::to_string(mostShared);
   // The registers of a thread contain queries, sums and scores, and addresses and statistics.
   int64_t queries = attention.keepsQueriesShared() ? 4 : filledUp(attention.headSize) / 4;
-  int64_t used = queries + attention.valueSize / 2 + schedule.n / 2 + 60;
-  if (used > registers)
-    return "it needs about " + std::to_string(used) + " registers, and a thread has " + std::to_string(registers);
-  return "";
+  return whyNotResources(sharedBytes(schedule, attention), queries + attention.valueSize / 2 + schedule.n / 2 + 60);
 }
 
 } // namespace tilewright::cuda

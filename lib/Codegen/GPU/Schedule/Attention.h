@@ -35,6 +35,24 @@ struct Attention {
   bool keepsQueriesShared() const { return headSize > 192; }
 };
 
+/// Returns the only op of the kind `OpTy` in `kernel`, whose other ops must be tensor.empty and the return. `what`, for
+/// the reason, is the name of the op with its article: "an attention". Returns null with the reason.
+template <typename OpTy> OpTy onlyOp(mlir::func::FuncOp kernel, llvm::StringRef what, std::string &reason) {
+  OpTy found;
+  for (mlir::Operation &op : kernel.getBody().front()) {
+    auto wanted = mlir::dyn_cast<OpTy>(op);
+    if (wanted && !found) {
+      found = wanted;
+    } else if (!mlir::isa<mlir::tensor::EmptyOp, mlir::func::ReturnOp>(op)) {
+      reason = ("the kernel has other ops than one " + what.split(' ').second).str();
+      return {};
+    }
+  }
+  if (!found)
+    reason = ("it is not " + what).str();
+  return found;
+}
+
 /// Returns the attention of `kernel` for tensor cores, or null with the reason.
 std::optional<Attention> matchAttention(mlir::func::FuncOp kernel, std::string &reason);
 
@@ -47,6 +65,11 @@ SharedTile tileOfValues(const Schedule &schedule, const Attention &attention);
 SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention);
 /// Returns the total size of these tiles in bytes.
 int64_t sharedBytes(const Schedule &schedule, const Attention &attention);
+/// Returns the reason why a block cannot have the rows and threads of `schedule`, or an empty string.
+std::string whyNotRowsOfBlock(const Schedule &schedule);
+/// Returns the reason if a block needs too many bytes of shared memory, or a thread too many registers, or an empty
+/// string.
+std::string whyNotResources(int64_t bytes, int64_t registers);
 /// Returns the reason why a schedule cannot be emitted, or an empty string if it can.
 std::string whyNotAttention(const Schedule &schedule, const Attention &attention);
 

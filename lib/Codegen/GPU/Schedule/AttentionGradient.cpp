@@ -15,19 +15,9 @@ int64_t AttentionGradient::sizeOf(Operand operand, unsigned dim) const {
 
 std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std::string &reason) {
   AttentionGradient found{};
-  for (Operation &op : kernel.getBody().front()) {
-    auto gradient = dyn_cast<tile::AttentionGradientOp>(op);
-    if (gradient && !found.op) {
-      found.op = gradient;
-    } else if (!isa<tensor::EmptyOp, func::ReturnOp>(op)) {
-      reason = "the kernel has other ops than one gradient of attention";
-      return std::nullopt;
-    }
-  }
-  if (!found.op) {
-    reason = "it is not a gradient of attention";
+  found.op = onlyOp<tile::AttentionGradientOp>(kernel, "a gradient of attention", reason);
+  if (!found.op)
     return std::nullopt;
-  }
   tile::AttentionGradientOp op = found.op;
   std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
   for (int64_t operand = 0; operand < 8; ++operand)
@@ -106,15 +96,10 @@ GradientTiles::GradientTiles(const Schedule &schedule, const AttentionGradient &
 }
 
 std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGradient &gradient) {
-  constexpr int64_t registers = 255;
   if (schedule.consumers > 0)
     return "it has warp groups that multiply, and the gradient is computed by mma.sync: leave out consumers";
-  if (schedule.threads % warpSize != 0 || schedule.m * warpSize != schedule.threads * rowsOfWarp)
-    return "a block of " + std::to_string(schedule.threads) + " threads has " +
-           std::to_string(schedule.threads / warpSize * rowsOfWarp) + " rows, and it says " +
-           std::to_string(schedule.m);
-  if (schedule.threads > 1024)
-    return "a block has at most 1024 threads";
+  if (std::string why = whyNotRowsOfBlock(schedule); !why.empty())
+    return why;
   // The statistics of a row are computed by several threads of one warp: the threads are divided evenly over the rows.
   if (schedule.n % 16 != 0 || schedule.threads % schedule.n != 0 || schedule.threads / schedule.n > warpSize ||
       !llvm::isPowerOf2_64(uint64_t(schedule.threads / schedule.n)))
@@ -122,18 +107,11 @@ std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGra
            ", and must be a multiple of 16 of which the threads are a power of two times as many, up to 32";
   if (schedule.stages < 2)
     return "stages must be two or more";
-  int64_t bytes = GradientTiles(schedule, gradient).bytes;
-  if (bytes > mostShared)
-    return "it needs " + std::to_string(bytes) + " bytes of shared memory, and a block has " +
-           std::to_string(mostShared);
   // The registers of a thread contain the sums, the block's own rows, the scores and their gradients, and addresses and
   // statistics. With head sizes of 192 and 128, ptxas spills registers; with 128 and 128, it does not.
   constexpr int64_t others = 90;
   int64_t sums = (gradient.headSize + gradient.valueSize) / 2, own = keepsOwnRows(gradient) ? sums / 2 : 8;
-  int64_t used = sums + own + rowsAtOnce(schedule, gradient) + others;
-  if (used > registers)
-    return "it needs about " + std::to_string(used) + " registers, and a thread has " + std::to_string(registers);
-  return "";
+  return whyNotResources(GradientTiles(schedule, gradient).bytes, sums + own + rowsAtOnce(schedule, gradient) + others);
 }
 
 } // namespace tilewright::cuda

@@ -23,12 +23,10 @@ enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, tileRowsPerBa
 
 /// Returns the powers of two from `first` to `last`, and `also`.
 std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
-  std::vector<int64_t> values{also};
+  std::vector<int64_t> values;
   for (int64_t value = first; value <= last; value *= 2)
     values.push_back(value);
-  llvm::sort(values);
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  return values;
+  return sortedWith(std::move(values), also);
 }
 
 /// Returns the largest useful tile: `size` rounded up to a power of two, within `least` and `most`.
@@ -45,15 +43,8 @@ public:
   double nanoseconds() const {
     const int64_t blocks =
         int64_t(llvm::divideCeil(m, schedule.m)) * int64_t(llvm::divideCeil(n, schedule.n)) * batches;
-    const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, left = blocks % wave;
-    double cycles = double(blocks / wave) * cyclesOf(together);
-    if (left > 0)
-      cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
-    const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-    // If operands are large, a fraction of the transfer time is added: among schedules that take the same time, the one
-    // that transfers fewer bytes is preferred.
-    constexpr double aside = 0.05;
-    return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
+    return nanosecondsOfWaves(
+        blocks, blocksTogether(), [this](int64_t together) { return cyclesOf(together); }, sizes, schedule, arch);
   }
 
 private:
@@ -112,6 +103,52 @@ double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t t
   return std::max(once, double(batches) * ofWave * tiles / wave) + results;
 }
 
+double nanosecondsOfWaves(int64_t blocks, int64_t together, llvm::function_ref<double(int64_t)> cyclesOf,
+                          const ProductSizes &sizes, const Schedule &schedule, const Arch &arch) {
+  const int64_t wave = together * arch.multiprocessors, left = blocks % wave;
+  double cycles = double(blocks / wave) * cyclesOf(together);
+  if (left > 0)
+    cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
+  const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
+  // If operands are large, a fraction of the transfer time is added: among schedules that take the same time, the one
+  // that transfers fewer bytes is preferred.
+  constexpr double aside = 0.05;
+  return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
+}
+
+std::vector<int64_t> sortedWith(std::vector<int64_t> values, int64_t also) {
+  values.push_back(also);
+  llvm::sort(values);
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+Constraint sumAtMost(int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
+  Constraint constraint;
+  constraint.kind = Constraint::Kind::SumAtMost;
+  constraint.terms = std::move(terms);
+  constraint.limit = limit;
+  constraint.why = std::move(why);
+  return constraint;
+}
+
+Schedule fastestOf(const ScheduleSpace &space, Schedule initial,
+                   llvm::function_ref<Schedule(const SchedulePoint &)> scheduleAt,
+                   llvm::function_ref<double(const Schedule &)> nanoseconds) {
+  Schedule best = initial;
+  double least = nanoseconds(best);
+  for (const SchedulePoint &point : space.points()) {
+    const Schedule schedule = scheduleAt(point);
+    const double time = nanoseconds(schedule);
+    // Among points with equal times, prefer more stages, which leave more time for loads.
+    if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
+      continue;
+    least = time;
+    best = schedule;
+  }
+  return best;
+}
+
 std::vector<int64_t> bandHeightsFor(const ProductSizes &sizes, const Arch &arch) {
   if (sizes.operands() <= arch.cacheBytes)
     return {1};
@@ -137,10 +174,8 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
                 n = mostOf(product.likelySizeOf(product.columns), unit, most);
   // Loads are in flight for all slots but one, so more slots than the number of tiles plus one are useless.
   const int64_t tiles = int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), 2 * step));
-  std::vector<int64_t> slots{2, 3, 4, 5, initial.stages};
+  std::vector<int64_t> slots{2, 3, 4, 5};
   llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(initial.stages, tiles + 1); });
-  llvm::sort(slots);
-  slots.erase(std::unique(slots.begin(), slots.end()), slots.end());
   const int64_t warpColumns = initial.n / initial.warpsN;
   ScheduleSpace space;
   space.knobs = {{"warp_m", powers(unit, 64, initial.m / initial.warpsM), initial.m / initial.warpsM},
@@ -148,16 +183,11 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
                  {"warps_m", powers(1, 8, initial.warpsM), initial.warpsM},
                  {"warps_n", wholeRows ? std::vector<int64_t>{1} : powers(1, 8, initial.warpsN), initial.warpsN},
                  {"k", powers(2 * step, 4 * step, initial.k), initial.k},
-                 {"stages", slots, initial.stages}};
+                 {"stages", sortedWith(slots, initial.stages), initial.stages}};
   space.knobs.push_back(
       {"tile_rows_per_band", bandHeightsFor(sizesOf(product, /*parts=*/1), arch), initial.tileRowsPerBand});
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
-    Constraint constraint;
-    constraint.kind = Constraint::Kind::SumAtMost;
-    constraint.terms = std::move(terms);
-    constraint.limit = limit;
-    constraint.why = std::move(why);
-    space.constraints.push_back(std::move(constraint));
+    space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
   };
   atMost(m, {{1, {warpM, warpsM}}}, "a tile has not many more rows than there are");
   atMost(n, {{1, {warpN, warpsN}}}, "a tile has not many more columns than there are");
@@ -194,18 +224,10 @@ Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t step = stepOf(elementOf(product));
   const ProductSizes sizes = sizesOf(product, parts);
   const int64_t width = product.rowSums.empty() ? 16 : product.likelySizeOf(product.columns);
-  Schedule best = scheduleOf({16, width, 1, 1, 2 * step, 2, 1});
-  double least = Estimate(best, sizes, arch).nanoseconds();
-  for (const SchedulePoint &point : spaceOfMma(product, arch, best).points()) {
-    const Schedule schedule = scheduleOf(point);
-    const double time = Estimate(schedule, sizes, arch).nanoseconds();
-    // Among points with equal times, prefer more stages, which leave more time for loads.
-    if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
-      continue;
-    least = time;
-    best = schedule;
-  }
-  return best;
+  const Schedule initial = scheduleOf({16, width, 1, 1, 2 * step, 2, 1});
+  return fastestOf(
+      spaceOfMma(product, arch, initial), initial, [&](const SchedulePoint &point) { return scheduleOf(point); },
+      [&](const Schedule &schedule) { return Estimate(schedule, sizes, arch).nanoseconds(); });
 }
 
 } // namespace tilewright::cuda

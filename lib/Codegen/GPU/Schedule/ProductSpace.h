@@ -5,6 +5,7 @@
 #include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "lib/Codegen/GPU/Schedule/Product.h"
 #include "tilewright/ScheduleSpace.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace tilewright::cuda {
 
@@ -31,6 +32,18 @@ ProductSizes sizesOf(Contraction product, int64_t parts);
 /// Returns the bytes read from the card's memory if `together` tiles of `schedule` are computed at the same time. Each
 /// operand is read once if both fit in the L2 cache. Otherwise each wave of tiles reads its parts again.
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch);
+/// Returns the predicted time in nanoseconds of `blocks` blocks, of which a multiprocessor executes `together` at the
+/// same time. `cyclesOf` returns the cycles of a number of blocks on one multiprocessor.
+double nanosecondsOfWaves(int64_t blocks, int64_t together, llvm::function_ref<double(int64_t)> cyclesOf,
+                          const ProductSizes &sizes, const Schedule &schedule, const Arch &arch);
+/// Returns the values of a knob, sorted and without duplicates, including `also`.
+std::vector<int64_t> sortedWith(std::vector<int64_t> values, int64_t also);
+/// Returns the constraint that the sum of `terms` is at most `limit`. `why` completes "so that ...".
+Constraint sumAtMost(int64_t limit, std::vector<Constraint::Term> terms, std::string why);
+/// Returns the schedule of `space` with the least predicted time, or `initial`.
+Schedule fastestOf(const ScheduleSpace &space, Schedule initial,
+                   llvm::function_ref<Schedule(const SchedulePoint &)> scheduleAt,
+                   llvm::function_ref<double(const Schedule &)> nanoseconds);
 /// Returns the candidates for the rows of tiles in a band: one, and eight if the operands do not fit in the L2 cache.
 std::vector<int64_t> bandHeightsFor(const ProductSizes &sizes, const Arch &arch);
 

@@ -31,15 +31,8 @@ public:
     const auto tiles = int64_t(llvm::divideCeil(m, schedule.m * schedule.cluster) * llvm::divideCeil(n, schedule.n)) *
                        schedule.cluster * batches;
     const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.tilesPerBlock));
-    const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, left = blocks % wave;
-    double cycles = double(blocks / wave) * cyclesOf(together);
-    if (left > 0)
-      cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
-    const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-    // If operands are large, a fraction of the transfer time is added: among schedules that take the same time, the one
-    // that transfers fewer bytes is preferred.
-    constexpr double aside = 0.05;
-    return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
+    return nanosecondsOfWaves(
+        blocks, blocksTogether(), [this](int64_t together) { return cyclesOf(together); }, sizes, schedule, arch);
   }
 
 private:
@@ -79,13 +72,6 @@ private:
   const int64_t m, n, k, batches, bytes, resultBytes;
 };
 
-std::vector<int64_t> with(std::vector<int64_t> values, int64_t also) {
-  values.push_back(also);
-  llvm::sort(values);
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  return values;
-}
-
 /// Returns the candidates for the number of tiles per block that leave enough blocks of the usual tile size for all
 /// multiprocessors.
 std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
@@ -116,26 +102,21 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   std::vector<int64_t> slots{2, 3, 4, 5, 6, 8};
   llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(2, tiles); });
   ScheduleSpace space;
-  space.knobs = {{"consumer_rows", with({groupRows, 2 * groupRows}, rows), rows},
+  space.knobs = {{"consumer_rows", sortedWith({groupRows, 2 * groupRows}, rows), rows},
                  {"consumers", {1, 2}, initial.consumers},
-                 {"n", with(widths, initial.n), initial.n},
-                 {"stages", with(slots, initial.stages), initial.stages}};
+                 {"n", sortedWith(widths, initial.n), initial.n},
+                 {"stages", sortedWith(slots, initial.stages), initial.stages}};
   space.knobs.push_back(
       {"tile_rows_per_band", bandHeightsFor(sizesOf(product, /*parts=*/1), arch), initial.tileRowsPerBand});
   space.knobs.push_back(
-      {"tiles_per_block", with(turnsFor(product, arch), initial.tilesPerBlock), initial.tilesPerBlock});
+      {"tiles_per_block", sortedWith(turnsFor(product, arch), initial.tilesPerBlock), initial.tilesPerBlock});
   // The two blocks of a cluster need two tiles in the same column.
   std::vector<int64_t> clusters{1};
   if (product.likelySizeOf(product.rows) > groupRows)
     clusters.push_back(2);
-  space.knobs.push_back({"cluster", with(clusters, initial.cluster), initial.cluster});
+  space.knobs.push_back({"cluster", sortedWith(clusters, initial.cluster), initial.cluster});
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
-    Constraint constraint;
-    constraint.kind = Constraint::Kind::SumAtMost;
-    constraint.terms = std::move(terms);
-    constraint.limit = limit;
-    constraint.why = std::move(why);
-    space.constraints.push_back(std::move(constraint));
+    space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
   };
   // This is the condition of whyNotWgmma() on the parts that the blocks of a cluster load.
   const int64_t unit = 2 * (b && !b->alongK ? lineElements(elementOf(product)) : 8);
@@ -186,19 +167,12 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
-  Schedule best = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1});
+  const Schedule initial = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1});
   const ProductSizes sizes = sizesOf(product, parts);
-  double least = Estimate(best, sizes, arch).nanoseconds();
-  for (const SchedulePoint &point : spaceOfWgmma(product, arch, best).points()) {
-    const Schedule schedule = wgmmaAt(product, point);
-    const double time = Estimate(schedule, sizes, arch).nanoseconds();
-    // Among points with equal times, prefer more stages, which leave more time for loads.
-    if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
-      continue;
-    least = time;
-    best = schedule;
-  }
-  return best;
+  return fastestOf(
+      spaceOfWgmma(product, arch, initial), initial,
+      [&](const SchedulePoint &point) { return wgmmaAt(product, point); },
+      [&](const Schedule &schedule) { return Estimate(schedule, sizes, arch).nanoseconds(); });
 }
 
 } // namespace tilewright::cuda
