@@ -74,7 +74,8 @@ mlir::Value groupedWeight(Convolution &conv, mlir::Value graphValue, mlir::Type 
 /// A function that returns the index of tap `tap` along dimension `dim` in the original weight.
 using TapIndex = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, unsigned dim, mlir::Value tap)>;
 /// Returns the weight of a grouped transposed convolution in the form that a plain convolution reads: the channels and
-/// filters of each group are transposed, and there are `kernel` taps, each from the index that `indexOf` returns.
+/// filters of each group are transposed. The result has `kernel[dim]` taps along dimension `dim`, and each is read from
+/// the index that `indexOf` returns.
 mlir::Value transposedGroups(Convolution &conv, mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> kernel,
                              mlir::Type accumulator, TapIndex indexOf);
 /// Lowers a grouped transposed convolution to a plain one, which sums in `accumulator`.

@@ -27,7 +27,7 @@ struct Rows {
   /// their next values.
   llvm::SmallVector<mlir::Value> fold(llvm::ArrayRef<mlir::TypedAttr> starts, llvm::ArrayRef<Read> inputs,
                                       BodyBuilder body);
-  /// Computes one element for each row, from tensors of rows.
+  /// Computes one element for each row, from tensors that have one element per row.
   mlir::Value perRow(mlir::Type type, llvm::ArrayRef<mlir::Value> rows, RowBody body);
   /// Computes one element for each element of the whole space.
   mlir::Value perElement(mlir::Type storage, llvm::ArrayRef<Read> inputs, RowBody body);

@@ -11,7 +11,7 @@ func.func @channels_last(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x4x16xf32>) -> t
   return %0 : tensor<1x4x4x16xf32>
 }
 
-// A depthwise convolution has one weight per channel, and no loop over input channels.
+// A depthwise convolution has one filter per channel, and no loop over input channels.
 // CHECK-LABEL: func @depthwise
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]
 func.func @depthwise(%x: tensor<1x4x8x8xf32>, %w: tensor<4x1x3x3xf32>) -> tensor<1x4x6x6xf32> {

@@ -81,7 +81,7 @@ def page() -> str:
         "# Options of torch.compile", "",
         "`torch.compile(model, backend=\"tilewright\", options={...})`. The environment variable `TILEWRIGHT_<NAME>` sets the default of an option",
         "([environment variables](environment.md)). Flags of the [program `tilewright`](cli.md) have the same names and meanings. An unknown option and a",
-        "value of a wrong type raise a `ValueError` that lists what is possible.", "",
+        "value of a wrong type raise a `ValueError` that lists the valid options or types.", "",
         "| option | type | default | meaning |", "|---|---|---|---|", *rows, "",
         "`torch.compile(..., mode=...)` stands for options; other options can be given in addition to it:", "",
         "| mode | options |", "|---|---|", *modes, "",

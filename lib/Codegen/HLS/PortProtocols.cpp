@@ -2,8 +2,9 @@
 //
 // Before, with ports="x=stream s=axi_lite":
 //   func @model(%x: memref<8x6xf32, dram> {tw_hls.interface = <name = "x", protocol = axi_master, bundle = "gmem0">},
-//   %s: memref<f32, dram> ...) func @load_x(%from: memref<8x6xf32, dram>, %to) { for i, j: %v = affine.load %from[%i,
-//   %j] ; store %v, %to[%i, %j] }
+//               %s: memref<f32, dram> ...)
+//   func @load_x(%from: memref<8x6xf32, dram>, %to) {
+//     for i, j: %v = affine.load %from[%i, %j] ; store %v, %to[%i, %j] }
 // After:
 //   func @model(%x: !tw_hls.stream<f32, 48> {tw_hls.interface = <name = "x", protocol = stream>}, %s: f32 ...)
 //   func @load_x(%from: !tw_hls.stream<f32, 48>, %to) { for i, j: %v = tw_hls.read %from ; store %v, %to[%i, %j] }

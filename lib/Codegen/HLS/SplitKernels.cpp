@@ -1,8 +1,9 @@
 //===- SplitKernels.cpp - --tw-hls-split-kernels: split a kernel of several nests ---------------===//
 //
 // Before:
-//   func @kernel_0(%a, %b, %c) { %sum = alloc; linalg.contract ins(%a, %b) outs(%sum); linalg.generic ins(%sum)
-//   outs(%c) } tw_plan.launch @kernel_0 [0, 1, 2]
+//   func @kernel_0(%a, %b, %c) {
+//     %sum = alloc; linalg.contract ins(%a, %b) outs(%sum); linalg.generic ins(%sum) outs(%c) }
+//   tw_plan.launch @kernel_0 [0, 1, 2]
 // After:
 //   func @kernel_0_0(%a, %b, %sum) { linalg.contract ins(%a, %b) outs(%sum) }
 //   func @kernel_0_1(%sum, %c) { linalg.generic ins(%sum) outs(%c) }

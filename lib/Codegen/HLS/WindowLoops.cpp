@@ -6,8 +6,8 @@
 // After:
 //   %p = tensor.pad %x low[0, 1, 1, 0] high[0, 0, 0, 0] : tensor<1x9x9x4xf32>
 //   %z = linalg.fill ins(0.0) outs(%empty)
-//   %0 = linalg.generic {(n, y, x, c, i, j) -> p[n, 2 y + i, 2 x + j, c], w[i, j, 0, c], z[n, y, x, c]} { multiply, add
-//   }
+//   %0 = linalg.generic {(n, y, x, c, i, j) -> p[n, 2 y + i, 2 x + j, c], w[i, j, 0, c], z[n, y, x, c]}
+//          { multiply, add }
 //
 // A schedule can reorder, unroll and pipeline these loops (SelectSchedules.cpp). --tw-decompose-tile would instead emit
 // a branch for every element of the window. If a group has several channels or filters, the operands are reshaped, and

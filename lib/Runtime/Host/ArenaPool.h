@@ -29,7 +29,7 @@ public:
   /// Allocates a block of at least `bytes` bytes with undefined contents. Returns false if the allocation fails.
   bool borrow(int64_t bytes, Memory &block);
 
-  /// Returns a block that borrow() has allocated to the pool.
+  /// Puts a block that borrow() has allocated back into the pool.
   void giveBack(Memory &&block);
 
   /// Frees all unused blocks of this pool.

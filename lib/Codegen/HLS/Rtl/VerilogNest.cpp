@@ -546,7 +546,7 @@ private:
             step.start != first.start || (step.kind == Step::Kind::Store) != port->isOutput ||
             !port->data[lane].empty()) {
           problems.push_back(locationText(step.op) + "elements of the port '" + port->name +
-                             "' do not lie side by side");
+                             "' are not adjacent");
           return;
         }
         if (port->isOutput) {
