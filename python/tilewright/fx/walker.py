@@ -10,6 +10,7 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils._sympy.functions import CeilToInt, FloorToInt, RoundToInt, TruncToInt
 
 from .. import _tilewright
 from ..decompositions import lowerings
@@ -147,12 +148,17 @@ def number_or_symbol(size: torch.SymInt):
     return value if isinstance(value, int) else _tilewright.Sym(value)
 
 
+_ROUNDED = (TruncToInt, FloorToInt, CeilToInt, RoundToInt)  # the functions that make a float an integer in sympy's text
+
+
 def make_numbers_constant(node: fx.Node) -> bool:
     """Adds guards that make the symbolic integers constant that `node` has where the schema of its operator has a
     number that is not an integer. The importers of most operators need the value of such a number.
 
     Returns False if there is none. A size that follows from data has no value at compile time, and a graph of the
-    backward pass, which is compiled after torch has made its guards, can have no more of them.
+    backward pass, which is compiled after torch has made its guards, can have no more of them. An integer that was
+    rounded from a float, as int(1.3 * n), stays symbolic: it is in most cases the size of the result (of arange, for
+    example), and a node in eager takes every size where a constant needs a compilation for each.
     """
     found = False
     schema = node.target._schema.arguments
@@ -161,7 +167,7 @@ def make_numbers_constant(node: fx.Node) -> bool:
         held = value.meta.get("val") if isinstance(value, fx.Node) else value
         kind = parameter.type.getElementType() if isinstance(parameter.type, torch.OptionalType) else parameter.type
         if (isinstance(held, torch.SymInt) and isinstance(kind, (torch.NumberType, torch.FloatType)) and not held.node.expr.is_number
-                and not free_unbacked_symbols(held) and not held.node.shape_env.frozen):  # fmt: skip
+                and not held.node.expr.has(*_ROUNDED) and not free_unbacked_symbols(held) and not held.node.shape_env.frozen):  # fmt: skip
             int(held)
             found = True
     return found
