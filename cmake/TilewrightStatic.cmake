@@ -45,7 +45,7 @@ function(tilewright_link_llvm_statically library)
   file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/absent_machines.c" CONTENT "${absent}" @ONLY)
   target_sources(${library} PRIVATE "${PROJECT_BINARY_DIR}/absent_machines.c" "${PROJECT_SOURCE_DIR}/cmake/StandIns.c")
 
-  # The archives need zlib (ZLIB::ZLIB, also static) and zstd. The members that need libz3, libxml2 and libedit are not linked.
+  # LLVM's archives need zlib (ZLIB::ZLIB, also static) and zstd. The members that need libz3, libxml2 and libedit are not linked.
   find_library(TILEWRIGHT_ZSTD_ARCHIVE libzstd.a REQUIRED)
   target_link_libraries(${library} PRIVATE ${archives} "${TILEWRIGHT_ZSTD_ARCHIVE}")
 

@@ -15,45 +15,50 @@ namespace tilewright {
 
 /// Argument attribute (string): the name of a symbolic size, which is an `index` argument.
 inline constexpr llvm::StringLiteral symbolAttrName = "tw.symbol";
-/// Argument attribute (unit): a parameter or buffer, which is the same tensor in every call.
+/// Argument attribute (unit): the argument is a parameter or buffer, which is the same tensor in every call.
 inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
 /// Argument and result attribute (string): the name the user gave.
 inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
 /// On a result of @main: the index of the tensor argument into whose memory the result is written.
 inline constexpr llvm::StringLiteral intoAttrName = "tw.into";
-/// On ops that read or write at computed indices: negative indices do not count from the end but are errors.
+/// Op attribute (unit) of ops that read or write at computed indices: a negative index is an error and does not count
+/// from the end.
 inline constexpr llvm::StringLiteral fromStartAttrName = "tw.from_start";
 
 // Attributes of kernels, of their calls and of their ops.
 
-/// On a function (unit): it is a kernel.
+/// Function attribute (unit): the function is a kernel.
 inline constexpr llvm::StringLiteral kernelAttrName = "tw.kernel";
-/// On kernels and their calls (string): the ops that the kernel computes, such as "matmul+gelu".
+/// Attribute of kernels and launches (string): the ops that the kernel computes, such as "matmul+gelu".
 inline constexpr llvm::StringLiteral opsAttrName = "tw.ops";
-/// On an op in a kernel (string): the op of the graph that it computes.
+/// Attribute of an op in a kernel (string): the name of the op of the graph from which the op was lowered.
 inline constexpr llvm::StringLiteral opAttrName = "tw.op";
-/// On kernels and launches (an attribute of dialects/Schedule, or of a plug-in): the schedule.
+/// Attribute of kernels and launches (an attribute of dialects/Schedule, or of a plug-in): the schedule.
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw.schedule";
-/// On a call (unit): it packs parameters, and its results are stored for later calls.
+/// Attribute of a call (unit): the callee packs parameters, and the runtime stores the results for later calls.
 inline constexpr llvm::StringLiteral onceAttrName = "tw.once";
-/// On a kernel's result argument (integers): the arguments whose memory the result may use.
+/// Attribute of a kernel's result argument (integers): the indices of the arguments whose memory the result may use.
 inline constexpr llvm::StringLiteral overAttrName = "tw.over";
-/// On kernels and launches (map of the kernel's index arguments): the number of operations of the contractions.
+/// Attribute of kernels and launches (map of the kernel's index arguments): the number of operations of the
+/// contractions.
 inline constexpr llvm::StringLiteral flopsAttrName = "tw.flops";
-/// On a kernel (map of its index arguments): the number of tasks or blocks, and the bytes of scratch memory per thread.
+/// Attributes of a kernel (maps of its index arguments): the number of tasks or blocks, and the bytes of scratch memory
+/// per thread.
 inline constexpr llvm::StringLiteral gridAttrName = "tw.grid", scratchAttrName = "tw.scratch";
-/// On kernels and launches (unit): the kernel reports indices that are out of range, and divisions by 0.
+/// Attribute of kernels and launches (unit): the kernel reports indices that are out of range, and divisions by 0.
 inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
-/// `sizesBetweenAttrName`, on kernels and launches (minimum, maximum or -1): the range of products of sizes for which the kernel is
-/// launched. `otherSizesAttrName`, on its call: the kernels for other ranges.
+/// `sizesBetweenAttrName` is an attribute of kernels and launches (minimum, maximum or -1): the range of the product of
+/// sizes for which the kernel is launched. `otherSizesAttrName` is an attribute of the call: the kernels for other
+/// ranges.
 inline constexpr llvm::StringLiteral sizesBetweenAttrName = "tw.sizes_between", otherSizesAttrName = "tw.other_sizes";
 
 // Attributes of kernels while they are tuned.
 
-/// The schedules of the search space (SpaceText.h), those of a wider space, and the predicted times of the former.
+/// The search space of schedules (SpaceText.h), a wider space for tests of the tuner, and the predicted times of the
+/// points of the search space.
 inline constexpr llvm::StringLiteral spaceAttrName = "tw.space", wideSpaceAttrName = "tw.wide_space",
                                      predictedAttrName = "tw.predicted";
-/// The key of the kernel's record: lib/Tuner/KernelSignature.h.
+/// The parts of the key of the kernel's record (lib/Tuner/KernelSignature.h).
 inline constexpr llvm::StringLiteral signatureAttrName = "tw.signature", familyAttrName = "tw.family",
                                      sizesOfFamilyAttrName = "tw.sizes_of_family", epochAttrName = "tw.epoch";
 

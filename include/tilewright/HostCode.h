@@ -22,7 +22,8 @@ struct HostMachine {
   int threads = 1;  ///< logical CPUs that the process may use
 };
 
-/// Returns the machine with this name ("native" or empty: TILEWRIGHT_CPU, else the host).
+/// Returns the description of the machine `cpu`. The names "native" and "" mean the machine that TILEWRIGHT_CPU names,
+/// or the host if the variable is not set.
 llvm::Expected<HostMachine> describeHost(llvm::StringRef cpu);
 
 /// Returns the properties of the machine that TILEWRIGHT_CPU names and the host's measured FMA peak, one per line.

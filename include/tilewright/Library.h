@@ -7,7 +7,8 @@
 //
 // writes out/model.so (code, plan, weights, runtime), out/model.h (documented C) and out/model.json (the manifest).
 // The library depends only on the C library; no compiler, linker or header is needed to build it.
-// docs/how-to/ahead-of-time.md describes its use, docs/decisions/0023-ahead-of-time-libraries.md the design.
+// docs/how-to/ahead-of-time.md describes its use, and docs/decisions/0023-ahead-of-time-libraries.md describes its
+// design.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIBRARY_H
@@ -29,11 +30,11 @@ struct LibraryOptions {
   std::string model;            ///< prefix of the C names; empty: from `path`
   bool externalWeights = false; ///< write weights to <path>.weights, which is mapped when an instance is created
   bool packed = true;           ///< pack weights now, if this CPU can; else each time an instance is created
-  /// For each tensor argument of @main, a pointer to its elements, dense and row-major in the argument's type, if it is
-  /// a weight of the library. The elements are read until writeLibrary() returns. If the entry is null or missing, the
-  /// argument is an input of every call.
+  /// One entry per tensor argument of @main. An entry that is not null makes the argument a weight of the library, and
+  /// points to the elements of the weight, dense and row-major in the argument's type. The elements are read until
+  /// writeLibrary() returns. If the entry is null or missing, the argument is an input of every call.
   llvm::ArrayRef<const void *> weights;
-  /// Called after each step: "structured (x86-64-v3)", "weights (x86-64-v3)", "linked".
+  /// Called after each step with its name: "structured (x86-64-v3)", "weights (x86-64-v3)", "linked".
   std::function<void(llvm::StringRef step)> progress;
 };
 
@@ -41,7 +42,7 @@ struct LibraryOptions {
 llvm::StringRef suffixOf(LibraryOptions::Kind kind);
 
 /// Compiles @main of `module`, which is consumed, and writes either all files or none. Errors name the op, input or
-/// file, and what to do. Only targets with artifacts for the host (cpu, reference) are supported. For other targets,
+/// file, and the remedy. Only targets with artifacts for the host (cpu, reference) are supported. For other targets,
 /// returns an error.
 llvm::Error writeLibrary(Session &session, mlir::ModuleOp module, const Options &options,
                          const LibraryOptions &library);

@@ -14,7 +14,8 @@
 
 namespace tilewright {
 
-/// Counts ops that follow each other: returns "add+layer_norm x7" for "add+layer_norm+layer_norm+...".
+/// Replaces equal consecutive ops by one op and a count: returns "add+layer_norm x7" for
+/// "add+layer_norm+layer_norm+...".
 inline std::string shortOperations(std::string_view operations) {
   std::string text;
   while (!operations.empty()) {

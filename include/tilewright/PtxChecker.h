@@ -116,7 +116,7 @@ enum class Kind : uint8_t {
 };
 const char *name(Kind kind);
 
-/// An instruction of a finding and the threads that executed it. A race has two.
+/// The access of one thread, or of several threads of a warp, to which a finding refers. The finding of a race has two.
 struct Side {
   uint32_t line = 0;       ///< in the PTX text
   std::string instruction; ///< as written in the PTX text
@@ -162,8 +162,8 @@ template <class T> Argument argument(const T &value) {
   return bytes;
 }
 
-/// Runs a grid to completion. Returns nullopt if it cannot start (unknown kernel or instruction, sizes that do not
-/// fit); `error` has the reason.
+/// Runs a grid to completion. Returns nullopt, with the reason in `error`, if the grid cannot start: the kernel or an
+/// instruction is unknown, or a size exceeds a limit of the ISA.
 std::optional<Report> run(const Module &module, const Memory &memory, const Launch &launch,
                           const std::vector<Argument> &arguments, std::string &error);
 

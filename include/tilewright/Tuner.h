@@ -30,8 +30,8 @@ struct TuneOptions {
   bool again = false;         ///< measure kernels that have a record, too
   double replay =
       0; ///< measure only this share of the kernels with a record, recorded against default; write no records
-  /// Values of the symbolic sizes, in order; missing ones are 8, within their ranges. Other classes of sizes are tuned
-  /// after the class of these (TuneReport::otherSizes).
+  /// Values of the symbolic sizes, in order. A missing value is 8, or the bound of the size's range that is nearest to
+  /// 8. The other classes of sizes (lib/Tuner/SizeClasses.h) are tuned afterwards (TuneReport::otherSizes).
   std::vector<int64_t> sizes;
   std::vector<std::string> worker; ///< a program and its arguments that call runTuneWorker()
   /// Called when a kernel is done, with the kernels done, the number of kernels, and the maximum number of seconds
@@ -134,9 +134,9 @@ llvm::Expected<std::string> drawSchedules(Session &session, mlir::ModuleOp modul
 llvm::Error recordTables(Session &session, mlir::ModuleOp module, const Options &options, const TuneOptions &tune,
                          llvm::StringRef folder, int64_t most);
 
-/// Runs the tuner on the tables in `folder`. The times are those of a simulated machine with measurement noise `noise`
-/// and faults. Reports how close the tuner's result is to the best schedule of each table. Each table is tuned `runs`
-/// times, with different seeds.
+/// Options of replayTables(), which runs the tuner on the tables in a folder. The times are those of a simulated
+/// machine with measurement noise `noise` and faults. replayTables() reports the time of the tuner's result relative to
+/// the best schedule of each table. It tunes each table `runs` times, with different seeds.
 struct ReplayOptions {
   double noise = 0.01; ///< standard deviation of the logarithm of a time
   double faults = 0;   ///< probability that a schedule crashes, hangs or is killed

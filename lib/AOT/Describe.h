@@ -8,7 +8,7 @@
 
 namespace tilewright::library {
 
-/// The contents of a Variant (lib/Runtime/Library/Description.h): the plan and the code for one CPU.
+/// The contents of a Variant (lib/Runtime/Library/Description.h), which is the plan and the code for one CPU.
 struct VariantContents {
   std::string cpu;
   uint64_t instructionSets = 0;
@@ -19,7 +19,7 @@ struct VariantContents {
   bool packed = true; ///< weights are in the layout that kernels read; otherwise create() packs them
 };
 
-/// The contents of a Description (lib/Runtime/Library/Description.h), apart from the interface.
+/// The contents of a Description (lib/Runtime/Library/Description.h), except for the interface of the model.
 struct Contents {
   std::vector<VariantContents> variants; ///< in descending order of instruction sets
   std::vector<uint8_t> weightData;       ///< the weights of all variants

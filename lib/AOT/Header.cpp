@@ -29,8 +29,8 @@ constexpr const char *headerText = R"(/* {m}.h: a model compiled by Tilewright. 
  *   if ({m}_run(model, inputs, outputs)) { fputs({m}_error(model), stderr); ... }
  *   {m}_destroy(model);
  *
- * The library has no global state. Instances are independent: several threads may create and run their own at the same
- * time. Calls of one instance are serialized.
+ * The library has no global state. Instances are independent: several threads may each create and run an instance at the
+ * same time. Calls of one instance are serialized.
  */
 #ifndef TILEWRIGHT_MODEL_{M}_H
 #define TILEWRIGHT_MODEL_{M}_H
@@ -75,7 +75,7 @@ typedef struct {m}_options {
 
 /* A step of a run. */
 typedef struct {m}_step {
-  const char *operations; /* the operations of the model that it computes, with their lines */
+  const char *operations; /* the operations of the model that the step computes, with their lines */
   double seconds;         /* summed over all threads and runs */
 } {m}_step;
 
@@ -88,12 +88,13 @@ typedef struct {m}_step {
 void {m}_destroy({m} *model);
 
 /* Sets dtype, rank and sizes of all outputs for inputs of these dtypes, ranks and sizes; does not read their data.
- * Returns 0, or another number if the inputs do not fit; {m}_error() returns the reason. */
+ * Returns 0. If the model does not accept the dtype, the rank or a size of an input, returns another number, and
+ * {m}_error() returns the reason. */
 int32_t {m}_shape({m} *model, const {m}_tensor *inputs, {m}_tensor *outputs);
 
 /* Computes the outputs. The caller allocates their memory, which must not overlap with other outputs or inputs. Returns
- * 0, or another number if a tensor does not fit, an index is out of range or memory is short; {m}_error() returns the
- * reason. */
+ * 0. If the dtype, the rank or a size of a tensor is wrong, if an index is out of range, or if memory cannot be
+ * allocated, returns another number, and {m}_error() returns the reason. */
 int32_t {m}_run({m} *model, const {m}_tensor *inputs, const {m}_tensor *outputs);
 
 /* Starts (`on` is not 0) or stops timing the steps of the instance's runs, and drops earlier times. Returns 0. */
@@ -110,7 +111,8 @@ const char *{m}_error(const {m} *model);
 /* Returns the name of the CPU, as in `--cpu`, whose code the instance runs. */
 const char *{m}_cpu(const {m} *model);
 
-/* Describe the inputs and outputs, without an instance. Return NULL if `number` is out of range. */
+/* These functions describe the inputs and outputs, and need no instance. {m}_input() and {m}_output() return NULL if
+ * `number` is out of range. */
 int32_t {m}_num_inputs(void);
 int32_t {m}_num_outputs(void);
 const {m}_tensor_info *{m}_input(int32_t number);

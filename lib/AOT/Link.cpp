@@ -1,10 +1,11 @@
 //===- Link.cpp - link object code to a library within the process -----------------===//
 //
-// A shared library must name the libraries that it needs, and the linker must read them. This machine may have no C
-// library to link with, and the result must not depend on its version. Stubs therefore replace libc, libm and
-// libpthread: shared libraries with these names and empty functions, generated here for all functions that a model
-// may use. References then have no version, which selects the oldest one at run time. Functions that are not in the
-// lists below cause link errors.
+// A shared library must contain the names of the libraries that it needs, and the linker must read these libraries.
+// However, the machine may have no C library to link with, and the result must not depend on the version of the
+// machine's C library. Therefore stubs replace libc, libm and libpthread at link time. A stub is a shared library with
+// the same name, which is generated here and defines an empty function for each function that a model may use. The
+// functions of a stub have no symbol version, so that the dynamic linker binds each reference to the oldest version of
+// the function. A reference to a function that is not in the lists below is a link error.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/AOT/Link.h"

@@ -73,7 +73,8 @@ public:
 
 private:
   llvm::Error prepare() {
-    // Later stages have already decided which arguments are packed once, without the weights that are bound here.
+    // Reject IR of a later stage: it already specifies which arguments are packed once, but does not contain the
+    // weights that are bound here.
     if (!options.startAt.empty() && options.startAt != "graph" && options.startAt != "structured")
       return llvm::createStringError(
           "a library is compiled from IR of the stages graph or structured; later IR, such as "
@@ -119,8 +120,9 @@ private:
     return llvm::Error::success();
   }
 
-  /// Returns the machines in `cpus`, a comma-separated list of names, in descending order of instruction sets,
-  /// because an instance uses the first variant it can run.
+  /// Returns the descriptions of the CPUs that the comma-separated list `cpus` names. A CPU with more instruction sets
+  /// precedes the CPUs with fewer sets, because an instance of the library uses the first variant that the host
+  /// supports.
   static llvm::Expected<std::vector<runtime::MachineDescription>> machinesFor(StringRef cpus) {
     std::vector<runtime::MachineDescription> machines;
     llvm::SmallVector<StringRef> names;

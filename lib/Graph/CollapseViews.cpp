@@ -12,11 +12,12 @@
 //   %3 = tw.add %1, %2 : (tensor<34x64xf32>, tensor<34x64xf32>) -> tensor<34x64xf32>
 //   %4, %m, %s = tw.layer_norm %3 {rank = 1} : tensor<34x64xf32>
 //
-// Let an op read a reshape. If its other operands are available in the lower rank of the reshape's input too, the op is
-// computed in this rank: a reshape of a dense tensor is free. A first walk, from producers to consumers, moves reshapes
-// after the ops that read them. A second walk, from consumers to producers, moves the remaining reshapes before the ops
-// that produce their inputs. A third walk, like the first, cancels reshapes of the two kinds. Permutes and slices are
-// not dense tensors, so the pass does not change them.
+// The pass moves a reshape from an operand of an op to its result, if the op can be computed in the lower rank of the
+// reshape's input: the other operands must be available in this rank, too. The moved reshape takes no time, because a
+// reshape of a dense tensor copies nothing. A first walk, from producers to consumers, moves reshapes after the ops that read them. A
+// second walk, from consumers to producers, moves the remaining reshapes before the ops that produce their inputs. A
+// third walk, again from producers to consumers, cancels pairs of reshapes. Permutes and slices are not dense tensors,
+// so the pass does not change them.
 //
 // Test: test/Graph/collapse-views.mlir
 //
@@ -56,7 +57,7 @@ struct Collapse {
     return c;
   }
 
-  /// Returns the dimension of `to` that consists of `dim` alone.
+  /// Returns the dimension of `to` into which `dim`, and no other dimension, is merged.
   std::optional<int64_t> alone(int64_t dim) const {
     for (auto [t, group] : llvm::enumerate(groups))
       if (group.from.size() == 1 && group.from[0] == dim)
@@ -214,7 +215,8 @@ private:
     return SmallVector<Value>(copy->getResults());
   }
 
-  /// The dimensions of the result that come from the indices may be merged with each other, but not with others.
+  /// The dimensions of the result that come from the indices may be merged with each other, but not with other
+  /// dimensions.
   SmallVector<Value> indexed(TakeOp op, const Collapse &c) {
     int64_t dim = op.getDim(), count = op.getIndices().size();
     int64_t end = dim + int64_t(c.from.size()) + count - collapsibleType(op.getInput()).getRank();
@@ -274,7 +276,7 @@ private:
         moved.from.push_back(spaceDim[d]);
       pushReduced(moved.from.front());
       if (moved.from.back() - moved.from.front() + 1 != int64_t(moved.from.size()))
-        return std::nullopt; // a reduced dimension is between them
+        return std::nullopt; // a reduced dimension is between the kept dimensions
       next = moved.from.back() + 1;
       push(std::move(moved));
     }

@@ -6,8 +6,9 @@
 // After, on the function:
 //   tw.guards = [{sizes = affine_map<()[s0] -> (s0, 17)>, text = "tw.concat at model.mlir:4: n must be 17"}]
 //
-// The verifiers of the ops leave some rules open (SizeRules.h). If a rule follows from the ranges of the symbols,
-// nothing is emitted. If it contradicts them, the pass reports an error. Otherwise the rule becomes a guard: its two
+// For symbolic sizes, the verifiers of the ops cannot decide some rules about equal sizes (SizeRules.h). If a rule
+// follows from the ranges of the symbols, nothing is emitted. If it contradicts them, the pass reports an error.
+// Otherwise the rule becomes a guard: its two
 // sizes must be equal or, with `at_least`, the first must be at least the second. Guards are part of the plan, and the
 // runtime evaluates them once for each set of sizes. torch checks the guards of graphs from torch.compile, so these
 // graphs do not need this pass.

@@ -10,10 +10,10 @@
 //   %q = %p - (%za' * sum_k %w - 64 * %za' * %zb) - %zb * sum_k %x'
 //   %c = tw.cast %q : f32, * (%sa * %sb)
 //
-// The integer part is exact. Terms of a zero point that is known to be 0 are omitted, and the sums of a parameter are
-// computed once. A convolution is padded with its zero point, which represents 0.0. If a product stays in floats, a
-// decision of the kind "quantize" states the reason (dialects/Graph/Decisions.h); --tw-form-kernels moves it to the
-// module.
+// The integer product and its corrections are exact. Terms of a zero point that is known to be 0 are omitted, and the
+// sums of a parameter are computed once. A convolution is padded with its zero point, which represents 0.0. If a
+// product of dequantized bytes is not replaced, a decision of the kind "quantize" states the reason
+// (dialects/Graph/Decisions.h); --tw-form-kernels moves it to the module.
 //
 // Test: test/Graph/match-quantized.mlir
 //

@@ -9,8 +9,8 @@
 //   %g = tw.gather %x[%t] {dim = 1}
 //   %2 = tw.sub (tw.sub %g, %m), %l : tensor<512x1xf32>
 //
-// If only gathers along its own dimension read a log-softmax, its rows need not be stored. Two reductions of each row,
-// and the gathered elements, suffice.
+// If all consumers of a log-softmax are gathers along its dimension, the rows of the log-softmax need not be stored.
+// Two reductions of each row, and the gathered elements, suffice.
 //
 // Test: test/Graph/narrow-softmax.mlir
 //

@@ -12,11 +12,12 @@
 //
 // Each plane of the result reads several planes of the input. These are concatenated as channels of one image, and the
 // product sums over them, so that all optimizations of 2-D convolutions apply. A transposed convolution (the gradient
-// of the input) reads the planes in the opposite order. With a stride along the depth, it is divided into phases: the
-// planes of the result whose depths have the same remainder are one transposed convolution without this stride, with
-// the taps that contribute to them, and the results are interleaved. The gradient of the weight is a sum over the
-// planes of the input. For each of them, the planes of the result's gradient to which it contributes are concatenated
-// as filters. With a stride along the depth, it is a sum over the planes of the result instead.
+// of the input) reads the planes in the opposite order. With a stride along the depth, the transposed convolution is
+// divided into phases: the planes of the result whose depths have the same remainder are one transposed convolution
+// without this stride, with the taps that contribute to them, and the results are interleaved. The gradient of the
+// weight is a sum over the planes of the input. For each of them, the planes of the result's gradient to which it
+// contributes are concatenated as filters. With a stride along the depth, the gradient is a sum over the planes
+// of the result instead.
 //
 // The pass does not split depthwise convolutions (their loops are over channels), windows of more than 16 planes,
 // symbolic depths whose relation to the result's depth is not constant, and a symbolic depth together with a symbolic

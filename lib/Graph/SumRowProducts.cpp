@@ -30,7 +30,8 @@ namespace {
 
 RankedTensorType typeOfProduct(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Returns true if permutations do not prevent the elements of a row of `matrix` from being adjacent in memory.
+/// Returns true if the last dimension of `matrix` is also the last dimension of the tensor that is permuted to
+/// `matrix`, so that the elements of a row are adjacent in memory.
 bool hasContiguousRows(Value matrix) {
   int64_t column = typeOfProduct(matrix).getRank() - 1;
   while (auto permute = matrix.getDefiningOp<PermuteOp>()) {

@@ -65,7 +65,7 @@ struct FloatBody {
     return select(cmp(FloatPredicate::OEQ, y, c(0)), plain, whole);
   }
 
-  /// Computes powers with the constant exponents for which torch does not call pow without pow, too.
+  /// Computes x ** y. For the constant exponents that torch implements without pow, emits the same operations as torch.
   Value power(Value x, Value y) {
     FloatAttr exponent;
     if (matchPattern(y, m_Constant(&exponent))) {

@@ -8,9 +8,10 @@
 //
 // A producer is inlined if the consumer is its only user and no expensive op would be computed more than once, or if it
 // is cheap enough to be computed by each of its users. If the function also returns the producer's result, it becomes
-// another result of the consumer (in an optimizer's step: parameter and state in one pass). A producer that depends
-// only on parameters and is broadcast is not inlined, because it runs only once. An elementwise producer that reads a
-// contraction is not inlined into reductions, because it is part of the contraction's kernel.
+// another result of the consumer. In an optimizer's step, for example, one op then computes both the parameter and the
+// state. A producer that depends only on parameters and is broadcast is not inlined, because it runs only once. An
+// elementwise producer that reads a contraction is not inlined into reductions, because it is part of the contraction's
+// kernel.
 //
 // Test: test/Kernels/inline-elementwise.mlir
 //
@@ -100,8 +101,8 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   bool recomputed = map.getNumResults() < consumer.getNumLoops() || reads > 1;
   if (consumer.getNumReductionLoops() > 0 && finishesContraction(producer))
     return false;
-  // Contractions and windows read an element many times. Also, the upstream fusion would keep the producer's result as
-  // an output that depends on reduction loops.
+  // Contractions and windows read an element many times. Also, MLIR's fusion of elementwise ops would keep the
+  // producer's result as an output that depends on reduction loops.
   bool windows = llvm::any_of(consumer.getIndexingMapsArray(), [](AffineMap read) {
     return llvm::any_of(read.getResults(),
                         [](AffineExpr expr) { return !isa<AffineDimExpr, AffineConstantExpr>(expr); });
@@ -129,9 +130,9 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
 }
 
-/// Returns `merged` without the producer's results. The upstream fusion keeps them although no op reads them; in an op
-/// with reduction loops they would be invalid. Returns null if an op other than `replaced`, which will be erased, reads
-/// them, or if they determine the size of a loop.
+/// Returns `merged` without the producer's results. MLIR's fusion keeps these results although no op reads them. In an
+/// op with reduction loops they would be invalid. Returns null if an op other than `replaced`, which will be erased,
+/// reads them, or if they determine the size of a loop.
 linalg::GenericOp withoutKeptResults(IRRewriter &rewriter, linalg::GenericOp merged, unsigned kept,
                                      Operation *replaced) {
   SmallVector<AffineMap> maps = merged.getIndexingMapsArray();

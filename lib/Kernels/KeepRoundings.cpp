@@ -7,9 +7,10 @@
 //   %1 = arith.extf %0 : f16 to f32
 //   %2 = arith.mulf %1, %1 : f32
 //
-// The flag marks roundings that the compiler introduced and may drop between fused ops. With rounding = "eager" it must
-// not drop any, so the pass runs before fusion. Products in elementwise loops are then also rounded before they are
-// added. After fusion, no pass uses the flag.
+// The fast-math flag `contract` marks roundings that the compiler introduced and may drop between fused ops. With
+// rounding = "eager" the compiler must not drop any of them, so the pass removes the flag before fusion. Without the
+// flag, a multiply and an add are not contracted, so that products in elementwise loops are also rounded before they
+// are added. After fusion, no pass uses the flag.
 //
 // Test: test/Kernels/keep-roundings.mlir
 //

@@ -69,7 +69,7 @@ static LogicalResult lowerSoftmax(Lowering &l, graph::SoftmaxOp op) {
   Rows rows(l, type, op.getDim());
   Type f = accumulatorType(type.getElementType());
   Read input = rows.full(op.getInput());
-  // The maximum may ignore NaN, because the exponential of NaN is NaN, and so is the sum.
+  // The maximum may ignore NaN, because the exponential of NaN is NaN, and therefore the sum is NaN.
   Value max = rows.reduce(tile::Combiner::MaxNumber, f, input, false,
                           [&](OpBuilder &, Location, ValueRange in) { return in[0]; });
   if (op.getSafe()) // e^(-inf - 0) is 0, but e^(-inf + inf) would be NaN

@@ -21,8 +21,8 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-/// The sizes and loops of one pooling op. The first loops are the dimensions of the result, the last those of the
-/// window.
+/// The sizes and loops of one pooling op. The first loops are the dimensions of the result, and the last loops are the
+/// dimensions of the window.
 struct Pooling {
   Lowering &l;
   SmallVector<AffineExpr> inputSizes, outSizes;
@@ -64,9 +64,10 @@ struct Pooling {
     SmallVector<AffineExpr> sizes(inputSizes);
     for (unsigned i = 0; i < kernel.size(); ++i) {
       unsigned at = firstSpatial + i;
-      // Compute the end of the last window. It is after the padding in ceil mode, and before the end of the padding if
-      // the windows do not fit evenly. The window begins before the end of the image, so if the sizes are unknown, its
-      // end is at most the size of a window after the end of the image.
+      // Compute the end of the last window. In ceil mode, it may be after the end of the padding. Without ceil mode, it
+      // is before the end of the padding if the stride does not divide the remaining size. The window begins before the
+      // end of the image, so if the sizes are unknown, its end is at most the size of a window after the end of the
+      // image.
       int64_t reach = (window[i] - 1) * dilation[i];
       AffineExpr end = (outSizes[at] - 1) * stride[i] + reach + 1;
       auto beyond = dyn_cast<AffineConstantExpr>(graph::canonicalSize(end - inputSizes[at] - padding[i]));

@@ -197,8 +197,8 @@ static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, R
 /// The two stages of a reduction if large dimensions follow the reduced ones (the channels of a batch norm, the bias of
 /// a linear layer's gradient). The rows of such a reduction are columns of the tensor, and a thread would read only a
 /// few elements of each line. Instead, the last reduced dimensions, `inner`, are reduced first, in whole lines, and
-/// then the remaining ones, `outer`, which are dimensions of the first result. std::nullopt if there are enough rows
-/// before the reduced dimensions, or only one reduced dimension.
+/// then the remaining ones, `outer`, which are dimensions of the first result. columnStages() returns nullopt if there
+/// are enough rows before the reduced dimensions, or only one reduced dimension.
 struct ColumnStages {
   SmallVector<int64_t> inner, outer;
 };

@@ -244,8 +244,8 @@ private:
     return conv.channelsLast && conv.spatial == 2 && llvm::all_of(kernel, known) && isa<FloatType>(element);
   }
 
-  /// Returns the same gradient as reducedTaps(). It is a sum over parts of the images, which are some lines with enough
-  /// pixels for long sums.
+  /// Returns the same gradient as reducedTaps(), computed as a sum of the gradients of parts of the images. A part
+  /// consists of as many lines as a long sum needs.
   Value sumOfParts() {
     constexpr int64_t pixelsPerPart = 512, unknownWidth = 64;
     auto width = dyn_cast<AffineConstantExpr>(out[1]), height = dyn_cast<AffineConstantExpr>(out[0]);

@@ -12,8 +12,8 @@
 // elements. Each tile must compute a separate part of the result. Only kernels of linalg.generic without contractions
 // are marked.
 //
-// The marks are needed for results that are written into arguments (tw.into on @main's results), as in an optimizer's
-// step or for running means.
+// The attribute tw.over is needed for results that are written into arguments (tw.into on @main's results), as in an
+// optimizer's step or for running means.
 //
 // Test: test/Kernels/mark-in-place.mlir
 //
@@ -61,7 +61,8 @@ public:
         members.push_back(&op);
         plain &= isElementByElement(generic);
       }
-      // `others` is true if other ops compute: contractions, concatenations, ops of tw_tile.
+      // `others` is true if ops other than elementwise generics compute results: contractions, concatenations, ops of
+      // tw_tile.
       others |= tile::isContractionRoot(&op) || (!generic && isa<TilingInterface, DestinationStyleOpInterface>(op));
     }
   }

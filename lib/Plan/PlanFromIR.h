@@ -10,8 +10,8 @@
 
 namespace tilewright {
 
-/// Returns what reports print about the schedule of `launch`, in one line: "tiles 64x48, sizes 17 to 128". Empty if it
-/// has no schedule.
+/// Returns the schedule of `launch` as one line of text for reports, such as "tiles 64x48, sizes 17 to 128". Returns ""
+/// if the launch has no schedule.
 std::string describeSchedule(plan::LaunchOp launch);
 
 /// Returns the serializable plan of `program`.

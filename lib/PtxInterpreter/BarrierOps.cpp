@@ -2,7 +2,7 @@
 //
 // A barrier counts threads. If the instruction is .aligned, it counts all threads of a warp at once. When the barrier
 // completes, the clocks of all arrivals are joined into the clocks of all waiting threads. If a thread exits while
-// other threads wait for it, a finding is reported, and the waiting threads no longer wait for it, as on the hardware.
+// other threads wait for it, an error is reported, and the waiting threads no longer wait for it, as on the hardware.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

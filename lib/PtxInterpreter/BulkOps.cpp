@@ -106,7 +106,7 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = copy.block->shadow.write(who, copy.mbarrier, 8))
     e.noteRace(lane, Space::Shared, copy.mbarrier, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // a race that later strong accesses of other threads may have hidden
+  else if (!who.isAfter(found->second.init)) // the last write in the shadow may be a later strong access
     e.noteRace(lane, Space::Shared, copy.mbarrier, found->second.init, true, true);
   if (!found->second.shown)
     e.find(Kind::MissingProxyFence, lane,

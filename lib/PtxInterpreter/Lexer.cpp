@@ -1,7 +1,8 @@
 //===- Lexer.cpp - the tokens of PTX -----------------------------------------------===//
 //
-// An opcode with its modifiers (ld.shared::cta.b32) is one token, and so is a special register (%tid.x). Comments are
-// ignored, except those that begin with //@tw, which specify the source location of the following statements.
+// An opcode with its modifiers (ld.shared::cta.b32) is one token. A special register (%tid.x) is also one token.
+// Comments are ignored, except those that begin with //@tw, which specify the source location of the following
+// statements.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lexer.h"

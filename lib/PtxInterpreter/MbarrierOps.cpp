@@ -274,7 +274,7 @@ Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, 
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = owner->shadow.write(who, address, 8))
     e.noteRace(lane, Space::Shared, address, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // strong accesses of other threads may have hidden this race
+  else if (!who.isAfter(found->second.init)) // the last write in the shadow may be a later strong access
     e.noteRace(lane, Space::Shared, address, found->second.init, true, true);
   return &found->second;
 }

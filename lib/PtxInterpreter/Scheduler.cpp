@@ -168,7 +168,7 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
 }
 
 /// Resolves a warp in which no fragment is ready. If a fragment waits for lanes that can no longer reach its
-/// instruction, reports a finding and lets the fragment continue without them.
+/// instruction, reports an error and lets the fragment continue without them.
 bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
   for (size_t i = 0; i < warp.fragments.size(); ++i) {
     if (warp.fragments[i].state != Fragment::State::Converging)

@@ -30,7 +30,7 @@ private:
 CompileEvents::CompileEvents(MLIRContext &context) : context(context) {
   remark::RemarkCategories categories;
   categories.passed = categories.missed = "fusion";
-  // This call can fail only if a pattern is invalid.
+  // enableOptimizationRemarks() fails only if a category is not a valid regular expression.
   (void)remark::enableOptimizationRemarks(context, std::make_unique<LocationStreamer>(locations),
                                           std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
   context.registerActionHandler([this](llvm::function_ref<void()> transform, const tracing::Action &action) {

@@ -130,14 +130,15 @@ private:
         copies.insert(function.getName());
   }
 
-  /// Returns true if the kernel computes no element: it moves elements, or constants, to other indices.
+  /// Returns true if the kernel only moves elements, or constants, to other indices. An arith op computes an element
+  /// unless all its results are indices.
   static bool onlyCopies(func::FuncOp kernel) {
     auto computes = [](Operation *op) {
       if (auto loops = dyn_cast<linalg::LinalgOp>(op))
         return loops.getNumReductionLoops() > 0;
       if (isa<tile::PackOp, arith::ConstantOp, arith::SelectOp, arith::CmpIOp, arith::AndIOp>(op))
         return false;
-      if (isa<arith::ArithDialect>(op->getDialect())) // indices are not elements
+      if (isa<arith::ArithDialect>(op->getDialect())) // arithmetic on indices computes no elements
         return !llvm::all_of(op->getResultTypes(), llvm::IsaPred<IndexType>);
       return !isa<linalg::LinalgDialect, tensor::TensorDialect, affine::AffineDialect, scf::SCFDialect,
                   func::FuncDialect>(op->getDialect());

@@ -63,7 +63,7 @@ struct StepRecord {
   int set = -1;
 };
 
-/// A buffer in the arena, which is alive from step `first` to step `last`.
+/// A buffer in the arena. It is live from the step with the index `first` to the step with the index `last`.
 struct BufferRecord {
   int64_t number = 0, offset = 0, bytes = 0;
   int first = 0, last = 0;

@@ -17,9 +17,10 @@ namespace {
 
 constexpr int screeningRounds = 11, mostScreeningRounds = 100, finalRounds = 25, mostFinalRounds = 100, finalists = 4,
               batch = 8;
-/// Maximum total time of all lanes of a screening race. It limits the number of rounds after the first eleven.
+/// The maximum total time, in nanoseconds, of the lanes of a screening race. It limits the number of rounds after the
+/// first `screeningRounds` rounds.
 constexpr double screeningNanoseconds = 1e9;
-/// Number of schedules in the first race that are spread over the space, in the tiers quick and full.
+/// The number of schedules in the first race that are spread evenly over the space, for the tiers quick and full.
 constexpr int spreadOfQuick = 3, spreadOfFull = 27;
 
 class Searcher {

@@ -57,10 +57,11 @@ struct SearchResult {
   std::string verdict; ///< a sentence that explains why the best was chosen
 };
 
-/// Runs a race whose first and last points are the default. Rounds in which its two times differ by more than 5% are
-/// discarded, because the machine's speed changed; up to three times as many replace them. Returns an empty vector,
-/// with the reason in `aborted`, if that was not enough or the default failed, and without a reason if the bench was
-/// stopped. `incumbent` is the default's nanoseconds, 0 if not known yet.
+/// Runs a race whose first and last points are the default schedule. If the two times of the default differ by more
+/// than 5% in a round, the speed of the machine has changed, and the round is discarded. Discarded rounds are repeated
+/// in at most three further attempts. Returns an empty vector with the reason in `aborted` if too many rounds were
+/// discarded or the default failed. Returns an empty vector without a reason if the bench was stopped. `incumbent` is
+/// the time of the default in nanoseconds, or 0 if it is not known yet.
 std::vector<Lane> steadyRace(Bench &bench, const std::vector<SchedulePoint> &points, int rounds, double &incumbent,
                              std::string &aborted);
 

@@ -140,8 +140,8 @@ private:
     return made;
   }
 
-  /// Quantizes a weight that is multiplied. It gets the bit width of its layer's values, and the largest number of
-  /// fractional bits that its largest element allows.
+  /// Quantizes a weight that is a factor of a product. The weight gets the bit width of its layer's values, and the
+  /// largest number of fractional bits that its largest element allows.
   Quantized weightOf(const Known &weight, StringRef layer) {
     if (std::optional<Format> format = formats.named(weight.name))
       return quantizeWeight(weight, *format);
@@ -297,7 +297,7 @@ private:
     result.range = sums.range;
     result.error = sums.error;
     result.exact = true;
-    // Both operands need the same type, so the one with fewer bits is widened.
+    // Both operands need the same type, so the operand with fewer bits is widened.
     const int operands = std::max(a.width(), b.width()), width = std::max(result.range.bits(), operands);
     a = arithmetic.aligned(a, a.fraction, operands);
     b = arithmetic.aligned(b, b.fraction, operands);

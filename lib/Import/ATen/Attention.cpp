@@ -10,8 +10,8 @@
 namespace tilewright {
 namespace {
 
-/// The factor of the attention scores. It is a constant, unless the head size is symbolic. Then it is the value
-/// 1 / sqrt(size), by which the query is multiplied.
+/// The factor of the attention scores. It is a constant unless the head size is symbolic. If the head size is symbolic,
+/// the factor is the value 1 / sqrt(size), by which the query is multiplied.
 struct Scale {
   double constant = 1;
   Value factor; ///< in the type in which scores are accumulated; null: none

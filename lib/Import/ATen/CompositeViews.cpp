@@ -25,7 +25,7 @@ Results reshaped(Node &n) {
   return n.failed() ? n.refused() : n.reshape(x, n.type());
 }
 
-/// Imports tile(self, dims) as repeat. Unlike that of repeat, the list may have fewer entries than the tensor has
+/// Imports tile(self, dims) as repeat. In contrast to repeat, `dims` may have fewer entries than the tensor has
 /// dimensions.
 Results tile(Node &n) {
   Value x = n.tensor(0, "self");

@@ -6,7 +6,8 @@
 //   conv2d(x, w, b, stride, padding, dilation, groups)
 //   convolution(x, w, b, stride, padding, dilation, transposed = false, output_padding = [0], groups)
 //
-// Their rows in the table have OperatorKind::Composite, because operators with OperatorKind::Import are not decomposed.
+// The rows of these operators in the table have OperatorKind::Composite, because operators with OperatorKind::Import
+// are not decomposed.
 //
 // Test: test/Python/test_plain_exports.py
 //

@@ -19,7 +19,7 @@ struct Equation {
 };
 
 /// Parses an equation such as "ij,jk->ik" (also with "...") into the letters of each operand. Returns nullopt if the
-/// letters do not fit the ranks.
+/// letters of an operand do not correspond to its rank.
 std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ranks) {
   Equation equation;
   std::string plain;

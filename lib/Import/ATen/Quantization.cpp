@@ -116,7 +116,7 @@ Value perChannel(Node &n, Value value, int64_t axis, int64_t rank) {
   return n.alongDim(value, axis, rank);
 }
 
-/// Refuses types of scales and zero points that the ops per channel do not support in torch.
+/// Refuses types of scales and zero points that torch's per-channel ops do not support.
 bool acceptsParameters(Node &n, Value scales, Value zeros) {
   if (!n.elementOf(scales).isF32())
     n.refuse("scales of " + dtypeName(n.elementOf(scales)) + "; expected float32");

@@ -12,8 +12,8 @@
 namespace tilewright {
 namespace {
 
-/// Reshapes a scale or zero point so that it broadcasts to `x`. It is a number, a vector along `axis`, or has one
-/// number per block of `block` elements along `axis`.
+/// Reshapes a scale or zero point so that it broadcasts to `x`. The scale or zero point is a scalar, a vector along
+/// `axis`, or has one element per block of `block` elements along `axis`.
 Value broadcastable(OnnxNode &n, Value value, Value x, int64_t axis, int64_t block) {
   int64_t rank = n.rankOf(x);
   if (n.rankOf(value) == 0)

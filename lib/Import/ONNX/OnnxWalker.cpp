@@ -167,7 +167,7 @@ private:
   }
 
   /// Calls the import function `write` for a node, and verifies each op that it emits, because a file may contain nodes
-  /// whose operands do not fit.
+  /// whose operands have wrong types or sizes.
   Results written(OnnxNode &n, OnnxImporting write) {
     Block &block = graph.importer.function.front();
     Operation *before = block.empty() ? nullptr : &block.back();

@@ -107,7 +107,7 @@ public:
     for (auto [i, name] : llvm::enumerate(outputNames))
       main.setResultAttr(i, graph::nameAttrName, mlir::StringAttr::get(main.getContext(), name));
     nameSymbols(main);
-    weights.resize(weights.size() + builderSeed, nullptr); // seeds are passed by the caller at each call
+    weights.resize(weights.size() + builderSeed, nullptr); // null: the caller passes the seed at each call
     return module;
   }
 

@@ -40,7 +40,8 @@ Opened open() {
     if (!find(library, entry, function) && !missing)
       missing = entry;
   };
-  // cuda.h maps the plain names of some functions to later versions.
+  // Some functions need a version suffix such as _v2, because cuda.h defines their plain names as macros for later
+  // versions.
   need("cuInit", api.init);
   need("cuDriverGetVersion", api.driverVersion);
   need("cuDeviceGetCount", api.deviceCount);

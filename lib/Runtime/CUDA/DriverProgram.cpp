@@ -91,7 +91,7 @@ bool DriverProgram::Call::resolve(const void *data, int64_t bytes, bool read, bo
   int ordinal = -1;
   int attributes[] = {driver::kPointerMemoryType, driver::kPointerOrdinal};
   void *values[] = {&type, &ordinal};
-  // If the driver does not know the pointer, both values stay 0.
+  // For memory that was neither allocated by nor registered with the driver, both values stay 0.
   if (!good(api.pointerAttributes(2, attributes, values, address), "to query the memory of a tensor", error))
     return false;
   const bool onHost = type != driver::kDeviceMemory;

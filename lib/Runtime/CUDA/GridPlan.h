@@ -1,6 +1,6 @@
 //===- GridPlan.h - a plan whose kernels run as grids, on any device --------------------===//
 //
-// This class is the common part of the emulated device and the CUDA device. It validates the plan against its kernel
+// GridPlan is the common part of the emulated device and the CUDA device. It validates the plan against its kernel
 // table, computes the sizes of a call, and traverses the steps, for which it calls copy() and launch() of a device.
 //
 //===----------------------------------------------------------------------===//

@@ -93,7 +93,7 @@ static int coresOf(const std::vector<int> &cpus) {
   for (int cpu : cpus) {
     std::string topology = systemCpuFolder(cpu) + "/topology/";
     std::string core = readSystemLine(topology + "core_id");
-    // A CPU without readable topology counts as a separate core.
+    // A CPU whose topology cannot be read is counted as a separate core.
     cores.insert(core.empty() ? "cpu" + std::to_string(cpu)
                               : readSystemLine(topology + "physical_package_id") + ":" + core);
   }

@@ -1,7 +1,7 @@
 //===- Calibration.cpp - the constants of this machine's cost model --------------===//
 //
-// Peaks and bandwidths come from MachinePeaks.h. The cost of a task is measured by a plan whose kernels have many
-// empty tasks; the cost of a kernel, by kernels that keep each thread busy for a known time.
+// Peaks and bandwidths come from MachinePeaks.h. The cost of a task is measured by a plan whose kernels have many empty
+// tasks. The cost of a kernel is measured by a plan whose kernels keep each thread busy for a known time.
 //
 // Test: test/Unit/Runtime/Host/CalibrationTest.cpp
 //

@@ -85,7 +85,7 @@ std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kern
       return nullptr;
     }
     memcpy(self.constants.data(), bytes.data(), bytes.size());
-    std::vector<uint8_t>().swap(bytes); // frees the second copy
+    std::vector<uint8_t>().swap(bytes); // free the plan's copy of the constants
   }
   std::vector<std::string> identities;
   for (const Kernel &kernel : self.kernels)

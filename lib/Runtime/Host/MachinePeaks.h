@@ -18,7 +18,8 @@ struct MachinePeaks {
   double l1 = 0, l2 = 0, l3 = 0, dram = 0;
 };
 
-/// Measures for about a second on up to `threads` threads (0: the default, see clipThreads).
+/// Measures the peak rates on up to `threads` threads, which takes about a second. If `threads` is 0, uses the default
+/// number of threads (clipThreads() in Affinity.h).
 MachinePeaks measurePeaks(int threads);
 
 } // namespace tilewright::runtime

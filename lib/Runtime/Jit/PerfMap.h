@@ -11,8 +11,8 @@
 
 namespace tilewright::runtime {
 
-/// Appends a line for each linked function. Ignores files that cannot be written, because the map is only a debugging
-/// aid that the user enables with TILEWRIGHT_PERF_MAP=1.
+/// Appends a line to the map for each function that the JIT links. If the file cannot be written, no error is reported,
+/// because the map is only a debugging aid, which the user enables with TILEWRIGHT_PERF_MAP=1.
 class PerfMapPlugin : public llvm::orc::LinkGraphLinkingLayer::Plugin {
 public:
   void modifyPassConfig(llvm::orc::MaterializationResponsibility &responsibility, llvm::jitlink::LinkGraph &graph,

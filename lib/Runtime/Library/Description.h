@@ -49,7 +49,7 @@ struct SizeExpr {
   int64_t count;
 };
 
-/// An input or output. The first five fields have the layout of <model>_tensor_info in the generated header.
+/// An input or output. The first five fields have the layout of <model>_tensor_info in the generated C header.
 struct Tensor {
   const char *name;
   int32_t dtype, rank;
@@ -101,7 +101,7 @@ struct Description {
   const uint8_t *weightsId;
 };
 
-/// The structure <model>_tensor of the generated header.
+/// A tensor that the caller passes. The structure has the layout of <model>_tensor in the generated C header.
 struct CallerTensor {
   void *data;
   int32_t dtype, rank;
@@ -109,7 +109,8 @@ struct CallerTensor {
   const int64_t *strides; ///< in elements; null: dense, row-major
 };
 
-/// The structure <model>_options of the generated header.
+/// The options that the caller passes to create(). The structure has the layout of <model>_options in the generated C
+/// header.
 struct CallerOptions {
   int32_t threads;
   const char *weightsFile;
@@ -117,7 +118,8 @@ struct CallerOptions {
   int32_t verifyWeights; ///< not 0: create() reads the whole file of weights and rejects a damaged one
 };
 
-/// The structure <model>_step of the generated header.
+/// A step of a run and its time, for the caller. The structure has the layout of <model>_step in the generated C
+/// header.
 struct CallerStep {
   const char *operations; ///< operations of the model that the step computes, and their lines
   double seconds;         ///< summed over threads and runs

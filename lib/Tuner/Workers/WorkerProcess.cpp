@@ -77,7 +77,7 @@ llvm::Error WorkerProcess::start() {
   return llvm::Error::success();
 }
 
-/// Returns an error that describes why the process has ended.
+/// Returns an error that states how the worker process ended.
 llvm::Error WorkerProcess::died() {
   // The process has closed its end of the pipe, so it has ended or will end soon.
   int status = 0;
@@ -102,7 +102,8 @@ llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request
                                                      llvm::function_ref<void(const json::Object &, double &)> onLine) {
   std::string text = jsonText(json::Value(json::Object(request))) + "\n";
   for (size_t sent = 0; sent < text.size();) {
-    // If a worker died, this call fails and the tuner continues: tuneModel() ignores SIGPIPE.
+    // If the worker process has ended, write() fails with EPIPE, because tuneModel() ignores SIGPIPE. The tuner then
+    // continues.
     ssize_t count = write(toWorker, text.data() + sent, text.size() - sent);
     if (count < 0 && errno == EINTR)
       continue;
@@ -120,7 +121,7 @@ llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request
       if (!object) {
         if (!value)
           llvm::consumeError(value.takeError());
-        continue; // ignore a line that is not JSON, such as output of a library
+        continue; // the line is not JSON, but for example the output of a library
       }
       if (auto error = object->getString("error"))
         return llvm::createStringError(error->str());

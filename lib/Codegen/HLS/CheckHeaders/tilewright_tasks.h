@@ -71,7 +71,8 @@ private:
   std::vector<const std::function<bool()> *> conditions;
 };
 
-/// The state of an array that one task writes and another reads. The reader starts after the writer has ended.
+/// The state of an array that one task writes and another task reads. The consumer task starts after the producer task
+/// has ended.
 class Filled {
 public:
   explicit Filled(const char *name) : what(std::string("the reader of ") + name + " waits for its writer") {}

@@ -1,9 +1,10 @@
 //===- ReadTensor.cpp - the elements of initializers and attributes ------------------===//
 //
-// A TensorProto stores its elements in one of three ways: as bytes in raw_data, as a list of numbers, or in a separate
-// file. There are lists for several types: float_data, int32_data (for all integers of at most 32 bits), int64_data,
-// double_data and uint64_data. The field external_data has the location, offset and length in a separate file. The
-// number of bytes must match the sizes exactly.
+// A TensorProto (onnx-ml.proto) stores its elements in one of three ways: as bytes in the field raw_data, as numbers in
+// a repeated field, or in a separate file. The repeated fields are float_data, double_data, int64_data, uint64_data,
+// and int32_data, which is used for all integers of at most 32 bits. The field external_data has the location, offset
+// and length of the elements in a separate file. The number of bytes must be equal to the number that the type and the
+// sizes require.
 //
 // Test: test/Unit/Import/ONNX
 //
@@ -39,7 +40,7 @@ uint64_t bytesOf(ElementType type, uint64_t count) {
   return bits >= 8 ? count * (bits / 8) : (count * bits + 7) / 8;
 }
 
-/// The fields of external_data: a part of a separate file.
+/// The fields of external_data, which specify a part of a separate file.
 struct External {
   std::string location;
   uint64_t offset = 0;
@@ -71,8 +72,8 @@ void checkLocation(const std::string &location, const std::string &tensor) {
                    "', which is not a file in the model's folder; such paths are not followed");
 }
 
-/// The lists of numbers of a TensorProto. They are converted to bytes after the complete TensorProto has been read,
-/// because its type may come after the numbers in the file.
+/// The repeated fields with the numbers of a TensorProto. The numbers are converted to bytes after the complete
+/// TensorProto has been read, because its type may come after the numbers in the file.
 struct NumberLists {
   std::vector<float> floats;
   std::vector<int64_t> integers; ///< int32_data, int64_data and uint64_data

@@ -91,7 +91,7 @@ struct Input {
     Buffer,
     Constant,
     User,  ///< an argument of the model
-    Fixed, ///< an argument that was a number or None when the model was exported, and is therefore constant; or one of
+    Fixed, ///< a number or None, which torch.export stores as a constant; or one of the
            ///< effect tokens, with which torch orders side effects
   };
   Kind kind = Kind::User;
