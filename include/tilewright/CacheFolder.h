@@ -16,7 +16,7 @@
 
 namespace tilewright {
 
-/// A compilation in the cache.
+/// An entry of the object cache, which is the result of one compilation.
 struct CacheEntry {
   std::string key;
   int64_t bytes = 0;
@@ -26,7 +26,8 @@ struct CacheEntry {
   std::vector<std::pair<std::string, std::string>> parts; ///< components of the key, in order; long ones as digests
 };
 
-/// Returns the entries, the most recently used first. It is an error if there is no usable folder.
+/// Returns the entries of the object cache, the most recently used first, and sets `folder` to the path of the cache.
+/// Returns an error if the folder cannot be used.
 llvm::Expected<std::vector<CacheEntry>> listCache(std::string &folder);
 
 /// Reports, as lines of text, whether the cache contains `key` (or the only key that starts with it), the components

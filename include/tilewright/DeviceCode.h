@@ -13,7 +13,7 @@
 
 namespace tilewright {
 
-/// How a kernel is launched. It has these parameters, in this order:
+/// Specifies how a kernel is launched. The kernel has the following parameters, in this order:
 ///   - the buffers of the launch, in the order of the plan;
 ///   - the sizes of the launch, with 64 bits each;
 ///   - if the plan specifies that the kernel checks its indices, the status: three int64_t, which are { nonzero, index,
@@ -27,7 +27,7 @@ struct DeviceKernel {
   std::vector<TensorMapRecipe> maps;
 };
 
-/// The error if a device cannot be used, or rejects a program. Compiling again would not help.
+/// The error that a device cannot be used, or that it rejects a program. Compiling the program again would not help.
 class DeviceError : public llvm::ErrorInfo<DeviceError> {
 public:
   static char ID;

@@ -37,7 +37,8 @@ struct ExplainOptions {
 llvm::Expected<std::string> explainCompile(Session &session, mlir::ModuleOp module, const Options &options,
                                            const ExplainOptions &explain);
 
-/// Returns some lines about each kernel, each edge that was not fused, and the time of each part of the compilation.
+/// Returns `record` as text for a terminal: a few lines about each kernel, each edge that was not fused, and the time
+/// of each part of the compilation.
 llvm::Expected<std::string> explainText(llvm::StringRef record);
 
 /// Returns one self-contained HTML file that shows the records. `against`, if not empty, is the record that the

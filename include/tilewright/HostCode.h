@@ -34,9 +34,9 @@ llvm::Expected<std::string> printHost();
 /// other than the host, schedules are selected with the machine description.
 llvm::Expected<MachineRates> calibrateHost(std::string &path);
 
-/// The peak rates of `threads` threads of the host, in operations and bytes per second; 0 for units that it lacks (the
-/// same values as lib/Runtime/Host/MachinePeaks.h, which users of this header may not include). Measuring takes about
-/// a second.
+/// The peak rates of the host, in operations and bytes per second, which measureHostPeaks() measures on `threads`
+/// threads in about a second. The rate of instructions that the CPU does not have is 0. The struct duplicates
+/// MachinePeaks (lib/Runtime/Host/MachinePeaks.h), which users of this header may not include.
 struct HostPeaks {
   double f32 = 0, bf16 = 0, int8 = 0, l1 = 0, l2 = 0, l3 = 0, dram = 0;
   int64_t l2Bytes = 0; ///< bytes of the L2 cache of one core
@@ -54,7 +54,7 @@ llvm::Expected<std::string> printHostAssembly(mlir::ModuleOp module, const Optio
 /// Returns the kernels of `module`, which are llvm functions for any target, as LLVM IR before LLVM optimizes it.
 llvm::Expected<std::string> printLLVM(mlir::ModuleOp module);
 
-/// Links the artifact's code into this process and binds its plan to it.
+/// Links the artifact's code into this process, and connects the artifact's plan with the code.
 llvm::Expected<std::shared_ptr<Program>> loadHostArtifact(llvm::StringRef artifact, const Options &options);
 
 } // namespace tilewright

@@ -64,7 +64,7 @@ llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path);
 /// Returns an error unless `folder` has all files of the manifest with the recorded contents.
 llvm::Error verifyFiles(const LibraryManifest &manifest, llvm::StringRef folder);
 
-/// Returns the instruction sets in `sets` that this machine lacks.
+/// Returns the names in `sets` of instruction sets that this machine does not support.
 std::vector<std::string> missingInstructionSets(llvm::ArrayRef<std::string> sets);
 
 /// A tensor of a call, dense and row-major. Its dtype is one of TW_LIBRARY_DTYPE in Dtypes.def, which have the same
@@ -87,7 +87,8 @@ public:
   /// Returns the dtypes and sizes of the outputs for inputs with these dtypes and sizes.
   llvm::Expected<std::vector<LibraryTensor>> shape(llvm::ArrayRef<LibraryTensor> inputs);
 
-  /// Starts timing the steps of runs. Fails for a library that an older version wrote.
+  /// Starts to measure the time of each step of run(). Returns an error if an older version of Tilewright wrote the
+  /// library.
   llvm::Error profile();
 
   /// A step of a run: a kernel or a copy.

@@ -154,7 +154,7 @@ struct Report {
   std::string json() const;
 };
 
-/// The bytes of an argument.
+/// The bytes of an argument of a kernel.
 using Argument = std::vector<uint8_t>;
 template <class T> Argument argument(const T &value) {
   Argument bytes(sizeof(T));

@@ -3,7 +3,8 @@
 //   StepObserver::Scope observing(&observer);   // calls of this thread on the CPU report their steps, for example to
 //   program->run(...);                          // torch.profiler
 //
-// Only the calling thread reports: the span from begin() to end() is the time of that thread's share of a step.
+// Only the thread that calls the program reports steps. The time from begin() to end() is the time of this thread's
+// share of a step.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_STEPOBSERVER_H
@@ -17,9 +18,10 @@ class StepObserver {
 public:
   virtual ~StepObserver() = default;
 
-  /// The calling thread begins its share of a step. `name`: the kernel or host function, or "copy".
+  /// Called when the calling thread begins its share of a step. `name` is the name of the kernel or host function, or
+  /// "copy".
   virtual void begin(const std::string &name) = 0;
-  /// The calling thread has ended its share of the step that it began last.
+  /// Called when the calling thread has ended its share of the step of the last begin().
   virtual void end() = 0;
 
   /// Returns the observer of the innermost scope of this thread, or null. Not available in ahead-of-time libraries.

@@ -35,7 +35,7 @@ public:
   /// Returns the name in options and on the command line.
   virtual llvm::StringRef name() const = 0;
 
-  /// Returns the options that this target alone has. A name in Options::own that is not among them is rejected before
+  /// Returns the options that only this target has. A name in Options::own that is not among them is rejected before
   /// configure() is called.
   virtual llvm::SmallVector<TargetOption> options() const { return {}; }
 

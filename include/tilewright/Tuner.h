@@ -34,8 +34,8 @@ struct TuneOptions {
   /// 8. The other classes of sizes (lib/Tuner/SizeClasses.h) are tuned afterwards (TuneReport::otherSizes).
   std::vector<int64_t> sizes;
   std::vector<std::string> worker; ///< a program and its arguments that call runTuneWorker()
-  /// Called when a kernel is done, with the kernels done, the number of kernels, and the maximum number of seconds
-  /// left.
+  /// Called when a kernel has been tuned, with a line of text, the number of tuned kernels, the number of all kernels,
+  /// and an upper bound of the remaining time in seconds.
   std::function<void(const std::string &line, size_t done, size_t all, double secondsLeft)> progress;
   std::function<bool()> interrupted; ///< true: stop, and keep the results so far
 };
@@ -58,7 +58,8 @@ struct TunedKernel {
 struct TuneReport {
   std::vector<TunedKernel> kernels; ///< the kernels with the largest share of time first
   double seconds = 0;
-  /// The times of the whole tuned and untuned model in one paired race: the median of ratios and its 95% interval.
+  /// The time of the whole tuned model relative to the untuned model, from one paired race: the median of the ratios,
+  /// and its 95% confidence interval.
   double ratio = 1, low = 1, high = 1;
   double untunedNanoseconds = 0;
   std::string verdict; ///< a sentence about the whole model

@@ -12,8 +12,8 @@ namespace tilewright::library {
 llvm::Error linkLibrary(LibraryOptions::Kind kind, llvm::ArrayRef<llvm::StringRef> objects,
                         llvm::ArrayRef<std::string> exported, llvm::StringRef path);
 
-/// Returns `objects` with `prefix` added to the names of all global functions and variables that one of them defines,
-/// so that they can be linked with other objects that have the same names.
+/// Returns `objects` with `prefix` added to the names of all global functions and variables that one of the objects
+/// defines, so that they can be linked with other objects that have the same names.
 llvm::Expected<std::vector<std::string>> withPrefix(llvm::ArrayRef<llvm::StringRef> objects, llvm::StringRef prefix);
 
 /// Writes a file atomically.

@@ -1,6 +1,7 @@
 //===- ReservedNames.cpp - names that a C header cannot declare --------------===//
 //
-// The list does not depend on the machine's own headers, so that a model gets the same name on every machine.
+// The list of reserved names is fixed and does not depend on the headers on the machine, so that a model gets the same
+// C name on every machine.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/AOT/ReservedNames.h"

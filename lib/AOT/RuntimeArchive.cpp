@@ -1,6 +1,7 @@
 //===- RuntimeArchive.cpp - the embedded runtime of libraries ----------------------===//
 //
-// The archive is embedded, so that it is always available to libTilewright. CMake passes its path.
+// The static archive with the runtime of ahead-of-time libraries is embedded in libTilewright, so that it is always
+// available. CMake passes the path of the archive.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/AOT/Link.h"

@@ -6,7 +6,8 @@
 //   once: packed 0 = pack(w)
 //   step: y = kernel(x, packed 0, constant 0) step: y = kernel(x, input 3, input 2)
 //
-// The runtime thus has only one kind of weights, which it reads without copying; processes share the pages.
+// In the plan of a library, all weights are thus inputs. The runtime reads them without copying, and processes share
+// their pages.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/AOT/Weights.h"
@@ -109,7 +110,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Adds the parts that the plan still reads to the library's weights.
+  /// Adds those constants, bound inputs and packed results that the plan still reads to the library's weights.
   void keep() {
     std::vector<bool> read(plan.numInputs, false);
     for (const std::vector<plan::Step> *steps : {&plan.once, &plan.steps})

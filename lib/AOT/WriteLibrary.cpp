@@ -56,7 +56,7 @@ public:
     if (!machines)
       return machines.takeError();
     for (const runtime::MachineDescription &machine : *machines) {
-      OwningOpRef<ModuleOp> copy = module.clone(); // schedules and layouts depend on the CPU
+      OwningOpRef<ModuleOp> copy = module.clone(); // compile a copy, because schedules and layouts depend on the CPU
       if (machines->size() > 1)
         options.cpu = machine.name;
       if (llvm::Error failed = compile(*copy, machine))
@@ -152,13 +152,13 @@ private:
             session.lowerTo(copy, "target", options, [&](StringRef stage) { reportProgress(stage, machine); }))
       return failed;
     std::string problem;
-    Target *target = findTarget(options.target, problem); // not null, because lowerTo() has found it
+    Target *target = findTarget(options.target, problem); // not null, because lowerTo() has found the target
     if (target->hasDevices())
       return llvm::createStringError(
           "target '%s' makes code for a device, and no ahead-of-time library is of that yet; "
           "use --target=cpu, or --emit=ptx",
           options.target.c_str());
-    if (llvm::Error failed = target->configure(options)) // emit() needs no schedules, which are already applied
+    if (llvm::Error failed = target->configure(options)) // lowerTo() has configured only a copy of `options`
       return failed;
     llvm::Expected<std::string> emitted = target->emit(copy, options);
     if (!emitted)
@@ -300,7 +300,7 @@ private:
     if (llvm::Error failed = publish(manifest))
       return failed;
     if (!*taken)
-      (void)llvm::sys::fs::remove(own); // an older build wrote it while the other library existed
+      (void)llvm::sys::fs::remove(own); // left by an earlier build, when another library had `usual`
     return llvm::Error::success();
   }
 
@@ -328,7 +328,8 @@ private:
     return true;
   }
 
-  /// Moves the files to the output folder, the manifest at `manifest` last because it has their hashes.
+  /// Moves the files to the output folder. The manifest, whose path is `manifest`, is moved last, because it contains
+  /// the hashes of the other files.
   llvm::Error publish(StringRef manifest) {
     std::vector<std::string> names;
     for (const ManifestFile &file : files)

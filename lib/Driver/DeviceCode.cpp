@@ -40,7 +40,7 @@ public:
     return takeAll(device->numOutputs(), memory, error) &&
            (device->run(inputs, outputs, symbols, error) || withLine(error, report.stepLines));
   }
-  void repack() override {} // nothing to do, because every call packs
+  void repack() override {} // every call packs the parameters again
 
 private:
   std::unique_ptr<runtime::EmulatedDevice> device;

@@ -121,7 +121,7 @@ private:
       if (!full && !unit)
         return {};
       if (lower.empty() && group.from.back() < missing)
-        continue; // leading dimensions that the operand does not have
+        continue; // the operand does not have these leading dimensions
       lower.push_back(full ? size : one);
     }
     if (lower == own)
@@ -131,8 +131,8 @@ private:
     return reshaped(loc, operand, lower);
   }
 
-  /// Returns the operand in the lower rank, like operandIn(), for ops without broadcasting: the result has all sizes of
-  /// this rank.
+  /// Returns the operand in the lower rank, like operandIn(), but broadcast to all sizes of this rank, for ops that do
+  /// not broadcast their operands.
   Value wholeOperandIn(Location loc, Value operand, const Collapse &c) {
     Value lower = operandIn(loc, operand, c);
     if (!lower || sizesOf(collapsibleType(lower)) == c.to)
@@ -316,7 +316,8 @@ private:
     }
   }
 
-  /// If reshapes to one type read the op, and no op in the higher rank does, computes the op in the lower rank.
+  /// Computes the op in the lower rank if reshapes read its result, all of them have the same type, and no op that
+  /// needs the higher rank reads it.
   void moveUp(Operation *op) {
     if (!isa<TWDialect>(op->getDialect()) || op->getNumResults() == 0 || isa<ReshapeOp>(op))
       return;

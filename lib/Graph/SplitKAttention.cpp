@@ -41,7 +41,7 @@ RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.g
 /// heads share keys, because then a part stays in the caches for all heads that read it. Returns 1 if the keys are not
 /// split.
 int64_t partsOfKeys(AttentionOp op, int64_t threads) {
-  constexpr int64_t mostRows = 4, leastKeys = 512; // as many keys as a block of the kernel has
+  constexpr int64_t mostRows = 4, leastKeys = 512; // a block of the kernel has 512 keys
   RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey()), v = tensorType(op.getValue());
   if (!q.hasStaticShape() || !k.hasStaticShape() || !v.hasStaticShape() || op.getCausal() ||
       !op.getLogsumexp().use_empty() || q.getElementType().isF64())

@@ -157,7 +157,7 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   Value max = parts.generic(
       {masked}, {scoreMap, rowMap}, parts.filled(rowSizes, -infinity), 1,
       [&](OpBuilder &in, ValueRange a) { return arith::MaximumFOp::create(in, loc, a[1], a[0]).getResult(); });
-  auto orZero = [&](OpBuilder &in, Value m) { // in a row with only -inf, all exponentials are then 0
+  auto orZero = [&](OpBuilder &in, Value m) { // -inf - 0 has the exponential 0, -inf + inf is NaN
     Value none = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, m, parts.number(in, -infinity));
     return arith::SelectOp::create(in, loc, none, parts.number(in, 0), m).getResult();
   };

@@ -7,7 +7,7 @@
 //     %p = tensor.extract %out[%i, max(%j - 1, 0)]
 //     ... tensor.insert
 //
-// Attention becomes generics over the whole score matrix. The result is slow, and defines the semantics of the ops.
+// Attention becomes generics over the whole score matrix. This form is slow. It defines the semantics of the ops.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //
@@ -33,7 +33,7 @@ namespace {
 using IntPredicate = arith::CmpIPredicate;
 using FloatPredicate = arith::CmpFPredicate;
 
-/// Functions with short names that create the ops of loop bodies.
+/// Helper functions with short names, which create the ops of loop bodies.
 struct Emitter {
   OpBuilder &b;
   Location loc;

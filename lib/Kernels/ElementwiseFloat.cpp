@@ -16,7 +16,7 @@ namespace {
 
 using FloatPredicate = arith::CmpFPredicate;
 
-/// Functions with short names that create the float ops of a body.
+/// Helper functions with short names, which create the float ops of a body.
 struct FloatBody {
   OpBuilder &b;
   Location loc;

@@ -1,7 +1,7 @@
 //===- ElementwiseInteger.cpp - elementwise ops on integers ------------------===//
 //
 // Integers wrap around. No op traps: a division by zero makes the call fail (tw_tile.divisor), the smallest integer
-// divided by -1 is itself, and a shift by more than the bit width has the result of as many shifts by one bit.
+// divided by -1 is itself, and a shift by n, which may exceed the bit width, has the result of n shifts by one bit.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
@@ -17,7 +17,7 @@ namespace {
 
 using IntegerPredicate = arith::CmpIPredicate;
 
-/// Functions with short names that create the integer ops of a body.
+/// Helper functions with short names, which create the integer ops of a body.
 struct IntegerBody {
   OpBuilder &b;
   Location loc;
@@ -84,8 +84,8 @@ struct IntegerBody {
   Value shift(Value x, Value y, bool left) {
     int64_t width = type.getIntOrFloatBitWidth();
     Value inRange =
-        arith::CmpIOp::create(b, loc, IntegerPredicate::ult, y, c(width)); // negative amounts are large when unsigned
-    bool fills = !left && !isUnsigned;                                     // fills with copies of the sign bit
+        arith::CmpIOp::create(b, loc, IntegerPredicate::ult, y, c(width)); // as an unsigned number, a negative amount is large
+    bool fills = !left && !isUnsigned;                                     // the shift copies the sign bit
     Value safe = select(inRange, y, c(fills ? width - 1 : 0));
     Value shifted = left         ? arith::ShLIOp::create(b, loc, x, safe).getResult()
                     : isUnsigned ? arith::ShRUIOp::create(b, loc, x, safe).getResult()
@@ -181,7 +181,7 @@ Value booleanScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args) 
       .Case<LeOp>([&](auto) { return compare(IntegerPredicate::ule); })
       .Case<GtOp>([&](auto) { return compare(IntegerPredicate::ugt); })
       .Case<GeOp>([&](auto) { return compare(IntegerPredicate::uge); })
-      .Case<PowOp>([&](auto) { // on booleans: 0 only for 0^1
+      .Case<PowOp>([&](auto) { // the power of two booleans is false only for false ** true
         Value notY = arith::XOrIOp::create(b, loc, y, intConstant(b, loc, b.getI1Type(), 1));
         return arith::OrIOp::create(b, loc, x, notY);
       })

@@ -62,8 +62,8 @@ Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().fr
 /// Returns `size`, or 128 if it is symbolic.
 int64_t countedSize(int64_t size) { return ShapedType::isDynamic(size) ? 128 : size; }
 
-/// Fills that are results or are reshaped become kernels. Clones such a fill for each op that accumulates into it,
-/// because the op would overwrite the shared one. (CSE has merged equal fills.)
+/// A fill that is a result or is reshaped becomes a kernel. CSE may have merged this fill with fills into which ops
+/// accumulate. Clones such a fill for each op that accumulates into it, because the op would overwrite the shared fill.
 void separateFills(func::FuncOp main) {
   for (auto fill : llvm::make_early_inc_range(main.getBody().front().getOps<linalg::FillOp>())) {
     if (llvm::all_of(fill->getUsers(), isComputation))
@@ -251,7 +251,8 @@ private:
   /// Returns true if `op` is the elementwise producer of one part of a concatenation of a few parts, and if the parts
   /// have enough rows for tasks. Each task then computes its rows of all parts directly into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
-    // If there are more parts, they are usually the steps of a recurrence, which share a kernel.
+    // A concatenation of more parts usually has the results of the steps of a recurrence, which are computed by one
+    // kernel.
     constexpr int64_t mostPieces = 7, enough = 8;
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() ||
@@ -313,8 +314,8 @@ private:
     return product;
   }
 
-  /// Returns true if `op` alone has much work and enough rows for many threads, but a kernel of the ops `together` has
-  /// too few rows.
+  /// Returns true if a kernel of `op` only has much work and enough rows for many threads, but a kernel of the ops
+  /// `together` has too few rows.
   static bool leavesThreadsIdle(Operation *op, ArrayRef<Operation *> together, const RowMap &rows) {
     constexpr int64_t much = 32768, enough = 8;
     auto structured = dyn_cast<linalg::LinalgOp>(op);
@@ -328,8 +329,8 @@ private:
     return work >= much && own && countRows(op, own->numRows) >= enough;
   }
 
-  /// Returns true if `op` is a reduction whose last loop is parallel, so that its results are whole lines, and if this
-  /// loop is tiled as a row of this kernel while another parallel loop is not.
+  /// Returns true if `op` is a reduction whose last loop is parallel, so that each result is contiguous along this
+  /// loop, and if the kernel would tile this loop but not another parallel loop.
   static bool leavesColumns(Operation *op, const RowMap &rows) {
     auto structured = dyn_cast<linalg::LinalgOp>(op);
     if (!structured || structured.getNumReductionLoops() == 0)
@@ -482,7 +483,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     separateFills(main);
     Clustering clustering(main, mostProducts, columnsToSpan, computePieces);
     clustering.run();
-    if (Attribute earlier = main->removeAttr(graph::decisionsAttrName)) // decisions of passes that ran on @main
+    if (Attribute earlier = main->removeAttr(graph::decisionsAttrName)) // decisions that passes have stored on @main
       module->setAttr(graph::decisionsAttrName, earlier);
     clustering.decisions.store(module);
     if (failed(outlineKernels(module, main, clustering.clusters, readSlices)))

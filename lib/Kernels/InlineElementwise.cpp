@@ -37,7 +37,7 @@ namespace structured {
 using namespace tile;
 namespace {
 
-/// The number of scalar ops of a body, and true in `expensive` if one of them is too expensive to be computed twice.
+/// The number of scalar ops of a body. `expensive` is true if one of them is too expensive to be computed twice.
 struct BodyCost {
   int64_t ops = 0;
   int64_t work = 0; ///< ops except constants, indices and integer casts, which cost almost nothing
@@ -120,7 +120,7 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   if (onlyUser)
     return !(recomputed && cost.expensive);
   if (isReturnedToo(operand, producer, consumer))
-    return true; // the result becomes another result of the consumer
+    return true; // the producer's result becomes another result of the consumer
   // Cheap producers with at most one operand are computed by each user: casts, masks from indices, scalings. Producers
   // whose operands are all broadcast (a comparison of class indices with targets) may have more ops, because writing
   // and reading their result would take longer.
@@ -218,7 +218,7 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
           }
           rewriter.eraseOp(consumer);
           if (copy && copy->use_empty())
-            rewriter.eraseOp(copy); // the loop below erases other producers
+            rewriter.eraseOp(copy); // only the copy is erased here; the loop below erases producers
           fixedValues.update(merged);
           consumer = merged;
           changed = true;

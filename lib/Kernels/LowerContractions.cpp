@@ -145,7 +145,7 @@ LogicalResult lowerContraction(Lowering &l, graph::MatmulOp op) {
   AffineMap lhsMap = l.map(rank + 1, lhsDims), rhsMap = l.map(rank + 1, rhsDims), outMap = l.map(rank + 1, outDims);
   Read lhs = contractOperand(l, op.getLhs(), lhsMap, {m, k});
   SmallVector<unsigned> needed{k, n};
-  for (unsigned batch = 0; batch < m; ++batch) // one of the two operands must use each batch loop
+  for (unsigned batch = 0; batch < m; ++batch) // each batch loop must be used by at least one of the two operands
     if (!lhs.map.isFunctionOfDim(batch))
       needed.push_back(batch);
   Read rhs = contractOperand(l, op.getRhs(), rhsMap, needed);

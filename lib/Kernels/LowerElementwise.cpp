@@ -32,7 +32,7 @@ Value elementwiseScalar(OpBuilder &b, Location loc, Operation *op, ValueRange ar
   return integerScalar(b, loc, op, args, elementType.isUnsignedInteger());
 }
 
-/// Returns true if a rounding of the op's input can change its result by 1 (or from false to true).
+/// Returns true if a rounding of the op's input can change its result by 1 or more, or from false to true.
 static bool isDiscrete(Operation *op) {
   using namespace graph;
   return isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, LogicalAndOp, LogicalOrOp, LogicalXorOp, LogicalNotOp, IsnanOp,
@@ -115,12 +115,13 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
           value = arith::ConstantOp::create(b, at, b.getZeroAttr(storageType(result)));
         return SmallVector<Value>{store(b, at, value, result)};
       });
-  // Remove all fast-math flags. This also prevents fused multiply-add, which rounds once where two ops round twice.
+  // Remove all fast-math flags. This also prevents a fused multiply-add, which rounds once instead of twice.
   if (l.decide.contains(op))
     tensor.getDefiningOp()->walk([&](Operation *inner) {
       if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp, arith::TruncFOp>(inner))
         inner->setAttr("fastmath", arith::FastMathFlagsAttr::get(l.context(), arith::FastMathFlags::none));
-      // An explicit rounding mode prevents LLVM from replacing an f32 op between conversions by an f16 op.
+      // Set an explicit rounding mode, because LLVM would otherwise replace an f32 op between two conversions by an f16
+      // op.
       if (auto rounding = dyn_cast<arith::TruncFOp>(inner); rounding && rounding.getType().isF16())
         rounding.setRoundingmode(arith::RoundingMode::to_nearest_even);
     });

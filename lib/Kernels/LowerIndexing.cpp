@@ -117,7 +117,7 @@ bool meetsUnsigned(Type elementType, graph::ScatterKind kind) {
   return elementType.isUnsignedInteger() && (kind == graph::ScatterKind::Max || kind == graph::ScatterKind::Min);
 }
 
-/// Maps the unsigned elements of `tensor` to signed integers with the same order, or back.
+/// Maps the unsigned elements of `tensor` to signed integers with the same order, or maps such signed integers back.
 Value flipped(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes) {
   return l.elementwise(sizes, indexedType(tensor).getElementType(), Lowering::of(tensor, l.identity(sizes.size())),
                        [](OpBuilder &b, Location at, ValueRange in, ValueRange) {
@@ -212,7 +212,7 @@ LogicalResult lowerPut(Lowering &l, graph::PutOp op) {
   SmallVector<AffineMap> maps;
   for (Value index : op.getIndices()) {
     Read read = l.readBroadcast(index, indexSizes);
-    if (read.splat) { // a constant index must be a tensor here
+    if (read.splat) { // the op needs a tensor even if all indices are one constant
       l.setRead(index, Lowering::of(l.tensor(index), l.identity(indexedType(index).getRank())));
       read = l.readBroadcast(index, indexSizes);
     }

@@ -43,7 +43,7 @@ struct Pooling {
                                                             : outSizes.size() - kernel.size();
     for (auto [i, size] : llvm::enumerate(kernel)) {
       auto image = dyn_cast<AffineConstantExpr>(inputSizes[firstSpatial + i]);
-      int64_t last = image ? image.getValue() - 1 + padding[i] : -1; // relative to the first position of the window
+      int64_t last = image ? image.getValue() - 1 + padding[i] : -1; // the last pixel, relative to the first window
       window.push_back(last < 0 ? size : std::min(size, last / this->dilation[i] + 1));
     }
   }
@@ -197,7 +197,8 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   Pooling pool(l, op, op.getKernel(), op.getStride(), op.getPadding(), {});
   Type given = cast<RankedTensorType>(op.getInput().getType()).getElementType();
   Type element = cast<RankedTensorType>(op.getType()).getElementType(), f = accumulatorType(element);
-  // With the divisor 1, windows of integers are summed in the type of the result, which may have more bits.
+  // If the divisor is 1, sums of integers are computed in the type of the result, which may have more bits than the
+  // input.
   const bool sums =
       isa<IntegerType>(element) && op.getDivisor() == 1 && given.isSignlessInteger() && element.isSignlessInteger();
   if (!isa<FloatType>(element) && !element.isSignlessInteger(64) && !sums)

@@ -47,7 +47,7 @@ Read Rows::full(Value graphValue) {
     for (AffineExpr e : read.map.getResults())
       if (auto d = dyn_cast<AffineDimExpr>(e))
         seen.set(d.getPosition());
-  for (unsigned i = 0; i < sizes.size(); ++i) // materialize it, so that an operand determines the size of this loop
+  for (unsigned i = 0; i < sizes.size(); ++i) // materialize the value, so that an operand determines the loop's size
     if (iterators[i] == utils::IteratorType::reduction && !seen.test(i))
       return {l.tensor(graphValue), l.identity(sizes.size()), TypedAttr(), read.elementType};
   return read;
@@ -148,7 +148,8 @@ static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type t
   return castScalar(b, at, store(b, at, x, from), source, target);
 }
 
-/// The minimum number of parts for which a second reduction over the parts is worthwhile.
+/// The minimum number of parts for which a reduction in two steps (within parts, then over the parts) is faster than
+/// one step.
 static constexpr int64_t fewestParts = 16;
 
 /// Returns the number of parts into which a line of `elements` is divided; 0 if no suitable number divides it.
@@ -223,7 +224,7 @@ static std::optional<ColumnStages> columnStages(RankedTensorType type, ArrayRef<
     length *= product(dim, dim + 1);
     stages.inner.insert(stages.inner.begin(), dim);
   }
-  stages.outer = sorted; // `outer` precedes `inner`, so its dimensions are the same in the first result
+  stages.outer = sorted; // `outer` precedes `inner`, so its indices are the same in the first result
   return stages;
 }
 
@@ -260,8 +261,8 @@ struct Lines {
   int64_t parts, lines, lanes;
 };
 
-/// Returns the division of the rows of an arg_reduce, if they are long but too few to fill the lanes of a vector.
-/// Otherwise returns std::nullopt: each row is searched as a whole.
+/// Returns how the rows of an arg_reduce are divided if they are long but too few to fill the lanes of a vector.
+/// Otherwise returns std::nullopt, and each row is searched as a whole.
 static std::optional<Lines> linesOfFewRows(RankedTensorType type, int64_t dim) {
   constexpr int64_t longRow = 4096, mostParts = 16;
   if (!type.hasStaticShape() || type.getDimSize(dim) < longRow || dim + 1 != type.getRank() ||

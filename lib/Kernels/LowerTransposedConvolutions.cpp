@@ -241,8 +241,8 @@ Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op) {
       llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) ||
       llvm::any_of(conv.padding, [](int64_t amount) { return amount < 0; }))
     return {};
-  // Every phase must have results: each element of the result also reads element 0 of all other phases, and discards
-  // it.
+  // Every phase must have results, because each element of the result also reads element 0 of all other phases (and
+  // discards it).
   for (unsigned i = 0; i < 2; ++i) {
     auto size = dyn_cast<AffineConstantExpr>(out[1 + i]);
     if (!size || size.getValue() < conv.stride[i])

@@ -31,7 +31,7 @@ Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> 
                     ArrayRef<std::pair<unsigned, Value>> bounds, Value otherwise) {
   Value inside, zero = arith::ConstantIndexOp::create(b, at, 0);
   for (auto [dim, size] : bounds) {
-    // The comparison is unsigned: an index before the first element is a very large unsigned number.
+    // Compare as unsigned numbers: a negative index, which is before the first element, is then larger than every size.
     Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, indices[dim], size);
     indices[dim] = arith::SelectOp::create(b, at, here, indices[dim], zero);
     inside = inside ? arith::AndIOp::create(b, at, inside, here).getResult() : here;
@@ -40,8 +40,8 @@ Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> 
   return inside ? arith::SelectOp::create(b, at, inside, read, otherwise).getResult() : read;
 }
 
-/// Pads a tensor with `value` by an elementwise op. Each element of the source is read at its index;
-/// padding reads nothing.
+/// Pads a tensor with `value` by an elementwise op over the result. An element of the padding reads no element of the
+/// tensor.
 static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
                         ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
@@ -65,8 +65,8 @@ static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, A
   });
 }
 
-/// Pads like paddedRows(). If rows are short (the channels of an image) and not padded, they are first merged with the
-/// dimension before them, because a single row would fill only a small part of a vector.
+/// Pads in the same way as paddedRows(). Short rows that are not padded, such as the channels of an image, are first
+/// merged with the preceding dimension, because a short row would fill only a small part of a vector.
 static Value paddedByRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
                           ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
   constexpr int64_t few = 16;
@@ -211,8 +211,9 @@ static LogicalResult lowerPad(Lowering &l, graph::PadOp op) {
   return success();
 }
 
-/// Lowers the concatenation of a few tensors of size 1 in the last dimension to an elementwise op, which selects the
-/// tensor by the index. The producers of the tensors can be fused into this op.
+/// Lowers the concatenation of a few tensors along the last dimension, in which each tensor has size 1, to an
+/// elementwise op. The op selects the tensor by the index in this dimension. The producers of the tensors can be fused
+/// into this op.
 static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
   SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult());
   SmallVector<Read> reads;
@@ -240,7 +241,7 @@ static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
     return lowerInterleave(l, op);
   SmallVector<AffineExpr> offsets(sizes.size(), l.constant(0));
   SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1));
-  SmallVector<Value> inputs; // computed before the first insertion, so that all insertions are consecutive
+  SmallVector<Value> inputs; // create all inputs first, so that the insertions are consecutive ops
   for (Value input : op.getInputs())
     inputs.push_back(l.tensor(input));
   Type storage = storageType(cast<RankedTensorType>(op.getType()).getElementType());
@@ -250,7 +251,7 @@ static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
     result = l.insertSlice(input, result, l.foldedSizes(offsets), own, strides);
     offsets[op.getDim()] = offsets[op.getDim()] + own[op.getDim()];
   }
-  if (result.getDefiningOp<tensor::EmptyOp>()) // no input has elements
+  if (result.getDefiningOp<tensor::EmptyOp>()) // all inputs are empty
     result = l.filled(sizes, l.builder.getZeroAttr(storage));
   l.set(op, result);
   return success();

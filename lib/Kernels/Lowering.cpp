@@ -88,7 +88,7 @@ Value Lowering::tensor(Value graphValue) {
     result = linalg::FillOp::create(builder, loc, value, empty(sizes, storage)).getResult(0);
   } else if (view.map.isIdentity()) {
     result = view.base;
-    // A size that is dynamic in the base's type may be static here, because of a size guard.
+    // A size guard may make a size static that is dynamic in the type of the base.
     if (auto type = RankedTensorType::get(llvm::map_to_vector(sizes, extent), storage); type != result.getType())
       result = tensor::CastOp::create(builder, loc, type, result);
   } else if (onlyUnitDims(view.map, sizes)) {
@@ -233,7 +233,7 @@ Value Lowering::reshaped(Value tensor, ArrayRef<AffineExpr> from, ArrayRef<Affin
   Type element = typeOf(tensor).getElementType();
   SmallVector<graph::ReshapeGroup> groups = graph::reshapeGroups(from, to);
   if (groups.empty() && !from.empty() && !to.empty()) {
-    graph::ReshapeGroup all; // no dimensions correspond, so merge all dimensions first
+    graph::ReshapeGroup all; // no groups of dimensions correspond, so merge all dimensions
     for (unsigned i = 0; i < from.size(); ++i)
       all.from.push_back(i);
     for (unsigned i = 0; i < to.size(); ++i)

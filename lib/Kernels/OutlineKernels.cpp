@@ -91,7 +91,7 @@ public:
     memberSet = llvm::SmallPtrSet<Operation *, 16>(members.begin(), members.end());
     Operation *anchor = members.back();
 
-    // The clones, inputs and results of the kernel.
+    // The ops that are cloned into the kernel, and the kernel's inputs and results.
     llvm::SetVector<Operation *> clones;
     llvm::SetVector<Value> tensors, indices;
     aliases.clear();
@@ -154,7 +154,7 @@ public:
                                        functionBuilder.getFunctionType(TypeRange(ValueRange(operands)), resultTypes));
     kernel.setPrivate();
     kernel->setAttr(kernelAttrName, functionBuilder.getUnitAttr());
-    // The sizes of the arguments as expressions of the kernel's index arguments.
+    // Express the sizes of the arguments in terms of the kernel's index arguments.
     llvm::DenseMap<AffineExpr, AffineExpr> symbolOf;
     for (auto [size, value] : sizeValues)
       symbolOf[size] = builder.getAffineSymbolExpr(llvm::find(indices, value) - indices.begin());
@@ -222,7 +222,7 @@ public:
         op.erase();
     simplifyDeadFills(body);
 
-    // Equal kernels are compiled once.
+    // Use the text of the function to find an equal kernel, so that equal kernels are compiled once.
     std::string text;
     llvm::raw_string_ostream stream(text);
     kernel.setSymName("k");
@@ -336,7 +336,7 @@ private:
 LogicalResult outlineKernels(ModuleOp module, func::FuncOp main, ArrayRef<SmallVector<Operation *>> clusters,
                              bool readSlices) {
   Outliner outliner(module, main, readSlices);
-  // Consumers are outlined before producers. Then all users of a producer outside of its cluster are already calls.
+  // Outline consumers before producers, so that all users of a producer outside of its cluster are already calls.
   SmallVector<ArrayRef<Operation *>> inOrder;
   for (const SmallVector<Operation *> &cluster : llvm::reverse(clusters))
     inOrder.push_back(cluster);

@@ -108,9 +108,9 @@ static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType 
   return arith::SelectOp::create(b, loc, inRange, converted, smallest);
 }
 
-/// Converts to unsigned types of 32 and 64 bits in the same way. From numbers in the upper half, 2^(width - 1) is
-/// subtracted, which is exact; then they are converted as signed numbers, and the highest bit is set. Negative numbers
-/// wrap around.
+/// Converts to unsigned types of 32 and 64 bits as truncateToInteger() converts to signed types. From numbers of at
+/// least 2^(width - 1), 2^(width - 1) is subtracted, which is exact. The difference is converted as a signed number,
+/// and the highest bit of the result is set. Negative numbers wrap around.
 static Value truncateToUnsigned(OpBuilder &b, Location loc, Value x, IntegerType type) {
   Type f = x.getType();
   Value half = floatConstant(b, loc, f, std::ldexp(1.0, type.getWidth() - 1));

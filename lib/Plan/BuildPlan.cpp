@@ -327,13 +327,13 @@ private:
                           : define(result, once ? plan::BufferKind::Packed : plan::BufferKind::Arena,
                                    once ? packed++ : arena++)))
         return failure();
-      if (operands.size() < 64) // operands from 64 on are assumed to be written
+      if (operands.size() < 64) // the plan assumes that operands from index 64 on are written
         writes |= uint64_t(1) << operands.size();
       operands.push_back(bufferByValue[result]);
     }
     DenseI64ArrayAttr startsAttr;
     if (llvm::any_of(starts, [](int64_t start) { return start != 0; })) {
-      starts.resize(operands.size(), 0); // results start at the beginning of their buffers
+      starts.resize(operands.size(), 0); // the offset of a result in its buffer is 0
       startsAttr = builder.getDenseI64ArrayAttr(starts);
     }
     auto make = [&](StringRef kernel) {

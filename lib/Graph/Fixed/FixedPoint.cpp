@@ -401,7 +401,7 @@ private:
   }
 
   void convertConcat(graph::ConcatOp op) {
-    // All parts get the format of the layer of the first part.
+    // All operands of a concatenation get the format of the layer of the first operand.
     SmallVector<Value> parts;
     Number result;
     for (Value input : op.getInputs()) {

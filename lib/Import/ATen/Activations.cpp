@@ -124,8 +124,8 @@ Results logit(Node &n) {
   return n.cast(n.op<LogOp>({n.op<DivOp>({x, n.op<SubOp>({one, x})})}), n.element());
 }
 
-/// Imports hardshrink(self, lambd), which sets elements of small magnitude to 0, and softshrink(self, lambd), which
-/// also moves all other elements towards 0.
+/// Imports hardshrink(self, lambd), which sets elements whose magnitude is at most `lambd` to 0, and softshrink(self,
+/// lambd), which also moves all other elements towards 0 by `lambd`.
 template <bool soft> Results shrink(Node &n) {
   Value x = n.cast(n.tensor(0, "self"), n.accumulator(n.element()));
   double edge = n.number(1, "lambd", 0.5);

@@ -93,7 +93,8 @@ Results plainAttention(Node &n) {
   return attend(n, q, k, v, mask, scaleOr(n, 6, q), causal);
 }
 
-/// Arguments: (grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask, scale)
+/// Imports _scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, logsumexp, dropout_p,
+/// is_causal, *, attn_mask, scale).
 Results flashAttentionBackward(Node &n) {
   Value grad = n.tensor(0, "grad_out"), q = n.tensor(1, "query"), k = n.tensor(2, "key"), v = n.tensor(3, "value");
   Value out = n.tensor(4, "out"), lse = n.tensor(5, "logsumexp"), mask = n.optionalTensor(8, "attn_mask");

@@ -55,7 +55,7 @@ Value emptyResult(Node &n, unsigned i) {
   return i < n.resultCount() && n.type(i) ? n.full(n.scalar(0, n.element(i)), n.type(i)) : Value();
 }
 
-/// Arguments: (input, weight, bias, running_mean, running_var, momentum, eps)
+/// Imports _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps).
 Results batchNormInference(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   Value mean = n.tensor(3, "running_mean"), variance = n.tensor(4, "running_var");
@@ -67,8 +67,8 @@ Results batchNormInference(Node &n) {
   return {y, emptyResult(n, 1), emptyResult(n, 2)};
 }
 
-/// Arguments: (input, weight, bias, running_mean, running_var, training, momentum, eps). The results are y, mean, rstd,
-/// and, for the functional overload, the new running statistics.
+/// Imports a batch norm with the arguments (input, weight, bias, running_mean, running_var, training, momentum, eps).
+/// The results are y, mean, rstd, and, for the functional overload, the new running statistics.
 Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool training, double momentum, double eps) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())
@@ -116,14 +116,16 @@ Results batchNormFunctional(Node &n) {
   return batchNormWith(n, mean, variance, training, momentum, eps);
 }
 
-/// Arguments of the overload without running statistics: (input, weight, bias, training, momentum, eps)
+/// Imports _native_batch_norm_legit.no_stats(input, weight, bias, training, momentum, eps), which has no running
+/// statistics.
 Results batchNormNoStatistics(Node &n) {
   bool training = n.flag(3, "training");
   double momentum = n.number(4, "momentum"), eps = n.number(5, "eps");
   return batchNormWith(n, {}, {}, training, momentum, eps);
 }
 
-/// Arguments: (grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, output_mask)
+/// Imports native_batch_norm_backward(grad_out, input, weight, running_mean, running_var, save_mean, save_invstd,
+/// train, eps, output_mask).
 Results batchNormBackward(Node &n) {
   Value grad = n.tensor(0, "grad_out"), input = n.tensor(1, "input"), weight = n.optionalTensor(2, "weight");
   bool training = n.flag(7, "train");

@@ -22,7 +22,7 @@ Results copyInto(Node &n) {
   return n.broadcast(n.cast(source, n.element()), sizesOf(n.type()));
 }
 
-/// Imports an assertion on metadata by emitting nothing, because torch's guards imply it.
+/// Imports an assertion on the metadata of a tensor. No op is emitted, because torch's guards imply the assertion.
 Results nothing(Node &n) { return Results::none(); }
 
 } // namespace

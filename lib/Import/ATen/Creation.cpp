@@ -5,7 +5,8 @@
 namespace tilewright {
 namespace {
 
-/// Returns start + i * step. As in torch, it is computed in i64 if start and step are integers, otherwise in f64.
+/// Returns the elements start + i * step. As in torch, they are computed in i64 if start and step are integers,
+/// otherwise in f64.
 Results range(Node &n, unsigned startIndex, int stepIndex) {
   bool isFloat = isa<FloatType>(n.element());
   auto isInteger = [&](int index, llvm::StringRef name) {

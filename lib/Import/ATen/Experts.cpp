@@ -97,7 +97,7 @@ Results histogram(Node &n) {
   Value inside = n.op<LogicalAndOp>({n.compare<LeOp>(lowest, flat), n.compare<LeOp>(flat, highest)}, n.i1());
   Value bin = n.op<MinimumOp>({n.cast(scaled, n.i64()), n.scalarInt(bins - 1, n.i64())});
   bin = n.op<MaximumOp>({bin, n.scalarInt(0, n.i64())});
-  bin = n.where(inside, bin, n.scalarInt(bins, n.i64())); // NaNs are not counted
+  bin = n.where(inside, bin, n.scalarInt(bins, n.i64())); // bin `bins` is discarded
   Value zeros = n.broadcast(n.scalar(0, n.f32()), {n.constantSize(bins + 1)});
   Value ones = n.broadcast(n.scalar(1, n.f32()), {count});
   Value counts = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, bin, ones, 0, ScatterKind::Add);

@@ -105,8 +105,8 @@ private:
     return taps;
   }
 
-  /// Adds the weighted pixels of all combinations of one tap per dimension to `sum`. `chosen` has the taps of the first
-  /// dimensions.
+  /// Adds the weighted pixels of all combinations of one tap per dimension to `sum`. `chosen` has the taps that were
+  /// chosen for the first dimensions.
   void add(ArrayRef<SmallVector<Tap>> taps, SmallVectorImpl<Tap> &chosen, Value &sum) {
     if (chosen.size() < taps.size()) {
       for (const Tap &tap : taps[chosen.size()]) {

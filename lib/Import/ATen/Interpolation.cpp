@@ -87,7 +87,7 @@ Value resize(Node &n, Value x, const Resized &r, Mode mode) {
   return n.op<AddOp>({near, far});
 }
 
-/// Returns the numbers of an argument, which may be a list, a number, or missing.
+/// Returns the numbers in an argument that may be a list, a number, or missing.
 SmallVector<double> numbersIn(Node &n, const Arg *arg) {
   SmallVector<double> numbers;
   auto add = [&](const Arg &one) {
@@ -108,8 +108,8 @@ SmallVector<double> numbersIn(Node &n, const Arg *arg) {
   return numbers;
 }
 
-/// Arguments: (input, output_size, [align_corners], scale_factors). Some overloads have the arguments scales_d,
-/// scales_h and scales_w instead of scale_factors.
+/// Imports an operator with the arguments (input, output_size, [align_corners], scale_factors). Some overloads have the
+/// arguments scales_d, scales_h and scales_w instead of scale_factors.
 template <Mode mode, int64_t spatial> Results upsample(Node &n) {
   Value x = n.tensor(0, "input");
   constexpr bool corners = mode == Mode::Linear || mode == Mode::Cubic;

@@ -1,7 +1,7 @@
 //===- LayerNorms.cpp - layer, RMS and group normalization --------------------------------===//
 //
-// The gradients of layer_norm, where g is the result's gradient, w the weight, xhat = (x - mean) rstd, h = g w, and N
-// the number of normalized elements:
+// The backward pass of layer_norm computes the gradients below, where g is the result's gradient, w the weight, xhat =
+// (x - mean) rstd, h = g w, and N the number of normalized elements:
 //
 //   dx = rstd (h - sum(h)/N - xhat sum(h xhat)/N),  dw = sum(g xhat),  db = sum(g)
 //

@@ -14,7 +14,7 @@ SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64
     values.resize(spatial, values[0]);
   const int64_t least = name == "padding" ? 0 : 1;
   for (int64_t value : values)
-    if (value < least) // eager has a different message for each op
+    if (value < least) // eager's messages for these errors differ between the pooling ops
       n.refuse(llvm::Twine(name) + " should be at least " + llvm::Twine(least) + ", but is " + llvm::Twine(value));
   if (int64_t(values.size()) != spatial)
     n.refuse(llvm::Twine(name) + " has " + llvm::Twine(values.size()) + " entries for " + llvm::Twine(spatial) +

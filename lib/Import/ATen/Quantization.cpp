@@ -208,7 +208,7 @@ Value measurable(Node &n, bool rows) {
   return x;
 }
 
-/// Computes a scale and a zero point as torch.ao.quantization.utils.determine_qparams does.
+/// Computes a scale and a zero point in the same way as torch.ao.quantization.utils.determine_qparams.
 Results chooseForTensor(Node &n, bool symmetric) {
   Value x = measurable(n, /*rows=*/false);
   double low = n.number(1, "quant_min"), high = n.number(2, "quant_max"), least = n.number(3, "eps");

@@ -84,8 +84,8 @@ Value runLayer(Step &step, Value x, const Weights &w, State &state, int64_t step
   return n.concat(results, 0);
 }
 
-/// Arguments: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first). For an LSTM,
-/// `hx` is a list of two tensors.
+/// Imports lstm, gru, rnn_tanh and rnn_relu, which have the arguments (input, hx, params, has_biases, num_layers,
+/// dropout, train, bidirectional, batch_first). For an LSTM, `hx` is a list of two tensors.
 template <Cell cell> Results recurrent(Node &n) {
   Value x = n.tensor(0, "input");
   SmallVector<Value> start = cell == Cell::Lstm ? n.tensors(1, "hx") : SmallVector<Value>{n.tensor(1, "hx")};

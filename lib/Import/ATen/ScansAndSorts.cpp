@@ -45,7 +45,7 @@ Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<
   Type element = n.elementOf(x), compute = n.ordered(element);
   if (n.failed())
     return n.refused();
-  if (element.isInteger(1) || element.isUnsignedInteger(8)) // counting sort is used for ui8
+  if (element.isInteger(1) || element.isUnsignedInteger(8)) // the kernel for ui8 uses counting sort
     compute = n.builder.getIntegerType(8, /*isSigned=*/false);
   RankedTensorType indices = k ? n.type(1) : withElementType(n.typeOf(x), n.i64());
   auto op = SortOp::create(n.builder, n.loc, TypeRange{withElementType(indices, compute), indices}, n.cast(x, compute),

@@ -126,7 +126,7 @@ public:
       return IntegerSetAttr::get(before.replaceDimsAndSymbols({}, values, before.getNumDims(), next));
     });
     replacer.recursivelyReplaceElementsIn(main, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
-    for (unsigned number : removed.set_bits()) { // no op uses them, because sizes are in types and maps
+    for (unsigned number : removed.set_bits()) { // ops use sizes only in types and maps
       assert(main.getArgument(number).use_empty());
       (void)number;
     }

@@ -76,7 +76,8 @@ DenseLayout layoutOf(ArrayRef<AffineExpr> sizes, ArrayRef<AffineExpr> strides) {
     innermostFirst.push_back(found);
     expected = graph::canonicalSize(expected * sizes[found]);
   }
-  // If only dimensions of size 1 have other positions, the order is equivalent to row-major.
+  // If only dimensions of size 1 have a position that differs from row-major order, the order is equivalent to
+  // row-major.
   DenseLayout layout{{innermostFirst.rbegin(), innermostFirst.rend()}, true};
   SmallVector<unsigned> moved;
   for (unsigned dim : layout.order)

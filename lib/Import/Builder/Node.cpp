@@ -50,7 +50,7 @@ SmallVector<Value> Node::agreeing(ArrayRef<Value> operands) {
     for (auto [i, size] : llvm::enumerate(sizesIn(operand))) {
       AffineExpr &slot = shape[rank - rankOf(operand) + i];
       AffineExpr both = slot == one ? size : size == one ? slot : agreed(slot, size);
-      slot = both ? both : slot; // broadcastSizes() refuses sizes that always differ
+      slot = both ? both : slot; // if `both` is null, the sizes always differ, and broadcastSizes() refuses them
     }
   for (Value &operand : fitted) {
     SmallVector<AffineExpr> sizes = sizesIn(operand);
@@ -233,7 +233,7 @@ Value Node::matmul(Value lhs, Value rhs, Type element) {
   SmallVector<AffineExpr> sizes = sizesIn(lhs);
   if (!demand(rankOf(lhs) >= 2 && rankOf(rhs) >= 2, "a product of matrices needs two dimensions"))
     return lhs;
-  bool empty = sizes.back() == constantSize(0); // the product is a sum of no terms
+  bool empty = sizes.back() == constantSize(0); // if true, each element of the product is a sum of no terms
   sizes.back() = sizesIn(rhs).back();
   Type type = element ? element : elementOf(lhs);
   if (empty)
@@ -280,7 +280,7 @@ Value Node::concat(ArrayRef<Value> values, int64_t dim) {
   for (Value &value : fitted) {
     SmallVector<AffineExpr> own = sizes;
     own[dim] = sizesIn(value)[dim];
-    bool fits = true; // if false, the verifier reports the sizes
+    bool fits = true; // if `fits` is false, the verifier reports the sizes
     for (auto [size, wanted] : llvm::zip_equal(sizesIn(value), own))
       fits &= bool(agreed(size, wanted));
     value = fits ? withSizes(value, own) : value;

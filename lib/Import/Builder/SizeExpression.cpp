@@ -126,7 +126,7 @@ private:
     return {found->second.expr};
   }
 
-  /// Parses a float. Fails if it has so many fractional bits that its products with sizes would be rounded.
+  /// Parses a float. Fails if the float has so many fractional bits that its products with sizes would be rounded.
   Fraction fraction(StringRef text) {
     constexpr int64_t most = 1 << 20;
     double value;

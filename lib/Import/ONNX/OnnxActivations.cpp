@@ -75,7 +75,7 @@ Results hardSwish(OnnxNode &n) {
 }
 
 Results softplus(OnnxNode &n) {
-  return widened(n, [&](Value x) { // the form max(x, 0) + log1p(e^-|x|) does not overflow
+  return widened(n, [&](Value x) { // softplus(x) = max(x, 0) + log1p(e^-|x|), which does not overflow
     Value tail = n.op<Log1pOp>({n.op<ExpOp>({n.op<NegOp>({n.op<AbsOp>({x})})})});
     return n.op<AddOp>({n.op<MaximumOp>(x, 0.0), tail});
   });

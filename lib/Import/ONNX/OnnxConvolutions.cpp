@@ -108,7 +108,7 @@ Results transposed(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(result);
 }
 
-/// Imports Col2Im, which combines blocks to an image and adds them where they overlap.
+/// Imports Col2Im, which combines blocks to an image. Elements of overlapping blocks are added.
 Results columnsToImage(OnnxNode &n) {
   Value x = n.in(0);
   SmallVector<AffineExpr> image = n.sizesFrom(1, "image_shape");
@@ -162,7 +162,7 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
     n.demand(std::abs(before) < (1 << 30) && std::abs(after) < (1 << 30), "its pads are out of range");
     auto known = dyn_cast<AffineConstantExpr>(size);
     if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-      int64_t total = span - 1; // correct for any size if the stride is 1
+      int64_t total = span - 1; // for stride 1, the padding does not depend on the size
       if (w.stride[i] != 1 && !known) {
         if (!n.demand(span >= w.stride[i] && !ceil, "its windows leave gaps along a symbolic size"))
           return w;
@@ -191,7 +191,7 @@ OnnxWindows readWindows(OnnxNode &n, Value x, ArrayRef<int64_t> kernel) {
         return w;
       int64_t left = cast<AffineConstantExpr>(slack).getValue();
       int64_t windows = left < 0 ? 0 : (left + w.stride[i] - 1) / w.stride[i] + 1;
-      if ((windows - 1) * w.stride[i] >= known.getValue() + before) // drop a window that begins after the input
+      if ((windows - 1) * w.stride[i] >= known.getValue() + before) // the last window begins after the end of the input
         --windows;
       more = std::max<int64_t>(0, (windows - 1) * w.stride[i] - left);
       count = n.constantSize(windows);

@@ -491,7 +491,7 @@ Folded where(const Known &condition, const Known &yes, const Known &no) {
   return result;
 }
 
-/// Folds a Constant node, which has its value in one of several attributes.
+/// Folds a Constant node, whose value is in one of several attributes.
 bool foldConstant(OnnxNode &n) {
   if (const onnx::Attribute *value = n.attribute("value")) {
     if (value->kind == onnx::Attribute::Kind::Tensor) {
@@ -593,7 +593,7 @@ bool foldOnnx(OnnxNode &n) {
   if (result && !n.failed())
     n.knownResults.push_back(std::move(*result));
   else
-    n.reason.clear(); // the import as tw ops reports a better reason
+    n.reason.clear(); // if the node cannot be imported as tw ops either, this import reports the reason
   return !n.knownResults.empty();
 }
 

@@ -81,7 +81,7 @@ llvm::Expected<Value> OnnxGraph::addParameter(llvm::StringRef name, Type element
   auto built = builder.addInput(name, meta, {}, /*isStatic=*/true);
   if (!built)
     return built.takeError();
-  static const char nothing = 0; // the address of empty tensors
+  static const char nothing = 0; // empty tensors have the address of this byte
   weights.push_back(elements ? elements : &nothing);
   return importer.valueOf(built->value);
 }

@@ -101,8 +101,8 @@ Results scatterNd(OnnxNode &n) {
   return Value(PutOp::create(n.builder, n.loc, x.getType(), x, source, columns, 0, *kind));
 }
 
-/// Imports OneHot. Negative indices are counted from the end. For an index out of range, all elements are the "off"
-/// value.
+/// Imports OneHot. Negative indices are counted from the end. For an index out of range, all elements of the result are
+/// the "off" value.
 Results oneHot(OnnxNode &n) {
   Value index = n.in(0), values = n.in(2);
   const KnownElements *depth = n.known(1);

@@ -411,7 +411,7 @@ Results rotary(OnnxNode &n) {
   rotated = rotated ? rotated : width;
   if (!n.demand(rotated == 2 * half && rotated <= width, "its caches do not fit a head"))
     return n.refused();
-  if (n.rankOf(positions) == 1) // only the position of the first element is given
+  if (n.rankOf(positions) == 1) // the input has only the position of the first element
     positions = n.op<AddOp>({n.iota({n.constantSize(1), s[1]}, 1, n.i64()), n.cast(positions, n.i64())});
   auto angles = [&](Value cache) { return n.unsqueeze(n.take(cache, positions, 0), 2); };
   cosine = angles(cosine);

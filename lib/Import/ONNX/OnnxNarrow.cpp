@@ -1,9 +1,9 @@
 //===- OnnxNarrow.cpp - 8-bit floats and elements smaller than a byte -----------------===//
 //
-// A code is decoded by a table of all numbers of its float type. To encode a number, its magnitude is compared with the
-// midpoints between adjacent numbers of the type. The code is the number of midpoints that are at most the magnitude. A
-// midpoint must be rounded to the even code. If the even code is the lower one, the table has the next float after the
-// midpoint instead.
+// The bit pattern (code) of a narrow float is decoded by a table of all numbers of its type. To encode a number, its
+// magnitude is compared with the midpoints between adjacent numbers of the type. The code is the number of midpoints
+// that are at most the magnitude. A midpoint must be rounded to the even code. If the even code is the lower one, the
+// table has the next float after the midpoint instead.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNarrow.h"
@@ -85,7 +85,7 @@ Value narrowToNumbers(OnnxNode &n, Value bytes, T type) {
 
 Value numbersToNarrow(OnnxNode &n, Value numbers, T type, bool saturate) {
   Type i32 = n.builder.getI32Type(), storage = elementTypeOf(storageOf(type), &n.importer.context);
-  if (auto range = narrowRange(type)) { // integers out of range wrap around
+  if (auto range = narrowRange(type)) { // integers that are out of the range of the narrow type wrap around
     unsigned bits = onnx::elementBits(type);
     Value integer = n.convert(numbers, i32);
     Value low = n.op<BitwiseAndOp>({integer, n.scalarInt((1 << bits) - 1, i32)});

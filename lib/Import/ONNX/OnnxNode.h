@@ -23,8 +23,8 @@
 
 namespace tilewright {
 
-/// Empty lists of arguments, to which Node refers, because an ONNX node has no such arguments. They are in a base class
-/// so that they are constructed before Node.
+/// Empty lists of ATen arguments, to which the base class Node refers. An ONNX node has no such arguments. The lists
+/// are in a separate base class, so that they are constructed before Node.
 struct NoArguments {
   ArgList args;
   std::vector<std::pair<std::string, Arg>> kwargs;

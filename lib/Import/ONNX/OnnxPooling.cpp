@@ -51,7 +51,7 @@ Results averagePool(OnnxNode &n) {
   plane[0] = plane[1] = n.constantSize(1);
   Value ones = n.broadcast(n.scalar(1, compute), plane);
   OnnxWindows counted = w;
-  if (includePad) { // also count the padding, except the elements that ceil_mode adds
+  if (includePad) { // count the padding, too, but not the elements that ceil_mode adds
     OnnxWindows asked = w;
     asked.more.assign(w.more.size(), 0);
     ones = paddedFor(n, ones, asked, n.builder.getFloatAttr(compute, 1.0));

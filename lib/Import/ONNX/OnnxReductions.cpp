@@ -1,7 +1,8 @@
 //===- OnnxReductions.cpp - reductions, indices of maxima, and running sums ----------===//
 //
-// `axes` is an attribute before operator set 13 for ReduceSum, and before operator set 18 for other reductions. From
-// then on it is an input. If there are no axes, all dimensions are reduced, or no dimension with noop_with_empty_axes.
+// `axes` is an attribute before operator set 13 for ReduceSum, and before operator set 18 for other reductions. In
+// later operator sets, `axes` is an input. If there are no axes, all dimensions are reduced. With the attribute
+// noop_with_empty_axes, no dimension is reduced in this case.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNode.h"

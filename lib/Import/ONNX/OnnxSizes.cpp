@@ -125,7 +125,7 @@ SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step,
   if (step > 0) {
     first = bounded(n, start, size, 0, 0);
     last = bounded(n, end, size, 0, 0);
-  } else { // the slice is from `first` down to the element after `last`
+  } else { // with a negative step, the elements from `first` down to `last` + 1
     first = bounded(n, start, size, -1, -1);
     last = bounded(n, end, size, -1, -1);
   }
@@ -133,7 +133,7 @@ SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step,
   AffineExpr span = canonicalSize(step > 0 ? last - first : first - last);
   if (auto constant = knownSize(span))
     result.count = n.constantSize(*constant <= 0 ? 0 : (*constant + width - 1) / width);
-  else // a call with a negative count fails
+  else // if the number of elements is negative, the call fails
     result.count = canonicalSize(width == 1 ? span : span.ceilDiv(width));
   result.first = result.count == n.constantSize(0) ? n.constantSize(0) : canonicalSize(first);
   return result;

@@ -11,7 +11,7 @@ std::optional<int64_t> knownSize(AffineExpr size);
 
 /// Returns the sizes of the result of a Reshape of a tensor with the sizes `from` to `wanted`. A size of 0 is replaced
 /// by that of the input (unless `allowZero`), and -1 by the size that keeps the number of elements. Refuses the node
-/// `n` if the sizes do not fit.
+/// `n` if no such sizes exist.
 SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> wanted,
                                       bool allowZero);
 

@@ -59,7 +59,7 @@ public:
     auto main = (*module)->lookupSymbol<func::FuncOp>("main");
     for (auto [i, output] : llvm::enumerate(model.graph.outputs))
       main.setResultAttr(i, graph::nameAttrName, StringAttr::get(main.getContext(), output.name));
-    weights.resize(weights.size() + needsSeed, nullptr); // null, because the caller passes the seed
+    weights.resize(weights.size() + needsSeed, nullptr); // the caller passes the seed of random numbers
     return module;
   }
 
@@ -219,7 +219,7 @@ private:
     for (const onnx::Node *original : inOrderOfUse(function.nodes)) {
       expanded.push_back(*original);
       onnx::Node &copy = expanded.back();
-      for (std::string &input : copy.inputs) // clear inputs that the call omits
+      for (std::string &input : copy.inputs) // clear the names of inputs that the call omits
         if (!input.empty() && !inner.find(input) && llvm::is_contained(function.inputs, input))
           input.clear();
       for (auto entry = copy.attributes.begin(); entry != copy.attributes.end();) {

@@ -11,9 +11,9 @@ struct OnnxWindows {
   SmallVector<int64_t> kernel, stride, dilation, low, high; ///< low, high: padding before and after
   SmallVector<int64_t> more; ///< elements after the padding that ceil_mode's last window reaches
   SmallVector<AffineExpr> count;
-  /// Set if the padding depends on a symbolic size. Then `low` and `high` are upper bounds of the padding, and the
-  /// windows cover `length` elements of the padded input from `start` on. If null, the windows cover the whole padded
-  /// input.
+  /// An expression per spatial dimension, which is not null if the padding depends on a symbolic size. In this case,
+  /// `low` and `high` are upper bounds of the padding, and the windows cover `length` elements of the padded input from
+  /// `start` on. If the expression is null, the windows cover the whole padded input.
   SmallVector<AffineExpr> start, length;
   bool symmetric() const {
     return low == high && llvm::all_of(more, [](int64_t m) { return m == 0; }) &&

@@ -177,9 +177,9 @@ std::optional<bool> ExportedMemory::isView(const exported::Node &node, unsigned 
   if (before->dtype != after->dtype || before->device != after->device)
     return false;
   if (hasTrue(node))
-    return std::nullopt; // the argument may be copy=True
+    return std::nullopt; // the constant true may be the argument copy=True
   if (before->sizes == after->sizes)
-    return before->strides == after->strides; // different strides imply a copy
+    return before->strides == after->strides; // if the strides differ, the result is a copy
   if (aliasing == Aliasing::Conversion)
     return std::nullopt;
   return isContiguous(*before) ? std::optional(true) : canReshape(*before, *after);
@@ -194,7 +194,7 @@ void ExportedMemory::see(const exported::Node &node) {
     const TensorName *self = firstTensor(node);
     auto parent = self ? tensors.find(self->name) : tensors.end();
     std::optional<bool> view = isView(node, i);
-    const bool known = tensors.contains(tensor->name); // the views of a name that a file defines twice are unclear
+    const bool known = tensors.contains(tensor->name); // the file defines the name twice, so views are unclear
     if (known)
       view = std::nullopt;
     if (view == std::optional(true) && parent != tensors.end()) {
@@ -308,7 +308,7 @@ exported::Node ExportedMemory::inverse(const std::string &child) const {
       const auto *size =
           meta && dim >= 0 && dim < int64_t(meta->sizes.size()) ? std::get_if<int64_t>(&meta->sizes[dim]) : nullptr;
       if (!size || __builtin_add_overflow(offset, *size, &offset))
-        return node; // the size of an unused part is unknown, and symbolic sizes are not supported
+        return node; // an unused part has no size in the file, and symbolic sizes are not supported
     }
     return is("aten.slice_scatter.default", {whole, part, dim, offset});
   }

@@ -217,7 +217,7 @@ private:
       elements = built->layout.dense ? reinterpret_cast<const uint8_t *>(weight->storage.view.data()) +
                                            std::get<int64_t>(weight->meta.offset) * scalarTypeBits(dtype) / 8
                                      : copies.back().data();
-    static const char nothing = 0; // the pointer must not be null, even for an empty tensor
+    static const char nothing = 0; // the pointer of an empty weight must not be null
     weights.push_back(weight && !elements ? static_cast<const void *>(&nothing) : elements);
   }
 
@@ -408,7 +408,7 @@ private:
   void addOutputs() {
     std::vector<OutputSpec> specs;
     for (const exported::Output &output : program.outputs) {
-      if (std::holds_alternative<std::monostate>(output.value)) // the value is None or an effect token
+      if (std::holds_alternative<std::monostate>(output.value)) // the output is None or an effect token
         continue;
       const auto *tensor = std::get_if<exported::TensorName>(&output.value);
       if (!tensor) {

@@ -16,7 +16,7 @@ Size readSize(pbf_reader message) {
   while (message.next())
     if (message.tag() == 1) {
       int64_t number = message.get_int64();
-      if (number < 0 || number > (int64_t(1) << 48)) // some writers store -1 for unknown sizes
+      if (number < 0 || number > (int64_t(1) << 48)) // some exporters store -1 for unknown sizes
         size = std::monostate();
       else
         size = number;
@@ -227,7 +227,7 @@ Graph readGraph(pbf_reader message, const OpenFile &open, unsigned depth) {
       graph.values.try_emplace(name, std::move(value));
       break;
     }
-    case 15: { // a SparseTensorProto has the name of its values
+    case 15: { // the name of a SparseTensorProto is that of the tensor with its values
       pbf_reader sparse = message.get_message();
       std::string name;
       while (sparse.next())

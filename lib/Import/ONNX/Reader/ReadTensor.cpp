@@ -29,7 +29,7 @@ constexpr TypeRow types[] = {
 
 const TypeRow *rowOf(ElementType type) {
   for (const TypeRow &row : types)
-    if (row.type == type && int(type) > 0) // other types have no number in ONNX
+    if (row.type == type && int(type) > 0) // types with a number of 0 or less do not exist in ONNX
       return &row;
   return nullptr;
 }
@@ -105,7 +105,7 @@ std::string bytesFrom(const NumberLists &lists, ElementType type) {
     case 16:
       append<uint16_t>(bytes, lists.integers);
       break;
-    default: // if an element has less than 8 bits, an entry has all elements of one byte
+    default: // elements of at most 8 bits: an entry of int32_data contains one byte
       append<uint8_t>(bytes, lists.integers);
     }
   }
