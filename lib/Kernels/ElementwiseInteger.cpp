@@ -84,7 +84,7 @@ struct IntegerBody {
   Value shift(Value x, Value y, bool left) {
     int64_t width = type.getIntOrFloatBitWidth();
     Value inRange =
-        arith::CmpIOp::create(b, loc, IntegerPredicate::ult, y, c(width)); // as an unsigned number, a negative amount is large
+        arith::CmpIOp::create(b, loc, IntegerPredicate::ult, y, c(width)); // a negative amount is a large unsigned one
     bool fills = !left && !isUnsigned;                                     // the shift copies the sign bit
     Value safe = select(inRange, y, c(fills ? width - 1 : 0));
     Value shifted = left         ? arith::ShLIOp::create(b, loc, x, safe).getResult()

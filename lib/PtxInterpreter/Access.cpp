@@ -1,6 +1,6 @@
 //===- Access.cpp - checks of a lane's memory access --------------------------------------===//
 //
-// Every memory access of every instruction is checked here: the space of a generic address, the bounds of the accessed
+// This file checks every memory access of every instruction: the space of a generic address, the bounds of the accessed
 // object, alignment, uninitialized memory and races. The kernel continues after an error is reported: an invalid load
 // returns zero, and an invalid store has no effect.
 //
@@ -293,7 +293,7 @@ void Exec::publish(uint64_t address) {
     from = block.serial;
     return;
   }
-  // The clock that was released at this address before belongs to another block.
+  // The clock that was last released at this address is that of another block.
   VectorClock joined = warp.released;
   joined.join(clock, false, from);
   clock = std::move(joined);

@@ -1,6 +1,6 @@
 //===- AtomicOps.cpp - atom and red -------------------------------------------------------------------------===//
 //
-// An instruction without a memory-order modifier is relaxed. Lanes that access the same address are processed
+// An atomic instruction without a memory-order modifier is relaxed. Lanes that access the same address are processed
 // sequentially, the lowest lane first.
 //
 //===----------------------------------------------------------------------===//
@@ -13,8 +13,8 @@
 namespace tilewright::ptx {
 namespace {
 
-/// Executes an atomic operation. The functor F has the signature T(T old, T b), or T(T old, T b, T c, int) for cas. A
-/// red instruction has no result.
+/// Executes an atomic operation. The functor F has the signature T(T old, T b), or T(T old, T b, T c, int) for cas. If
+/// `hasResult` is false, the instruction is red, which has no result.
 template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &e, const Instr &in) {
   uint32_t first = hasResult ? 1 : 0;
   Cell<T> *result = hasResult ? e.row<Cell<T>>(in, 0) : nullptr;

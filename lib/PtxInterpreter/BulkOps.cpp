@@ -1,9 +1,10 @@
 //===- BulkOps.cpp - cp.async.bulk, with and without tensor maps ----------------------------------------===//
 //
-// A load is executed when no thread can continue without it. A store is executed when its thread waits for the store's
-// group, at the latest when the block ends. Until then, the source and destination are marked as in use. All accesses
-// go through the async proxy. The agent of a load is its mbarrier: a thread that has observed the completion of the
-// phase is ordered after the load. A tensor map is a ptx::TensorMap.
+// Bulk copies are executed as late as possible. A load (from global to shared memory) is executed when no thread can
+// continue without it. A store is executed when its thread waits for the store's group, at the latest when the block
+// ends. Until then, the source and destination are marked as in use. All accesses go through the async proxy. The agent
+// of a load is its mbarrier: a thread that has observed the completion of the phase is ordered after the load. A tensor
+// map is a ptx::TensorMap.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Bulk.h"
@@ -42,14 +43,14 @@ bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
     uint64_t address = piece.global;
     GlobalObject *object = e.objectAt(address, piece.bytes);
     if (!object || (!load && object->allocation->constant)) {
-      uint64_t last = address + piece.bytes - 1; // check one byte, because the piece need not be aligned to its size
+      uint64_t last = address + piece.bytes - 1; // check one byte: a piece need not be aligned to its size
       good = e.locate(lane, space, last, 1, load ? Access::Read : Access::Write) != nullptr && object;
       return;
     }
     uint64_t at = address - object->begin;
     Accessor who = accessorOf(e, copy, Epoch::Async | Epoch::Proxy);
     if (copy.direction == BulkCopy::Direction::Reduce)
-      return; // reductions are relaxed atomics
+      return; // reductions do not race, because they are relaxed atomic operations
     const Epoch *other = load ? object->shadow.read(who, at, piece.bytes) : object->shadow.write(who, at, piece.bytes);
     if (other)
       e.noteRace(lane, Space::Global, address, *other, !load, load);

@@ -17,7 +17,7 @@ namespace tilewright::ptx {
 
 struct Exec;
 struct Instr;
-/// Executes the instruction for the lanes of Exec::mask.
+/// Executes an instruction for the lanes in Exec::mask.
 using Handler = void (*)(Exec &, const Instr &);
 
 inline constexpr uint32_t kLanes = 32;

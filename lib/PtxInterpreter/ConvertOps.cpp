@@ -60,7 +60,7 @@ template <class D, class S> D toFloat(uint32_t mods, S source) {
   double x = exactOrOdd(source);
   if (mods & ModFtz && std::is_same_v<S, float>)
     x = flushed(float(x));
-  if (mods & ModHigh) // round to an integral value in the same format
+  if (mods & ModHigh) // cvt.rni and similar modifiers round to an integral value in the same format
     x = whole(x, mods);
   if (mods & ModSat)
     x = x > 0 ? std::min(x, 1.0) : 0.0;
@@ -118,7 +118,7 @@ void addOpcodes(Table &table, Way way, const std::string &types, const std::stri
     return;
   case Way::ToInteger:
     return combine("", {wholes, flush, saturate}, "", add);
-  case Way::Same: // with ModHigh: round to an integral value
+  case Way::Same: // if ModHigh is set, the conversion rounds to an integral value
     combine("", {wholes, flush, saturate}, "",
             [&](const std::string &middle, uint32_t mods) { add(middle, mods | ModHigh); });
     [[fallthrough]];

@@ -33,7 +33,7 @@ public:
     reserveDynamic();
     try {
       enlist(*function);
-      for (uint32_t i = 0; i < code->functions.size(); ++i) // decoding a call instruction appends its callee
+      for (uint32_t i = 0; i < code->functions.size(); ++i) // decoding a call appends its callee to code->functions
         decodeFunction(i);
       placeDynamic(dynamicShared);
     } catch (const Refusal &) {
@@ -55,7 +55,7 @@ private:
 
   void placeShared(const Variable &variable, uint64_t &address) {
     if (variable.unsized) {
-      address = ~uint64_t(0); // placed with the dynamic memory, after all other variables
+      address = ~uint64_t(0); // its address is assigned with the dynamic shared memory, after all other variables
       dynamicAlign = std::max(dynamicAlign, variable.align);
       return;
     }
@@ -92,7 +92,7 @@ private:
         return i;
     CodeFunction made;
     made.syntax = &syntaxOf;
-    made.frameBytes = 16; // start above 0, so that no variable has the address 0
+    made.frameBytes = 16; // the first 16 bytes are unused, so that no variable has the address 0
     for (const RegisterName &name : syntaxOf.registers) {
       made.rowOf.push_back(made.rows);
       made.rows += name.bits == 64 ? 2 : name.bits == 128 ? 4 : 1;
@@ -302,7 +302,7 @@ private:
       decodeStatement(function.body[statementIndex]);
     }
     starts.push_back(uint32_t(code->instrs.size()));
-    Instr end; // an implicit ret, because a function may end without one
+    Instr end; // emit an implicit ret, because a function may end without a ret
     end.run = leaveFunction;
     end.flags = FlagControl;
     statementIndex = function.body.empty() ? 0 : uint32_t(function.body.size() - 1);
@@ -444,7 +444,7 @@ private:
     emit(in, at, {}, {value(at, at.terms[0], 'w')});
   }
 
-  /// Decodes mov: a value, a variable's address, a special register, or a vector packed or unpacked.
+  /// Decodes mov, which copies a value, a variable's address or a special register, or packs or unpacks a vector.
   void decodeMove(const Statement &at, Instr &in) {
     if (at.terms.size() != 2)
       fail(at, at.opcode + ": expected two operands");

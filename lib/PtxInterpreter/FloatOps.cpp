@@ -55,7 +55,7 @@ double fma64(uint32_t mods, double a, double b, double c) {
     return value;
   double product = a * b, rest = std::fma(a, b, -product); // the exact result is product + rest + c
   double sum = product + c, lost = sumError(product, c);
-  double low = lost + rest; // the exact error is (sum - value) + low
+  double low = lost + rest; // the error of `value` is exactly (sum - value) + low
   return directed(value, (sum - value) + low, mods);
 }
 

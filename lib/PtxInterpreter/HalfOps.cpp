@@ -1,6 +1,7 @@
 //===- HalfOps.cpp - arithmetic of f16 and bf16, scalar and packed ----------------------------------===//
 //
-// Each operation is computed exactly, or rounded to odd, in double, and then rounded to its format.
+// Each operation on f16 or bf16 is computed in double, either exactly or rounded to odd, and is then rounded to its
+// format.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"

@@ -1,7 +1,7 @@
 //===- IntegerOps.cpp - integer arithmetic ---------------------------------------------------===//
 //
-// Arithmetic wraps around. A division by zero returns a quotient with all bits set and the dividend as the remainder.
-// The PTX ISA leaves both results undefined, but the hardware returns these values.
+// Integer arithmetic wraps around. A division by zero returns a quotient with all bits set and the dividend as the
+// remainder. The PTX ISA leaves both results undefined, but the hardware returns these values.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

@@ -236,12 +236,12 @@ struct Exec {
   void find(Kind kind, uint32_t lane, const std::string &message, const Epoch *other = nullptr);
   Accessor accessor(uint32_t lane, uint16_t flags = 0) const;
 
-  /// Checks and records an access, and returns the bytes at the address, or null after a finding.
+  /// Checks and records an access, and returns the bytes at the address, or null after a reported error.
   uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
   /// Like reach(), but checks only bounds and alignment. Converts a generic `address` to an address in `space`.
   uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
   /// Returns the block of the cluster to whose shared memory `address` refers, and removes the block's rank from the
-  /// address. Reports a finding and returns null if there is no such block, if the block has exited, or if the block is
+  /// address. Reports an error and returns null if there is no such block, if the block has exited, or if the block is
   /// not the thread's block and `anyBlock` is false.
   Block *ownerOf(uint32_t lane, uint64_t &address, bool anyBlock);
   GlobalObject *objectAt(uint64_t address, uint64_t bytes);
@@ -292,7 +292,7 @@ Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, 
 void arriveAsync(Grid &grid, AsyncArrival &arrival);
 /// Counts bytes that have arrived for the current phase; negative bytes are expected.
 void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes);
-/// Reports a finding if the instruction accesses registers of a pending wgmma.mma_async.
+/// Reports an error if the instruction accesses registers of a pending wgmma.mma_async.
 void checkInFlight(Exec &e, const Instr &in);
 /// Resumes the threads that wait at a barrier after the last expected thread has arrived.
 void completeBarrier(Grid &grid, Block &block, uint32_t number);

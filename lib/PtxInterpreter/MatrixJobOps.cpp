@@ -3,7 +3,8 @@
 // Four warps execute a wgmma.mma_async together. Each warp computes the 16 rows of D in its registers, so that the
 // warps need not run at the same time. A warp executes the instruction when it waits for the instruction's group. Until
 // then, the registers of the instruction must not be accessed, and its operands in shared memory are marked as being
-// read through the async proxy. Counters check that all four warps execute each instruction with the same operands.
+// read through the async proxy. Each warp counts its instructions, so that the interpreter can check that all four
+// warps execute each instruction with the same operands.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -40,7 +41,7 @@ Rows fetch(Exec &e, const MatrixDescriptor &matrix) {
       std::memcpy(reinterpret_cast<uint8_t *>(rows[row].data()) + k, from, 16);
       return;
     }
-    for (uint32_t i = 0; i < 8; ++i) // the 16 bytes are 16-bit elements of eight rows
+    for (uint32_t i = 0; i < 8; ++i) // the 16 bytes are eight 16-bit elements, one for each of eight rows
       std::memcpy(reinterpret_cast<uint8_t *>(rows[row + i].data()) + 2 * k, from + 2 * i, 2);
   });
   if (missing)

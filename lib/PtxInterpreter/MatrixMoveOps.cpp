@@ -1,8 +1,8 @@
 //===- MatrixMoveOps.cpp - ldmatrix and stmatrix ------------------------------------===//
 //
-// The instructions load and store matrices of 8 rows with 16 bytes each. Lane 8 * m + r provides the address of row r
-// of matrix m. The register of lane t holds the elements 2 * (t % 4) and 2 * (t % 4) + 1 of row t / 4, with .trans
-// those of the transposed matrix.
+// The instructions ldmatrix and stmatrix load and store matrices of 8 rows with 16 bytes each. Lane 8 * m + r provides
+// the address of row r of matrix m. The register of lane t holds the elements 2 * (t % 4) and 2 * (t % 4) + 1 of row t
+// / 4, or, with .trans, these elements of the transposed matrix.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

@@ -1,7 +1,7 @@
 //===- MatrixOps.cpp - mma.sync -----------------------------------------------------===//
 //
-// Computes D = A * B + C. The elements of the matrices are distributed over the registers of a warp. With E elements in
-// a register, g = lane / 4 and t = lane % 4, an element has the following position:
+// The instruction mma.sync computes D = A * B + C. The elements of the matrices are distributed over the registers of a
+// warp. With E elements in a register, g = lane / 4 and t = lane % 4, an element has the following position:
 //
 //   A, register r, element i: row g + 8 * (r & 1), column t * E + i + (r >> 1) * 4 * E
 //   B, register r, element i: row t * E + i + r * 4 * E, column g

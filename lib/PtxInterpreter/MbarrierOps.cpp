@@ -1,9 +1,9 @@
 //===- MbarrierOps.cpp - mbarrier, proxy fences, setmaxnreg ----------------------------------------===//
 //
-// A phase completes after all expected arrivals and all expected bytes. The clocks of the arrivals are joined into the
-// clock of each thread that observes the completion. try_wait suspends the thread until an event in its block, such as
-// an arrival. Sometimes it returns false immediately, to test that the kernel retries. The 64-bit state of a phase
-// contains the number of the phase in the low half and the number of pending arrivals in the high half.
+// A phase of an mbarrier completes after all expected arrivals and all expected bytes. The clocks of the arrivals are
+// joined into the clock of each thread that observes the completion. try_wait suspends the thread until an event in its
+// block, such as an arrival. Sometimes it returns false immediately, to test that the kernel retries. The 64-bit state
+// of a phase contains the number of the phase in the low half and the number of pending arrivals in the high half.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -238,7 +238,7 @@ void setRegisters(Exec &e, const Instr &in) {
   uint32_t wanted = e.row<uint32_t>(in, 0)[0], lane = uint32_t(std::countr_zero(e.mask)), pc = e.pc;
   uint32_t present = registersOf(e, e.warp), pool = launchedRegisters(e) * uint32_t(e.block.warps.size()), used = 0;
   for (const Warp &warp : e.block.warps)
-    used += &warp == &e.warp ? 0 : registersOf(e, warp); // an exited warp keeps its registers until the block ends
+    used += &warp == &e.warp ? 0 : registersOf(e, warp); // exited warps keep registers until the block ends
   if (wanted < 24 || wanted > 256 || wanted % 8)
     e.find(Kind::BadOperand, lane,
            "the number of registers is " + std::to_string(wanted) + ", and it must be a multiple of 8 in 24 to 256");
@@ -296,7 +296,7 @@ void arriveAsync(Grid &grid, AsyncArrival &arrival) {
   mbarrier.arriving.own[mbarrier.agent] = agent.epoch.clock;
   for (const PendingCopy &copy : arrival.copies) {
     agent.epoch.pc = copy.pc;
-    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // the clock of copies that the thread itself has waited for
+    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // the clock of the copies for which the thread has waited
     known = std::max(known, *copy.done);
     e.finish(agent, copy);
   }

@@ -1,8 +1,8 @@
 //===- MemoryOps.cpp - ld, st, fences, prefetch ----------------------------------------------------------===//
 //
-// Modifiers that only control caches (.nc, .cg, eviction priorities, prefetch sizes) have no effect. A strong access
-// does not race with another strong access. With .acquire or .release, or together with a fence, strong accesses
-// establish an order between the accesses of different warps.
+// Modifiers of loads and stores that only control caches (.nc, .cg, eviction priorities, prefetch sizes) have no
+// effect. A strong access does not race with another strong access. With .acquire or .release, or together with a
+// fence, strong accesses establish an order between the accesses of different warps.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

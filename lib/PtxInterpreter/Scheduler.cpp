@@ -103,7 +103,7 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
   while (quantum) {
     if (warp.done() || !choose(grid, warp))
       return moved;
-    bool alone = warp.fragments.size() == 1; // if false, the fragment may merge with another one after any instruction
+    bool alone = warp.fragments.size() == 1; // if false, fragments may merge after any instruction
     Exec e{grid, block, warp, &warp.fragments.back()};
     e.operands = code.operands.data();
     while (quantum) {
@@ -155,7 +155,7 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
       if (in.flags & FlagControl) {
         e.again = false;
         in.run(e, in);
-        break; // fragments may have been added or removed
+        break; // the instruction may have added or removed fragments
       }
       in.run(e, in);
       setWritten(e, in);
@@ -369,7 +369,7 @@ void runGrid(Grid &grid) {
     if (grid.steps > launch.stepLimit) {
       grid.report.finished = false;
       Warp *warp = nullptr;
-      for (auto &block : grid.running) // a block that has ended in this round is no longer in the list
+      for (auto &block : grid.running) // unlike `ready`, `running` has no warps of ended blocks
         for (Warp &candidate : block->warps)
           if (!candidate.done())
             warp = &candidate;

@@ -18,7 +18,7 @@ namespace tilewright::ptx {
 
 inline constexpr uint8_t kSeveralLanes = 255;
 /// The numbers of agents with a clock in a block: 32 warps, followed by 32 agents for the bulk copies of the mbarriers.
-/// If there are more than 32 mbarriers, several share an agent.
+/// If there are more than 32 mbarriers, several mbarriers share an agent.
 inline constexpr uint32_t kWarpAgents = 32, kAgents = 64;
 
 struct Epoch {

@@ -1,6 +1,6 @@
 //===- TensorMap.cpp - validity of a tensor map -------------------------------------------===//
 //
-// Checks the limits of cuTensorMapEncodeTiled without interleaving.
+// tensorMap() checks the same limits as cuTensorMapEncodeTiled for maps without interleaving.
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/PtxTensorMap.h"

@@ -1,6 +1,7 @@
 //===- CompileEvents.h - record pass times and remarks during a compile --------------===//
 //
-// Records the time of every pass, and the locations of the remarks of kernel formation.
+// CompileEvents records the time of every pass, and the locations of the remarks that kernel formation
+// (lib/Kernels/FormKernels.cpp) emits.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_REPORT_COMPILEEVENTS_H

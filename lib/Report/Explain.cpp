@@ -99,8 +99,8 @@ private:
     });
   }
 
-  /// Records the decisions of a stage. Each decision about fusion has a corresponding remark, in the same order. The
-  /// location of the remark identifies the operations.
+  /// Records the decisions of a stage. Kernel formation emits one remark for each decision about fusion, in the same
+  /// order. The location of the remark identifies the operations.
   void takeDecisions(const CompileEvents &events) {
     for (DictionaryAttr entry : graph::takeDecisions(module)) {
       auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };
@@ -123,7 +123,7 @@ private:
       });
   }
 
-  /// Finds kernels that only copy, at the first stage that has them.
+  /// Finds the kernels that only copy elements, at the first stage whose IR contains kernels.
   void findCopies() {
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr(kernelAttrName) && kernels.insert(function.getName()).second && onlyCopies(function))

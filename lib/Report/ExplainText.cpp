@@ -81,7 +81,7 @@ void printMissed(const Object &record, llvm::raw_ostream &os) {
   }
 }
 
-/// Prints the steps that only copy, with their number and the reason.
+/// Prints how many steps only copy, and for which reasons.
 void printCopies(const Object &plan, llvm::raw_ostream &os) {
   llvm::MapVector<std::pair<llvm::StringRef, llvm::StringRef>, int64_t> copies;
   for (llvm::StringRef list : {"once", "steps"})

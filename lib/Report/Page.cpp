@@ -1,8 +1,8 @@
 //===- Page.cpp - records as one self-contained HTML file ----------------------------===//
 //
-// Records contain names and texts from untrusted sources. They are embedded as JSON without any character that could
-// end the enclosing element. The content security policy of the page allows only the page's script and style sheet,
-// which it identifies by their hashes. The page loads no other files.
+// Records contain names and texts from untrusted sources. The records are embedded as JSON without any character that
+// could end the enclosing element. The content security policy of the page allows only the page's script and style
+// sheet, which it identifies by their hashes. The page loads no other files.
 //
 // Tests: test/Python/test_explain_html.py, test/Python/test_explain_browser.py
 //

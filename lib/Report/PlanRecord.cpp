@@ -70,8 +70,8 @@ bool recordMemory(const plan::Plan &plan, const std::vector<int64_t> &symbols, P
 
 } // namespace
 
-/// Returns why a step exists that only copies: the reason that a pass has stored, or else the model's own operations,
-/// such as a concatenation.
+/// Returns why a step that only copies exists. This is the reason that a pass has stored in the step's location.
+/// Without such a reason, it is an operation of the model, such as a concatenation.
 static std::string reasonOfCopy(Operation &step, bool once, int set, const Origins &origins) {
   std::string reason = tile::copyReason(step.getLoc()).str();
   if (!reason.empty())
@@ -169,9 +169,9 @@ llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan 
     KernelRecord &kernel = kernels[step.callee];
     kernel.measuredMicroseconds = kernel.measuredMicroseconds.value_or(0) +
                                   double(time.nanoseconds) / 1000 / double(measured.calls) / measured.threads;
-    // This is the roofline model of python/tilewright/bench/roof.py. It uses the bandwidth of L2 if the buffers fit
-    // into L2, otherwise that of the last-level cache. For weights, it uses the bandwidth of DRAM if all weights of a
-    // call exceed the last-level cache.
+    // Compute the bound of the roofline model, as python/tilewright/bench/roof.py does. The model uses the bandwidth of
+    // L2 if the buffers fit into L2, otherwise that of the last-level cache. For weights, it uses the bandwidth of DRAM
+    // if all weights of a call exceed the last-level cache.
     double peak = kernel.dtype == "i8" ? peaks.int8 : kernel.dtype == "bf16" || kernel.dtype == "f16" ? peaks.bf16 : 0;
     if (peak == 0)
       peak = peaks.f32;

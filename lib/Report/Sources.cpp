@@ -19,7 +19,7 @@ constexpr int64_t contextLines = 4;
 constexpr uint64_t mostBytes = 4 << 20;
 constexpr size_t mostColumns = 400;
 
-/// Reads the text of `file` near the lines `wanted`.
+/// Stores the lines of `file` that are near the lines `wanted`.
 void read(SourceFile &file, const std::set<int64_t> &wanted, bool isModel) {
   llvm::StringRef name = file.name;
   std::set<int64_t> shown;

@@ -62,7 +62,7 @@ StageText printStage(StringRef name, ModuleOp module, Origins &origins) {
     auto function = dyn_cast<FunctionOpInterface>(op);
     if (!function || function.isExternal())
       return;
-    // The closing brace follows the last operation.
+    // The closing brace is in the line after the last operation.
     size_t last = line;
     function->walk([&](Operation *inner) {
       if (auto at = locations.find(inner); at != locations.end())
@@ -88,7 +88,7 @@ StageText readAssembly(StringRef assembly, const StageText &lowered) {
   stage.name = "assembly";
   int set = -1;
   bool debug = false;
-  StringRef function; // the name in the previous .type directive for a function
+  StringRef function; // the name in the last .type directive of a function
   for (StringRef line : llvm::split(assembly, '\n')) {
     line = line.rtrim();
     StringRef trimmed = line.ltrim();

@@ -1,6 +1,6 @@
 //===- KernelSignature.h - how a record identifies its kernel -------------------------------===//
 //
-// The signature is the kernel's IR after layouts are chosen, without name, locations, schedule and descriptive
+// The signature of a kernel is its IR after layouts are chosen, without name, locations, schedule and descriptive
 // attributes. If two kernels have the same signature, the compiler generates the same code for the same schedule. The
 // family is the same text with every number replaced by '#'.
 //

@@ -3,8 +3,8 @@
 // A record is one JSON file, "<hash of its key>.json", written atomically. Its key contains everything that decides
 // whether the record is still valid: the kernel's signature (its IR after layouts are chosen, without names and
 // locations), the target, the machine and the epoch of the code generator (a hash of the sources that generate this
-// kind of kernel, Epochs.h). A checksum protects the contents; a damaged file counts as missing, with a reason, and
-// is never used.
+// kind of kernel, Epochs.h). A checksum detects damaged contents. A damaged file is never used. find() handles it as a
+// missing record, and returns the reason.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_RECORDS_H
@@ -61,14 +61,14 @@ public:
   /// another key.
   std::optional<KernelRecord> find(const RecordKey &key, std::string &why) const;
 
-  /// Stores `record`. If a record with more measurements exists, it stays; the schedules that both have measured are
-  /// merged. With `replace`, the new record's choice is used.
+  /// Stores `record`. If the folder has a record of the same key with more measurements, that record's choice stays,
+  /// and the measured schedules of both records are merged. With `replace`, the new record's choice is used.
   llvm::Error store(const KernelRecord &record, bool replace) const;
 
   /// Returns all readable records; appends the names of damaged files with the reasons to `damaged`.
   std::vector<KernelRecord> all(std::vector<std::string> *damaged = nullptr) const;
 
-  /// Returns nearestRecords() of all().
+  /// Returns the records of the folder that are most similar to `of`, at most `most` (nearestRecords()).
   std::vector<KernelRecord> similar(const KernelRecord &of, size_t most) const;
 
   std::string path(const RecordKey &key) const;

@@ -27,7 +27,7 @@ int64_t bound(const Constraint &constraint, const std::vector<Knob> &knobs, cons
   int64_t total = product ? constraint.factor : 1;
   for (size_t i = 0; i < constraint.knobs.size(); ++i) {
     size_t knob = constraint.knobs[i];
-    const bool takeLast = product == largest; // the number of tasks decreases with increasing tile sizes
+    const bool takeLast = product == largest; // larger tiles mean fewer tasks
     int64_t value = knob < known ? point[knob] : takeLast ? knobs[knob].values.back() : knobs[knob].values.front();
     total = times(total, product ? value : llvm::divideCeilSigned(constraint.sizes[i], std::max<int64_t>(value, 1)));
   }
@@ -115,7 +115,7 @@ std::vector<SchedulePoint> ScheduleSpace::points(int64_t *visited) const {
     }
   };
   extend(extend, 0);
-  // The target's default is always a point, even if it violates a constraint.
+  // The target's default is always a point of the space, even if it violates a constraint.
   SchedulePoint own = initial();
   auto position = std::lower_bound(found.begin(), found.end(), own);
   if (position == found.end() || *position != own)

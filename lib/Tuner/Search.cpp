@@ -38,7 +38,7 @@ public:
 
   SearchResult run() {
     result.best = own;
-    result.measurements = 1; // the default is in every race
+    result.measurements = 1; // count the default, which is in every race
     raced.insert(own);
     if (kernel.points.size() < 2) {
       result.decided = true;
@@ -69,7 +69,8 @@ public:
     joined.resize(std::min<size_t>(joined.size(), 3));
     measure(joined, early);
     while (result.measurements < early && !over()) {
-      // Choose all schedules in one step: the more decisions depend on noisy results, the more two tunings diverge.
+      // Choose all schedules at once. If more choices depended on noisy results, two tunings of the same kernel would
+      // differ more.
       std::vector<SchedulePoint> next = promising(early - result.measurements);
       if (next.empty())
         break;
@@ -224,7 +225,7 @@ private:
     SchedulePoint combined = from;
     size_t changed = 0;
     for (size_t knob = 0; knob < own.size(); ++knob) {
-      double least = 1.01; // a value that is slower by less than 1% may be faster in combination with other changes
+      double least = 1.01; // a value that is slower by up to 1% may be faster in combination
       for (const auto &[point, time] : seen) {
         SchedulePoint before = point;
         before[knob] = from[knob];
@@ -277,7 +278,7 @@ private:
           unknown = number;
         }
       }
-      if (most < 1e-4) // choose the point with the largest uncertainty instead
+      if (most < 1e-4) // no improvement is expected: choose the most uncertain point
         chosen = unknown;
       if (chosen == kernel.points.size())
         break;
@@ -342,8 +343,8 @@ private:
     }
   }
 
-  /// Returns true if more rounds may still change the winner: there are no results yet, or the confidence interval of
-  /// the best point contains the smallest relevant gain, or the noise requires a larger gain.
+  /// Returns true if more rounds may change the winner. This is the case if there are no results yet, if the confidence
+  /// interval of the best point contains the smallest relevant gain, or if the noise requires a larger gain.
   bool isOpen(const std::vector<Measured> &finals) const {
     if (finals.empty())
       return true;

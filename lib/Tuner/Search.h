@@ -1,15 +1,15 @@
 //===- Search.h - search for the best schedule by measurement --------------------------===//
 //
-// The tier `model` measures nothing and uses the target's default. The tier `quick` races at most 16 schedules. It
-// starts with the schedules with the best predicted times, schedules that differ from the default in one knob that the
-// model does not cover, and some schedules that are far from all of these. Then it tries combinations of changes that
-// reduced the time, and finally the schedules with the largest expected improvement under a Gaussian process over the
-// measurements (Surrogate.h). The tier `full` first spreads more schedules over the space, and then continues like
-// `quick`, up to 64 schedules.
+// The search has three tiers. The tier `model` measures nothing and uses the target's default schedule. The tier
+// `quick` races at most 16 schedules. It starts with the schedules with the best predicted times, schedules that differ
+// from the default in one knob that the model does not cover, and some schedules that are far from all of these. Then
+// it tries combinations of changes that reduced the time, and finally the schedules with the largest expected
+// improvement under a Gaussian process over the measurements (Surrogate.h). The tier `full` first spreads more
+// schedules over the space, and then continues like `quick`, up to 64 schedules.
 //
 // The default occurs twice in every race: the difference of its two lanes is the noise, and the change of its time is
-// the drift. A challenger wins only if it beats the default by more than max(2%, 3 x noise) in a last race of the
-// finalists, and its results satisfy the numbers rule; otherwise the default stays.
+// the drift. A challenger wins only if it is faster than the default by more than max(2%, 3 x noise) in a last race of
+// the finalists, and its results satisfy the numbers rule; otherwise the default stays.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_SEARCH_H
@@ -21,7 +21,7 @@
 
 namespace tilewright::tuner {
 
-/// The number of schedules of each similar kernel that are tried, the best first.
+/// The number of schedules, the best first, that are taken from the record of each similar kernel.
 inline constexpr size_t bestOfSimilar = 3;
 
 struct SearchOptions {

@@ -40,7 +40,7 @@ std::optional<std::vector<int64_t>> sizesIn(const SizeClass &wanted, llvm::Array
                                             llvm::ArrayRef<SizeRange> ranges) {
   std::vector<int64_t> sizes(given.begin(), given.end());
   std::vector<bool> fixed(sizes.size(), false);
-  // A size that reaches an end of its range is fixed at this end, and the other sizes are scaled further.
+  // If a scaled size reaches an end of its range, it is fixed at this end, and only the other sizes are scaled further.
   for (size_t round = 0; round <= sizes.size(); ++round) {
     double others = 1, own = 1;
     size_t free = 0;

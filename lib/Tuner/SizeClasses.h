@@ -39,8 +39,8 @@ struct SizeRange {
   int64_t least = 0, most = INT64_MAX;
 };
 
-/// Returns `given`, scaled by a common factor within their `ranges` to be in the class `wanted`; nullopt if no sizes
-/// in the ranges are in this class.
+/// Returns the sizes `given`, scaled by a common factor so that they are in the class `wanted` and within their
+/// `ranges`. Returns nullopt if no sizes within the ranges are in this class.
 std::optional<std::vector<int64_t>> sizesIn(const SizeClass &wanted, llvm::ArrayRef<int64_t> given,
                                             llvm::ArrayRef<SizeRange> ranges);
 

@@ -43,7 +43,7 @@ Ratio ratioOf(const std::vector<double> &times, const std::vector<double> &base)
     return {};
   std::sort(ratios.begin(), ratios.end());
   size_t cut = outside(ratios.size());
-  cut = cut > 0 ? cut - 1 : 0; // the k-th value from either end is the bound
+  cut = cut > 0 ? cut - 1 : 0; // index of the k-th value, which is the bound of the interval
   return {median(ratios), ratios[cut], ratios[ratios.size() - 1 - cut]};
 }
 

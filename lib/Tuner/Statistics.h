@@ -14,8 +14,8 @@ namespace tilewright::tuner {
 double median(std::vector<double> values);
 
 /// The median of time / base over rounds, and a 95% confidence interval: the order statistics of the sign test
-/// (Conover, Practical Nonparametric Statistics, 3.2). Fewer than six rounds give no such interval; it is then the
-/// range of all ratios.
+/// (Conover, Practical Nonparametric Statistics, 3.2). For fewer than six rounds, the test defines no interval, and the
+/// interval is the range of all ratios.
 struct Ratio {
   double median = 1, low = 1, high = 1;
 };

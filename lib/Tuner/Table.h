@@ -1,7 +1,7 @@
 //===- Table.h - recorded times of every schedule of a kernel ----------------------------------------===//
 //
 // A table contains the recorded times of a whole schedule space (`tilewright tune --record-tables`). Tests of the tuner
-// use it to simulate the machine on which it was recorded, with added noise and faults.
+// use the table to simulate the machine on which it was recorded, with additional noise and faults.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_TABLE_H

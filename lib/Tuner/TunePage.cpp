@@ -52,7 +52,7 @@ struct Axis {
 /// Returns an axis with the default (1) and all schedules, except those that are much slower than most others. The fast
 /// half of the schedules gets at least a fifth of the axis.
 Axis axisOf(const std::vector<SeenSchedule> &all) {
-  constexpr double leastGain = 0.02; // a schedule wins by at least 2%
+  constexpr double leastGain = 0.02; // the minimum gain with which a schedule replaces the default is 2%
   std::vector<double> ratios{1};
   for (const SeenSchedule &seen : all)
     ratios.push_back(seen.ratio);
@@ -72,8 +72,8 @@ Axis axisOf(const std::vector<SeenSchedule> &all) {
   return axis;
 }
 
-/// Draws the measured schedules, the fastest first: median ratio to the default and interval, on one axis. A schedule
-/// beyond the axis is an arrow at its right end.
+/// Draws the measured schedules on one axis, the fastest first. For each schedule, draws the median of the ratios to
+/// the default, and its confidence interval. A schedule beyond the axis is an arrow at its right end.
 void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
   constexpr double width = 480, step = 20, gap = 12;
   size_t longest = 0;

@@ -9,8 +9,8 @@ namespace tilewright {
 
 struct StageDialects {
   llvm::StringLiteral stage;
-  /// Names of dialects, each between two spaces. From the vector stage on, these are the dialects of the target cpu;
-  /// other targets specify their own (Target::dialectsAfter).
+  /// The names of the dialects whose ops may occur after the stage, each between two spaces. From the vector stage on,
+  /// these are the dialects of the target cpu; other targets specify their own (Target::dialectsAfter).
   llvm::StringLiteral dialects;
 
   bool has(llvm::StringRef dialect) const { return dialects.contains((" " + dialect + " ").str()); }

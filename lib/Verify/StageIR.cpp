@@ -1,7 +1,8 @@
 //===- StageIR.cpp - check that IR is valid at the end of a stage -----------===//
 //
-// Checks IR that was saved, possibly edited, and is compiled further (Options::startAt). Passes rely on the results of
-// earlier stages. Therefore IR of another stage is rejected before a pass processes it, and the error names its stage.
+// checkStageIR() checks IR that was saved, possibly edited, and is compiled further (Options::startAt). Passes rely on
+// the results of earlier stages. Therefore IR of another stage is rejected before a pass processes it, and the error
+// names its stage.
 //
 // Tests: test/Tools/start-at.mlir, test/Unit/Driver/StageIRTest.cpp
 //

@@ -1,6 +1,6 @@
 //===- VerifyStage.cpp - --tw-verify-stage: the contract of a stage -------------------===//
 //
-// Checks IR at the end of a stage. With stage=structured:
+// The pass checks IR at the end of a stage. With stage=structured:
 //
 //   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 //     %0 = tw.exp %x : (tensor<4xf32>) -> tensor<4xf32>   // error: may not remain after stage 'structured'
@@ -8,9 +8,9 @@
 //   }
 //
 // These checks run at the end of the named stage and of all later stages:
-//   graph       only ops of the stage's dialects remain
-//   structured  @main calls kernels alone, and a kernel calls nothing
-//   vector      the module has one plan, each launch names a kernel, and no tensor remains in a kernel
+//   graph       only ops of the stage's dialects remain structured  the only functions that @main calls are kernels,
+//   and a kernel calls no function vector      the module has one plan, each launch names a kernel, and no tensor
+//   remains in a kernel
 //
 // TILEWRIGHT_VERIFY=1 runs the pass after every stage.
 //

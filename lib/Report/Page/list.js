@@ -90,7 +90,7 @@ class VirtualList {
 
   click(event) {
     const row = event.target.closest(".row");
-    if (!row || String(window.getSelection())) return;  // the click ended a selection of text
+    if (!row || String(window.getSelection())) return;  // ignore a click that ends a selection of text
     const i = Number(row.dataset.row);
     this.moveTo(i);
     this.open(i);

@@ -48,7 +48,7 @@ std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error
   fresh->name = name;
   fresh->pools = pools != 0;
   driver::Pool pool = nullptr;
-  uint64_t keep = UINT64_MAX; // by default, the pool releases its memory whenever the stream is synchronized
+  uint64_t keep = UINT64_MAX; // keep all memory: by default, the pool frees it whenever the stream is synchronized
   if (fresh->pools && api->defaultPool(&pool, fresh->device) == 0)
     api->setPoolAttribute(pool, driver::kReleaseThreshold, &keep);
   (*held)[ordinal] = fresh;

@@ -328,7 +328,7 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
               context->describe() + " has " + std::to_string(context->sharedOptIn) + " for a block";
       return false;
     }
-    constexpr uint32_t without = 48 * 1024; // the limit of shared memory that a kernel may use without an opt-in
+    constexpr uint32_t without = 48 * 1024; // bytes of shared memory that a block may use without an opt-in
     if (kernel.shared > without &&
         (result = api.setFunctionAttribute(function, driver::kMaxDynamicShared, int(kernel.shared))) != 0) {
       error = "kernel " + kernel.name + " cannot have " + std::to_string(kernel.shared) +
@@ -375,14 +375,14 @@ DriverProgram::~DriverProgram() {
     if (address)
       api.free(address);
   if (constants)
-    api.free(constants); // this call waits until the device is idle
+    api.free(constants); // cuMemFree waits until the device is idle
   if (module)
     api.unloadModule(module);
 }
 
 void DriverProgram::repack() {
   if (!context->isOfThisProcess())
-    return; // another thread of the parent may have held the lock at the fork
+    return; // in a forked child, another thread of the parent may hold the lock
   std::lock_guard lock(mutex);
   isPacked = false;
 }
@@ -450,7 +450,7 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
   if (current) // another stream may have computed the packs
     return call.stream == madeOn || wait(made);
   for (auto [stream, event] : uses)
-    if (stream != call.stream && !wait(event)) // the stream may still read the old packs
+    if (stream != call.stream && !wait(event)) // wait, because the stream may still read the old packs
       return false;
   if (!plan->walkOnce(call.addresses, call, error) || !mark(made, call, error))
     return false;

@@ -29,7 +29,7 @@ struct GridKernel {
   std::vector<TensorMapRecipe> maps;
 };
 
-/// A buffer of a launch.
+/// A buffer operand of a launch.
 struct GridBuffer {
   uint64_t address = 0; ///< in the device's address space
   uint64_t bytes = 0;   ///< upper bound of the bytes that the launch accesses from there

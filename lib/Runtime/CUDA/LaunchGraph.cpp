@@ -37,7 +37,7 @@ LaunchGraph::~LaunchGraph() {
   if (!context->isOfThisProcess())
     return;
   if (exec)
-    context->api.destroyGraphExec(exec); // the driver destroys a running graph after it has finished
+    context->api.destroyGraphExec(exec); // if the graph is running, the driver destroys it after it has finished
   if (graph)
     context->api.destroyGraph(graph);
 }
@@ -58,13 +58,13 @@ LaunchGraph::Node *LaunchGraph::next(int32_t step, bool isCopy) {
 
 std::vector<driver::GraphNode> LaunchGraph::waitsFor(int32_t step, bool isCopy) const {
   std::vector<driver::GraphNode> result;
-  // If a step's copy is split into pieces, they are executed in sequence.
+  // If the copy of a step is split into pieces, each piece waits for the previous piece.
   if (const int32_t own = lastOfSteps[size_t(step)]; isCopy && own >= 0)
     return {nodes[size_t(own)].node};
   for (uint32_t earlier : before[size_t(step)])
     if (const int32_t last = lastOfSteps[earlier]; last >= 0)
       result.push_back(nodes[size_t(last)].node);
-    else // a copy with equal source and destination has no node, so wait for its predecessors
+    else // the earlier step is a copy without a node, so wait for its predecessors
       for (driver::GraphNode node : waitsFor(int32_t(earlier), false))
         result.push_back(node);
   return result;

@@ -30,7 +30,7 @@ LaunchParameters::Outcome LaunchParameters::set(const driver::Api &api, const Gr
       pointers.push_back(&word);
     for (driver::TensorMap &map : maps)
       pointers.push_back(&map);
-    pointers.push_back(nullptr); // makes data() not null for a kernel without parameters
+    pointers.push_back(nullptr); // one entry, so that data() is not null for a kernel without parameters
   }
   bool moved = fresh, changed = fresh;
   auto write = [&](size_t at, uint64_t value, bool &differs) {
@@ -44,7 +44,7 @@ LaunchParameters::Outcome LaunchParameters::set(const driver::Api &api, const Gr
   if (launch.checks)
     write(count - 1, status, changed);
   if (moved && !maps.empty() && !encode(api, launch, error)) {
-    pointers.clear(); // makes the next call encode the tensor maps again
+    pointers.clear(); // the next call builds the list and encodes the tensor maps again
     return Outcome::Failed;
   }
   return moved || changed ? Outcome::Changed : Outcome::Same;

@@ -15,11 +15,12 @@ bool ArenaPool::borrow(int64_t bytes, Memory &block) {
   bytes = Memory::sizeFor(bytes);
   if (isShared(bytes))
     return BlockPool::process().take(bytes, block);
-  Memory tooSmall; // freed before the allocation below, after the lock is released
+  Memory tooSmall; // the destructor frees the block after the lock is released, before the allocation below
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!idle.empty()) {
-      // Choose the smallest that is large enough; if none is, replace the largest by a larger one.
+      // Choose the smallest block that is large enough. If no block is large enough, replace the largest block by a
+      // larger block.
       size_t best = 0;
       for (size_t i = 1; i < idle.size(); ++i) {
         bool fits = idle[i].size() >= bytes, bestFits = idle[best].size() >= bytes;

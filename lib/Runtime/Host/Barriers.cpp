@@ -1,7 +1,7 @@
 //===- Barriers.cpp - barriers between the steps of a call ----------------===//
 //
-// Visits the steps in order and records the memory accessed since the last barrier. Steps that only thread 0 executes
-// need no barrier between them.
+// placeBarriers() visits the steps in order and records the memory that was accessed since the last barrier. Steps that
+// only thread 0 executes need no barrier between them.
 //
 //   k0: grid 16, writes A       |
 //   k1: grid 16, writes B       | does not access memory of k0: no barrier
@@ -57,7 +57,7 @@ std::vector<Access> accessesOf(const Frame &frame, size_t step, const std::vecto
 } // namespace
 
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias) {
-  std::vector<Access> byAll, byFirst, current; // accesses since the last barrier: by all threads, by thread 0 only
+  std::vector<Access> byAll, byFirst, current; // accesses by all threads and by thread 0 only, since the last barrier
   bool afterHost = false;
   for (size_t i = 0; i < frame.steps.size(); ++i) {
     Frame::Step &step = frame.steps[i];

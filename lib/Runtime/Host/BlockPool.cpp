@@ -70,7 +70,7 @@ bool BlockPool::assemble(Memory &block, int64_t done) {
 }
 
 void BlockPool::trim(int64_t bytes) {
-  std::vector<Memory> freed; // destroyed after the lock is released
+  std::vector<Memory> freed; // its elements are freed after the lock is released
   std::lock_guard<std::mutex> lock(mutex);
   shrink(std::max<int64_t>(0, held - bytes), freed);
 }
@@ -93,7 +93,7 @@ void BlockPool::give(Memory &&block) {
   const int64_t bytes = given.size();
   if (bytes < smallest)
     return;
-  std::vector<Memory> dropped; // freed after the lock is released
+  std::vector<Memory> dropped; // its elements are freed after the lock is released
   std::lock_guard<std::mutex> lock(mutex);
   lent -= bytes;
   trough = std::min(trough, lent);

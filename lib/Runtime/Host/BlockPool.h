@@ -36,7 +36,7 @@ public:
   /// allocation fails.
   std::shared_ptr<Memory> share(int64_t bytes);
 
-  /// Frees the largest cached blocks until `bytes` are freed or none is left.
+  /// Frees the largest cached blocks until at least `bytes` bytes are freed or no cached block is left.
   void trim(int64_t bytes);
 
   /// Returns the total size of the cached blocks in bytes.

@@ -6,8 +6,8 @@
 
 namespace tilewright::runtime {
 
-/// Fills in the sizes of L1d, L2 and L3 from CPUID, or from sysfs if CPUID lacks them. Keeps the defaults if both
-/// lack them.
+/// Fills in the sizes of L1d, L2 and L3 from CPUID, or from sysfs if CPUID lacks them. If neither has the sizes, the
+/// fields keep their default values.
 void describeCaches(MachineDescription &machine);
 
 /// Fills in logicalCpus and physicalCores from affinity and sysfs.

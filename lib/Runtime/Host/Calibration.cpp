@@ -31,8 +31,8 @@ void keepBusy(void *const *, const int64_t *, int64_t begin, int64_t end, void *
       __asm__ volatile("" ::: "memory");
 }
 
-/// Returns the nanoseconds of a kernel with `tasks` tasks in a plan of such kernels, each of which waits for the
-/// previous one; 0 if the plan cannot run.
+/// Returns the time in nanoseconds of a kernel with `tasks` tasks, measured in a plan of such kernels, each of which
+/// waits for the previous kernel. Returns 0 if the plan cannot run.
 double timeOfKernel(tilewright_kernel_fn function, int64_t tasks, int threads) {
   constexpr int64_t bytes = 64, kernels = 64;
   plan::Plan plan;

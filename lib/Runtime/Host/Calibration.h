@@ -1,7 +1,7 @@
 //===- Calibration.h - the constants of this machine's cost model ----------------===//
 //
-// The rates that lib/Codegen/CPU/Schedule's cost model of schedules needs. They are measured (about two seconds) or,
-// before a measurement, derived from the machine description.
+// This file provides the rates of a machine that the cost model of schedules (lib/Codegen/CPU/Schedule) uses. The rates
+// are measured in about two seconds or, before a measurement, derived from the machine description.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_CALIBRATION_H

@@ -222,7 +222,8 @@ bool Executable::isCurrent(const PackSnapshot &packs, const void *const *inputs,
   return true;
 }
 
-/// Runs the group's steps, which write to new memory. Returns that memory, or null with a reason in `error`.
+/// Allocates memory, and runs the group's steps, which write their packs to it. Returns the memory, or null with a
+/// reason in `error`.
 std::shared_ptr<Memory> Executable::pack(const PackGroup &group, const void *const *inputs, int threads,
                                          RunError &error) {
   std::shared_ptr<Memory> memory = BlockPool::process().share(group.bytes);
@@ -364,7 +365,8 @@ void Executable::forget(const PackedSet &set) {
   snapshot = std::move(fresh);
 }
 
-/// Makes other executables (for other sizes or modes) release outdated sets, which they may never use again.
+/// Makes other executables of the model (for other sizes or modes) release outdated sets, because these executables may
+/// never be called again.
 void Executable::forgetOutdated(const PackGroup &group, const std::vector<InputStamp> &stamps) {
   if (auto old = PackCache::process().outdated(group.recipe, stamps))
     Registry::process().forget(*old);

@@ -60,7 +60,8 @@ public:
   /// Waits until the thread of packAhead() no longer reads any input.
   void endPackAhead();
 
-  /// Makes the next run() pack every parameter again, for writes that change neither version nor fingerprint.
+  /// Makes the next run() pack every parameter again. The caller uses this function after writes to parameters that
+  /// change neither a version nor a fingerprint.
   void repack();
 
   /// Sets `release`, which is called for every input for which packedInputs() is true when it has been packed. Call
@@ -85,7 +86,7 @@ public:
   /// Returns the total size in bytes of the packed parameters that this executable currently uses.
   int64_t packedBytes();
 
-  /// Returns how many groups of `once` steps have been packed so far, for tests and reports.
+  /// Returns how many groups of `once` steps (Packing.h) have been packed so far, for tests and reports.
   int64_t packCount() const { return packings.load(std::memory_order_relaxed); }
 
 private:

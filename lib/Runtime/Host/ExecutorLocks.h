@@ -1,7 +1,7 @@
 //===- ExecutorLocks.h - the two locks of an executable ---------------------===//
 //
-// If another thread held a lock when this process was forked, the data that the lock guards is reset in the child
-// process: frames are computed again and parameters are packed again.
+// If another thread held a lock when this process was forked, the child process resets the data that the lock guards.
+// It then computes frames again and packs parameters again.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTORLOCKS_H

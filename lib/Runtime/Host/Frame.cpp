@@ -9,7 +9,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// Thread 0 alone performs smaller copies, because a barrier would cost more.
+/// Only thread 0 performs smaller copies, because a barrier would take longer than the copy.
 constexpr int64_t parallelCopyBytes = 256 * 1024;
 
 class FrameResolver {
@@ -218,7 +218,7 @@ bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, 
   std::vector<const plan::Step *> steps;
   for (const plan::Step &step : plan.steps)
     steps.push_back(&step);
-  const int64_t none = 0; // a null pointer would mean that the symbols are unknown
+  const int64_t none = 0; // used instead of a null pointer, which would mean that the symbols are unknown
   if (std::string broken = plan::brokenGuard(plan, symbols); !broken.empty()) {
     error = {RunError::Kind::SizesDoNotFit, std::move(broken)};
     return false;

@@ -13,7 +13,7 @@
 namespace tilewright::runtime {
 
 struct Frame {
-  /// The base of an operand's offset. Each call provides one list of base pointers per space.
+  /// The space to which the offset of an operand is relative. Each call provides one list of base pointers per space.
   enum class Space : uint8_t { Input, Output, Packed, Arena, Constant };
   static constexpr int numSpaces = 5;
 

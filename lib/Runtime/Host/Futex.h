@@ -1,8 +1,8 @@
 //===- Futex.h - wait on a word and wake the waiting threads --------------===//
 //
-// This file contains the two futex system calls, and the wait that the thread team and its barriers use. A waiting
-// thread first spins, because the next kernel usually starts within microseconds. Then it sleeps, so that other threads
-// can use the core.
+// This file declares the two futex system calls, and the function by which the thread team and its barriers wait. A
+// waiting thread first spins, because the next kernel usually starts within microseconds. Then it sleeps, so that other
+// threads can use the core.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FUTEX_H
@@ -43,9 +43,9 @@ inline void futexWakeAll(std::atomic<uint32_t> &word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-/// A word whose change threads wait for, and the number of sleeping threads. The waking thread stores the word and then
-/// reads `sleepers`; a waiting thread increments `sleepers` and then reads the word. Because of the total order, no
-/// wake-up is lost.
+/// A word and the number of threads that sleep until the word changes. The waking thread stores the word and then reads
+/// `sleepers`; a waiting thread increments `sleepers` and then reads the word. Because of the total order, no wake-up
+/// is lost.
 struct alignas(64) Signal {
   std::atomic<uint32_t> word{0};
   std::atomic<uint32_t> sleepers{0};

@@ -11,7 +11,7 @@ static uint16_t truncateToBfloat(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   if (value != value)
-    return uint16_t(bits >> 16 | 0x40); // make a NaN quiet
+    return uint16_t(bits >> 16 | 0x40); // set the quiet bit of a NaN
   return uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 

@@ -37,8 +37,9 @@ uint64_t maskOf(const InstructionSets &sets);
 /// Returns the host's instruction sets, from CPUID and XCR0.
 InstructionSets hostInstructionSets();
 
-/// Requests the kernel's permission for this process to use AMX tile data; required before the first tile instruction.
-/// Returns true if permission is granted (now or before), false on machines and kernels without AMX.
+/// Requests the permission of the Linux kernel to use AMX tile data in this process, which is required before the first
+/// tile instruction. Returns true if the permission was granted by this or an earlier call. Returns false on CPUs and
+/// Linux kernels without AMX.
 bool requestAmxPermission();
 
 } // namespace tilewright::runtime

@@ -7,9 +7,10 @@
 
 namespace tilewright::runtime {
 
-/// Jobs are numbered in order. The worker settles a job to begin it, and the caller settles a job to cancel it. Only
-/// the first of these operations succeeds. A worker may lose its core between waking up for a job and settling it,
-/// while later jobs are settled. Therefore a job that is older than the last settled one can no longer be settled.
+/// Decides whether a worker executes a job or the caller cancels it. Jobs are numbered in order. The worker settles a
+/// job to begin it, and the caller settles a job to cancel it. The operation that settles the job first succeeds, and
+/// the other operation fails. A worker may lose its core between waking up for a job and settling it, while later jobs
+/// are settled. Therefore a job that is older than the last settled one can no longer be settled.
 class JobClaim {
 public:
   /// Settles job `ticket`. Returns false if this job or a later job was settled before.

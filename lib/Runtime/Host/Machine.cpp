@@ -37,8 +37,8 @@ std::string featureString(const InstructionSets &sets) {
   for (const InstructionSet &row : instructionSets())
     if (sets.*row.member)
       text += (text.empty() ? "+" : ",+") + std::string(row.name);
-  // In LLVM, a CPU's name implies more features than covers() checks, such as SSE4A, which only AMD has and kernels
-  // do not need.
+  // In LLVM, the name of a CPU implies more features than covers() checks. SSE4A is such a feature. Only CPUs of AMD
+  // support it, and kernels do not need it, so disable it.
   text += (text.empty() ? "" : ",") + std::string("-sse4a");
   // Kernels choose the vector width themselves; LLVM's tuning for some CPUs prefers 256 bits.
   return sets.avx512f ? text + ",-prefer-256-bit" : text;
@@ -59,7 +59,8 @@ std::vector<std::string> machineNames() {
   return names;
 }
 
-/// Returns a description with the caches of this host. They are read once, because CPUID is slow in a virtual machine.
+/// Returns a description with the caches of this host. The caches are read once, because CPUID is slow in a virtual
+/// machine.
 static const MachineDescription &hostCaches() {
   static const MachineDescription read = [] {
     MachineDescription machine;

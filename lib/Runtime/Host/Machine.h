@@ -41,8 +41,8 @@ struct MachineDescription {
 /// Returns the valid values of TILEWRIGHT_CPU.
 std::vector<std::string> machineNames();
 
-/// Describes the machine called `name` (null or empty: native); sizes and counts are always the host's. Returns
-/// false, with the list of names in `error`, for an unknown name.
+/// Describes the machine called `name` (null or empty: native); the sizes of caches and the numbers of CPUs are always
+/// those of the host. Returns false, with the list of names in `error`, for an unknown name.
 bool describeMachine(const char *name, MachineDescription &machine, std::string &error);
 
 /// Describes the machine whose name is the value of TILEWRIGHT_CPU.

@@ -1,7 +1,8 @@
 //===- MachinePeaks.cpp - peak rates of a machine -------------------------===//
 //
-// Measures loops on registers (RegisterLoops.h) and loops that only read memory. All threads run the same loop at the
-// same time. The result is the best of several rounds, since interrupts and other load only lower the rate.
+// measurePeaks() times loops on registers (RegisterLoops.h) and loops that only read memory. All threads run the same
+// loop at the same time. The result is the best of several rounds, because interrupts and other load only lower the
+// rate.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/MachinePeaks.h"
@@ -132,8 +133,8 @@ MachinePeaks measurePeaks(int threads) {
   if (!sets.avx2)
     return peaks;
   int ran = ThreadTeam::process().run(threads, [](void *, int, int) {}, nullptr);
-  // The threads read buffers of half the size of a core's private caches, of an eighth of the shared L3, because other
-  // processes may use it, and, for DRAM, of four times the L3.
+  // The buffers that the threads read have half the size of a core's private caches, an eighth of the size of the
+  // shared L3 (which other processes may use, too), and four times the size of the L3 for DRAM.
   int64_t l3 = std::max<int64_t>(machine.l3Bytes / 8 / ran, 2 * machine.l2Bytes);
   int64_t dram = std::min<int64_t>(std::max<int64_t>(machine.l3Bytes, 32 << 20) * 4, int64_t(512) << 20);
   Memory memory;

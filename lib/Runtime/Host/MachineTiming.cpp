@@ -1,8 +1,8 @@
 //===- MachineTiming.cpp - machine properties that CPUID does not report ---===//
 //
-// Measures the rate of vdpbf16ps relative to that of an FMA: 1 on Zen 4 and 5, 1/4 on Intel servers with AMX. Runs two
-// loops on registers (RegisterLoops.h) in many short, alternating rounds and uses the best times, so that interrupts,
-// frequency changes and other load affect some rounds but not the result.
+// This file measures the rate of the instruction vdpbf16ps relative to the rate of an FMA, which is 1 on Zen 4 and 5,
+// and 1/4 on Intel servers with AMX. It runs two loops on registers (RegisterLoops.h) in many short, alternating rounds
+// and uses the best times, so that interrupts, frequency changes and other load affect some rounds but not the result.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Machine.h"

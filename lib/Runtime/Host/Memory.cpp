@@ -69,7 +69,7 @@ int64_t Memory::takePages(int64_t offset, Memory &other) {
     if (possible) {
       other.capacity -= hugePageBytes;
       moved += hugePageBytes;
-    } else { // after a failure the range may be unmapped
+    } else { // if mremap fails, the destination may be unmapped, so map it again
       lost = mmap(to, hugePageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != to;
     }
   }

@@ -34,9 +34,10 @@ public:
   /// Allocates `bytes` bytes; for 0, the block is empty and its pointer null. Returns false if the allocation fails.
   static bool allocate(int64_t bytes, Memory &memory);
 
-  /// Moves huge pages from the end of `other` to this block from `offset` on, a multiple of their size, as many as
-  /// are available and fit; their contents are undefined. `other` shrinks, and loses the bytes after its last whole
-  /// huge page. Returns the number of bytes moved (0: not supported), or -1 if a part of this block is lost.
+  /// Moves huge pages from the end of `other` to this block from `offset` on, which must be a multiple of their size.
+  /// Moves as many pages as `other` has, up to the end of this block. Their contents are undefined. `other` shrinks,
+  /// and loses the bytes after its last whole huge page. Returns the number of bytes moved (0: not supported), or -1 if
+  /// a part of this block is lost.
   int64_t takePages(int64_t offset, Memory &other);
 
   /// Releases the ownership of the block. A Memory can later be created from the result with adopt().

@@ -42,16 +42,16 @@ struct Executable::Ahead {
 bool Executable::packGroupAhead(size_t i, const void *const *inputs, const InputIdentity *identities) {
   const PackGroup &group = groups[i];
   if (isReleased(group, inputs, identities))
-    return true; // the packs of a released input already exist
+    return true; // the input was released, so its packs exist already
   auto set = std::make_shared<PackedSet>();
   set->stamps = stampInputs(group, inputs, identities);
   if (PackCache::process().find(group.recipe, set->stamps))
-    return true; // the call shares the existing set
+    return true; // run() uses the set that another executable has packed
   forgetOutdated(group, set->stamps);
   RunError error;
   set->memory = pack(group, inputs, /*threads=*/1, error);
   if (!set->memory)
-    return false; // the call reports the error
+    return false; // run() packs the group again and reports the error
   PackLock packing(*this);
   StateLock lock(*this);
   if (snapshot->sets[i])
@@ -82,7 +82,7 @@ void Executable::packAhead(std::vector<const void *> inputs, std::vector<InputId
   try {
     std::thread(std::move(work)).detach();
   } catch (const std::system_error &) {
-    return; // no thread can be created, so the call packs all parameters
+    return; // no thread can be created, so run() packs all parameters
   }
   aheadState = std::move(state);
   ahead.store(true, std::memory_order_release);

@@ -2,7 +2,7 @@
 //
 // The `once` steps of a plan are divided into groups that share a packed buffer (usually one step, one weight). The
 // result of a group is a PackedSet: its memory and the stamps of the inputs from which it was packed. A set is
-// immutable; when an input has changed, a new set replaces it, while running calls continue to read the old one.
+// immutable. If an input changes, a new set replaces the old set, and running calls continue to read the old set.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_PACKING_H
@@ -109,8 +109,8 @@ bool isReleased(const PackGroup &group, const void *const *inputs, const InputId
 /// Returns a flag for each input of the plan, which is true if only `once` steps read the input.
 std::vector<bool> packedOnlyInputs(const plan::Plan &plan, const std::vector<PackGroup> &groups);
 
-/// Packed sets shared between executables: the forward and backward graphs of one model, compiled for several size
-/// classes, need only one pack of a weight. The cache holds weak references.
+/// A cache of packed sets that executables share. The forward and backward graphs of a model, compiled for several size
+/// classes, then need only one pack of a weight. The cache holds weak references.
 class PackCache {
 public:
   static PackCache &process();

@@ -38,7 +38,7 @@ void PrefaultPages::bring(int64_t bytes) {
     std::thread([this, generation] { work(generation); }).detach();
     worker = generation;
   } catch (const std::system_error &) {
-    wanted = 0; // no thread can be created, so pages are faulted in when they are needed
+    wanted = 0; // no thread can be created, so each page is faulted in at its first use
   }
 }
 
@@ -55,7 +55,7 @@ void PrefaultPages::work(uint64_t generation) {
         touch(piece);
       lock.lock();
       if (!made)
-        wanted = 0; // the allocation that needs the memory reports the error
+        wanted = 0; // stop; a later allocation of the needed memory reports the error
       if (!made || drops != before)
         continue;
       wanted -= bytes;
@@ -95,7 +95,7 @@ int64_t PrefaultPages::moveTo(Memory &block) {
     ready -= before - piece.size();
     if (piece.size() == 0)
       pieces.pop_back();
-    if (moved <= 0) { // the system does not support moving pages, so these pages cannot be used
+    if (moved <= 0) { // the pages cannot be used, because the system does not support moving pages
       clear();
       return moved < 0 ? -1 : done;
     }

@@ -11,14 +11,15 @@ namespace tilewright::runtime {
 static std::atomic<uint64_t> forks{0};
 
 uint64_t forkGeneration() {
-  // Every call executes this statement. An initialized static variable costs only a load.
+  // Every call of a program executes this statement. After the first call it costs only a load of the static variable's
+  // guard.
   [[maybe_unused]] static const int registered =
       pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
   return forks.load(std::memory_order_relaxed);
 }
 
 ThreadTeam &ThreadTeam::process() {
-  static ThreadTeam *team = new ThreadTeam; // never destroyed, because the workers still run during static destruction
+  static ThreadTeam *team = new ThreadTeam; // never destroyed, because workers still run during static destruction
   return *team;
 }
 

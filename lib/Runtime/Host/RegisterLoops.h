@@ -1,8 +1,8 @@
 //===- RegisterLoops.h - multiply-add loops on registers only -------------===//
 //
-// These loops measure the peak rates of the machine (MachineTiming.cpp, MachinePeaks.cpp). The accumulators are
-// independent, so that neither latency nor loop overhead limits the rate. The operands are small normal numbers,
-// because zeros draw less power and permit a higher clock rate.
+// This file declares loops that measure the peak rates of the machine (MachineTiming.cpp, MachinePeaks.cpp). The
+// accumulators are independent, so that neither latency nor loop overhead limits the rate. The operands are small
+// normal numbers, because zeros draw less power and permit a higher clock rate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_REGISTERLOOPS_H

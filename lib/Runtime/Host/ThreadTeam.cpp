@@ -37,7 +37,7 @@ bool ThreadTeam::tryEnter() {
   if (!state.compare_exchange_strong(seen, generation << 1 | 1, std::memory_order_acquire))
     return false;
   if (forked) {
-    // The workers, and perhaps a caller inside the team, are only in the parent process. Leak their memory.
+    // The workers, and perhaps a caller that has entered the team, exist only in the parent process. Leak their memory.
     workerCount = 0;
     running.store(0, std::memory_order_relaxed);
     new (&finished) Signal;
@@ -125,7 +125,7 @@ int ThreadTeam::runJob(int threads, Function function, void *context, bool all) 
   for (int i = 0; i < helpers && !all; ++i)
     if (workers[i]->claim.settle(workers[i]->ticket))
       last = running.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  if (!last) // the last worker that finishes ends the job
+  if (!last) // wait until the last worker has finished
     finished.waitWhile(before);
   leave();
   return threads;

@@ -5,8 +5,8 @@
 //   ThreadTeam::process().run(8, [](void *context, int thread, int threads) { ... }, &call);
 //
 // Between calls the workers spin for 200 us and then sleep. They block every signal, so that handlers (including
-// Python's) run on the program's own threads. A call never waits for a busy team: a second caller, or a nested call,
-// works alone. After fork() the child has an empty team and starts new workers.
+// Python's) run on the program's own threads. A call never waits for a busy team: a concurrent or nested call runs on
+// its own thread only. After fork() the child has an empty team and starts new workers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_THREADTEAM_H

@@ -100,7 +100,8 @@ bool Walk::alone() {
   return !indexFailed.load(std::memory_order_relaxed);
 }
 
-/// Counts `tiles` finished tiles of `step`. The thread that finishes the last tile before a barrier wakes the others.
+/// Counts `tiles` finished tiles of `step`. The thread that finishes the last tile before a barrier wakes the other
+/// threads.
 void Walk::count(const Frame::Step &step, int64_t tiles) {
   if (tiles == 0)
     return;

@@ -1,8 +1,9 @@
 //===- Walk.h - one call's execution of a step range of a frame --------------===//
 //
-// Every thread visits all steps, executes its share of each, helps other threads before a barrier, and waits for the
-// tiles that others still execute. Results do not depend on which thread executes a tile. The calling thread waits
-// for tiles, not for threads: a thread that starts late finds no tiles left.
+// Every thread visits all steps and executes its share of the tiles of each step. Before a barrier, it executes
+// remaining tiles of other threads' shares, and then waits for the tiles that other threads still execute. Results do
+// not depend on which thread executes a tile. The calling thread waits for tiles, not for threads: a thread that starts
+// late finds no tiles left.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H

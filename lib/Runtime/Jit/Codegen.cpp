@@ -51,7 +51,7 @@ static std::string readHostFeatures() {
   std::vector<std::string> features;
   for (const auto &feature : llvm::sys::getHostCPUFeatures())
     features.push_back((feature.second ? "+" : "-") + feature.first().str());
-  std::sort(features.begin(), features.end()); // the string is part of cache keys
+  std::sort(features.begin(), features.end()); // sort, because the string is part of cache keys
   return llvm::join(features, ",");
 }
 

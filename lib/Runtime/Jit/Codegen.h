@@ -15,8 +15,8 @@
 
 namespace tilewright::runtime {
 
-/// The passes of the middle end. Kernels are already vectorized and tiled, so a few clean-up passes suffice; O3 takes
-/// ten times as long and breaks up register blocks.
+/// The passes of the middle end. Kernels are already vectorized and tiled, so a few clean-up passes suffice. The
+/// pipeline O3 would take ten times as long, and would split the register blocks of micro-kernels.
 inline constexpr llvm::StringLiteral defaultPasses =
     "function(sroa,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,"
     "loop-mssa(licm),instcombine<no-verify-fixpoint>)";

@@ -185,7 +185,7 @@ private:
 
 void *runWork(void *argument) {
   auto *catcher = static_cast<CrashCatcher *>(argument);
-  _mm_setcsr(_MM_MASK_MASK); // mask exceptions that the caller may have enabled, because constant folding divides by 0
+  _mm_setcsr(_MM_MASK_MASK); // mask floating-point exceptions, because constant folding may divide by 0
   {
     CrashScope scope(catcher);
     try {

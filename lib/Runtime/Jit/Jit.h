@@ -2,9 +2,9 @@
 //
 //   LLVM module --compileToObject--> object code --Jit::addObject--> linked --lookup--> function pointer
 //
-// Object code is plain ELF and is stored in the disk cache; compiling and loading are therefore separate. A Jit holds
-// the code of one artifact, because kernels of two models may have the same names. TILEWRIGHT_PERF_MAP=1 makes the
-// names visible to perf, and TILEWRIGHT_DEBUGGER=1 to gdb.
+// The disk cache stores object code as ELF files. Compiling and loading are therefore separate. A Jit holds the code of
+// one artifact, because kernels of two models may have the same names. TILEWRIGHT_PERF_MAP=1 makes the names visible to
+// perf, and TILEWRIGHT_DEBUGGER=1 to gdb.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_JIT_JIT_H

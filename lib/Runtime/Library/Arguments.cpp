@@ -63,7 +63,7 @@ bool tilewright_model::checkInput(size_t i, const CallerTensor &tensor) {
 }
 
 /// Solves the linear `expr` for `symbol`, given the size of dimension `dim` of input `i`, and checks the symbol's
-/// range. If there is no exact solution, rounds down; the comparison of sizes then fails.
+/// range. If there is no exact solution, rounds down, so that the later comparison of sizes fails.
 bool tilewright_model::findSymbol(size_t symbol, const plan::Expr &expr, size_t i, size_t dim, int64_t size) {
   std::string problem;
   symbols[symbol] = 0;
@@ -133,7 +133,7 @@ bool tilewright_model::checkSizes(const CallerTensor *inputs) {
                     textOf(inputs[i].sizes, inputs[i].rank) + "; expected " + description.inputs[i].text + ", here " +
                     textOf(expected, inputs[i].rank));
   }
-  // Symbols with a cached frame have already passed the guards.
+  // If a frame is cached for these symbols, an earlier call has already checked the guards.
   auto isOfCall = [&](const auto &frame) { return frame->symbols == symbols; };
   if (plan.guards.empty() || std::any_of(frames.begin(), frames.end(), isOfCall))
     return true;

@@ -1,8 +1,8 @@
 //===- Description.h - the data of an ahead-of-time library besides its code ---===//
 //
-// The compiler writes one Description into every library (lib/AOT), as constants of the object file. The
-// runtime that is linked into the library reads it. Both are built from this header, so that the layouts agree. The
-// data is read-only.
+// The compiler writes one Description into every library (lib/AOT), as constants of the object file. The runtime that
+// is linked into the library reads it. Both programs include this header, so that the layouts agree. The data is
+// read-only.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_DESCRIPTION_H

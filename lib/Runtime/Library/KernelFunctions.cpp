@@ -1,7 +1,7 @@
 //===- KernelFunctions.cpp - functions that kernels call and libm lacks -------===//
 //
-// The JIT provides the same functions (lib/Runtime/Jit/KernelSymbols.cpp), so that the library and the JIT compute the
-// same results.
+// The JIT provides the same functions to kernels (lib/Runtime/Jit/KernelSymbols.cpp), so that an ahead-of-time library
+// and the JIT compute the same results.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/HalfConversions.h"

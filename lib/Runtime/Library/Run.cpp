@@ -44,7 +44,7 @@ bool tilewright_model::walk(const runtime::Frame &frame, const void *const *inpu
     return fail(layout.shortage().text);
   runtime::CallContext call{plan,    kernels.data(), nullptr,   inputs, outputs, packed.pointers.data(),
                             nullptr, &team,          busy.get()};
-  RunError failure; // the label of the failed step already contains the source line
+  RunError failure; // the error contains the source line, which is in the step's label
   return layout.walk(memory.data(), 0, frame.steps.size(), call, failure) || fail(std::move(failure.text));
 }
 

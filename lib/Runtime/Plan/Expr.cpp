@@ -1,7 +1,7 @@
 //===- Expr.cpp - integer expressions over the symbols of a plan ----------===//
 //
-// Evaluates postfix programs on a small fixed stack. Every operation checks for overflow, because a size that wraps
-// around could cause an allocation that is smaller than the data written to it.
+// Expressions are postfix programs, which are evaluated on a stack of fixed size. Every operation checks for overflow,
+// because a size that wraps around could cause an allocation that is smaller than the data written to it.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Plan/Plan.h"

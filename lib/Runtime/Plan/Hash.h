@@ -1,6 +1,7 @@
 //===- Hash.h - fast 64-bit hash of bytes ---------------------------------===//
 //
-// The hash detects damaged plan images and changed parameters. It is not secure against deliberate collisions.
+// The hash function detects damaged plan images and changed parameters. It is not a cryptographic hash: collisions can
+// be constructed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_PLAN_HASH_H

@@ -128,7 +128,8 @@ struct Plan {
 /// an empty string or the error.
 std::string verify(const Plan &plan);
 
-/// Checks one expression over `numSymbols` symbols in the same way. An empty expression is well-formed and means 0.
+/// Checks one expression over `numSymbols` symbols in the same way as the plan's expressions. An empty expression is
+/// well-formed and means 0.
 std::string verify(const Expr &expr, size_t numSymbols);
 
 /// Returns the symbol of a size of the form `a * symbol + b`, or -1 if `expr` has another form.
@@ -141,7 +142,7 @@ int64_t evaluate(const Expr &expr, const int64_t *symbols, std::string &error);
 /// Returns an empty string if all guards of `plan` hold for these symbols, otherwise a message.
 std::string brokenGuard(const Plan &plan, const int64_t *symbols);
 
-/// Returns the bytes of `buffer`, whose size depends on no symbol, or -1 with a reason in `error`.
+/// Returns the size in bytes of `buffer`, which must not depend on symbols, or -1 with a reason in `error`.
 int64_t fixedBytes(const Buffer &buffer, std::string &error);
 
 /// Returns a self-describing little-endian image with a magic number, a version and a trailing hash.

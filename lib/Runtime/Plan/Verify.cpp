@@ -10,7 +10,7 @@
 namespace tilewright::plan {
 namespace {
 
-/// Visits the plan once and keeps the first error.
+/// Visits the plan once and stores the first error.
 class Verifier {
 public:
   explicit Verifier(const Plan &plan) : plan(plan), written(plan.buffers.size(), false) {}
@@ -154,8 +154,9 @@ private:
     }
     if (!error.empty())
       return;
-    // Check reads first: a step that reads a buffer written only by that step reads undefined values. The step
-    // specifies which of its first 64 operands it writes; later operands may be read or written.
+    // Check the reads of a step before its writes: if only the step itself has written a buffer, the step reads
+    // undefined values. The step specifies which of its first 64 operands it writes. Operands from index 64 on may be
+    // read or written.
     for (size_t i = 0; i < count && i < 64; ++i)
       if (!writesOperand(step, i))
         verifyRead(step.operands[i].buffer, where, once);

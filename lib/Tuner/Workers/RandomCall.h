@@ -1,7 +1,8 @@
 //===- RandomCall.h - a call of a program with random inputs -------------------------------------===//
 //
-// For a module at the end of the structured stage: floats are uniform in [-1, 1); integers and booleans are 0 or 1,
-// which is in the range of any index. All programs of one call write their results to the same memory.
+// A RandomCall has random inputs for a module at the end of the structured stage. Floats are uniform in [-1, 1).
+// Integers and booleans are 0 or 1, which are valid indices for most dimensions. All programs that a RandomCall runs
+// write their results to the same memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_WORKERS_RANDOMCALL_H

@@ -22,9 +22,9 @@ static std::string changesOf(const ScheduleSpace &space, const SchedulePoint &po
   return text;
 }
 
-/// Returns the nanoseconds of `points`, 0 for those that cannot run. The points are measured in groups, each with the
-/// default `own`, and are scaled to its time, because the machine's speed varies. `reference` is the default's time,
-/// set by the first group.
+/// Returns the times of `points` in nanoseconds, and 0 for points that cannot run. The points are measured in groups.
+/// Each group also contains the default `own`, and the times of a group are scaled by the time of the default, because
+/// the machine's speed varies. `reference` is the default's time, set by the first group.
 static llvm::Expected<std::vector<double>> timesOf(WorkerBench &bench, TuneSession &tuner,
                                                    llvm::ArrayRef<SchedulePoint> points, const SchedulePoint &own,
                                                    double &reference, const std::string &what) {

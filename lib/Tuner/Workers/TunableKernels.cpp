@@ -1,8 +1,8 @@
 //===- TunableKernels.cpp - the kernels of a model with their spaces and keys -------------------------------===//
 //
-// The keys are computed from the kernels in the whole model, because tw-apply-records looks them up there. If the key
-// of a kernel changes when the kernel is extracted into a separate module, because its operands have another layout
-// there, the kernel is not tuned: the measurements would not apply to the model.
+// The keys of records are computed from the kernels in the whole model, because --tw-apply-records computes them from
+// this IR, too. If the key of a kernel changes when the kernel is extracted into a separate module, because its
+// operands have another layout there, the kernel is not tuned: the measurements would not apply to the model.
 //
 // Test: test/Tuner/tune.test
 //
@@ -125,7 +125,7 @@ static std::string entryOf(const TunableKernel &kernel, const ScheduleSpace &spa
   if (point.empty() || point == space.initial())
     return "";
   std::vector<int64_t> tiles = kernel.tiles;
-  std::string others; // each entry is preceded by a comma
+  std::string others; // the entries of other knobs, each preceded by a comma
   for (size_t i = 0; i < point.size(); ++i) {
     StringRef name = space.knobs[i].name;
     size_t row = 0;

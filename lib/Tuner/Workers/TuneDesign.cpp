@@ -83,7 +83,7 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
   const std::string others = withoutDsp(options.own.get("budget"), most);
   int64_t least = 1;
   if (most == 0)
-    most = int64_t(1) << 30; // the limits of the part apply
+    most = int64_t(1) << 30; // the budget has no limit, but the device has limits
   std::vector<DesignPoint> points;
   const double step = std::sqrt(2.0);
   for (double offered = 1; !(tune.interrupted && tune.interrupted());) {
@@ -102,7 +102,7 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
         most = *refusal.availableDsp;
         continue;
       }
-      if (points.empty() && next > most && dsp != most) { // report the error for the given budget
+      if (points.empty() && next > most && dsp != most) { // repeat with the given budget, so that the error refers to this budget
         offered = double(most);
         continue;
       }

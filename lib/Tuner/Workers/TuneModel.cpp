@@ -3,10 +3,11 @@
 // 1. Lower the model to the end of the structured stage, and extract each distinct kernel into a separate module.
 // 2. Profile the untuned model to find the kernels with the largest shares of its time.
 // 3. Search each of them (lib/Tuner/Search.h) on worker processes, the largest share first, until the time limit.
-// 4. Race the whole model with all found schedules against the untuned one. Discard them if they are not faster.
+// 4. Race the whole model with all found schedules against the untuned one. Discard the found schedules if they are not
+//    faster.
 // 5. Store a record for each kernel, even if the default is kept.
-// A model with symbolic sizes goes through steps 2 to 5 once for each class of sizes with which it can be called
-// (lib/Tuner/SizeClasses.h), starting with the class of the given sizes. The classes share the time limit.
+// For a model with symbolic sizes, steps 2 to 5 are executed once for each class of sizes with which the model can be
+// called (lib/Tuner/SizeClasses.h), starting with the class of the given sizes. The classes share the time limit.
 //
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
@@ -348,7 +349,7 @@ private:
   llvm::Error raceModels(const BenchSubject &subject, const tuner::RecordStore &store, double total) {
     report.verdict = "nothing was changed";
     if (!allChosen().empty() && !interrupted()) {
-      seconds = std::max(total, secondsSpent() + lastRace); // the last race is always run
+      seconds = std::max(total, secondsSpent() + lastRace); // the last race is run even after the time limit
       llvm::Expected<std::unique_ptr<WorkerBench>> model = makeBench(subject, "model");
       if (!model)
         return model.takeError();

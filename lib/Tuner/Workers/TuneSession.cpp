@@ -69,7 +69,7 @@ llvm::Error TuneSession::prepare() {
 }
 
 llvm::Error TuneSession::requireWorker() {
-  // The process may have to load libraries from a cold disk before its first answer.
+  // The worker process may have to read its libraries from a slow disk before its first answer.
   constexpr double deadline = 60;
   llvm::Expected<llvm::json::Object> answer = workers->runner.ask(llvm::json::Object{{"do", "hello"}}, deadline);
   return answer ? llvm::Error::success() : llvm::make_error<NoTuneWorker>(llvm::toString(answer.takeError()));

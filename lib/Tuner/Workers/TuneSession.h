@@ -34,8 +34,8 @@ public:
   /// Returns an error (NoTuneWorker) if no worker process responds.
   llvm::Error requireWorker();
 
-  /// Returns a bench for `kernel`, which is loaded into the workers. If `wide` is true, its points
-  /// belong to the space kernel.wide.
+  /// Returns a bench for `kernel`, which is loaded into the workers. If `wide` is true, the points of the bench are
+  /// points of the space kernel.wide.
   llvm::Expected<std::unique_ptr<WorkerBench>> benchOf(const TunableKernel &kernel, bool wide = false);
   llvm::Expected<std::unique_ptr<WorkerBench>> makeBench(BenchSubject subject, const std::string &name);
 

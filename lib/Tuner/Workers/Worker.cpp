@@ -56,7 +56,8 @@ void say(const json::Value &value) {
 }
 
 /// Returns an artificial time for tests, computed from the schedule in the artifact's name: "artifact-3-64-48" has
-/// schedule "-64-48". For whole models, "-1" is the tuned one, which is faster than the untuned "".
+/// schedule "-64-48". For whole models, the schedule "-1" is the tuned model, and "" is the untuned model. The tuned
+/// model is faster.
 double madeUpTime(llvm::StringRef artifact, llvm::ArrayRef<int64_t> symbols) {
   llvm::StringRef schedule = llvm::sys::path::filename(artifact).split('-').second.ltrim("0123456789");
   if (schedule.empty() || schedule == "-1")
@@ -186,7 +187,8 @@ private:
     }
     std::vector<std::vector<double>> times(lanes.size());
     std::vector<std::string> failures(lanes.size());
-    // Number of calls per round, equal for all lanes, so that all find their inputs in the same state of the caches.
+    // The number of calls per round is equal for all lanes, so that the inputs of all lanes are in the same state of
+    // the caches.
     int64_t calls = 1;
     const bool madeUp = std::getenv("TILEWRIGHT_TUNE_TIMES") != nullptr;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
@@ -203,7 +205,7 @@ private:
         if (warm >= 1 && (limit <= 0 || once <= limit))
           break;
       }
-      // The limit was derived from the time of the first lane.
+      // Do not apply the limit to the first lane, from whose time the limit was derived.
       if (failures[lane].empty() && limit > 0 && once > limit && names[lane] != names[0] && !madeUp)
         failures[lane] = "it takes more than three times the default's time";
       if (failures[lane].empty())
@@ -277,7 +279,7 @@ private:
 } // namespace
 
 int runTuneWorker() {
-  std::signal(SIGINT, SIG_IGN); // the tuner ends its workers itself
+  std::signal(SIGINT, SIG_IGN); // the tuner ends its workers when it receives SIGINT
   Worker worker;
   std::string line;
   while (std::getline(std::cin, line)) {

@@ -12,7 +12,8 @@
 
 namespace tilewright {
 
-/// The worker processes of a tuning. The builders compile concurrently, and the runner measures while they are idle.
+/// The worker processes of a tuning. The builders compile concurrently. The runner measures while the builders are
+/// idle.
 struct Workers {
   Workers(const std::vector<std::string> &command, unsigned builders);
   std::vector<std::unique_ptr<WorkerProcess>> builders;
