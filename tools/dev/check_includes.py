@@ -18,7 +18,7 @@ import re
 import sys
 from pathlib import Path
 
-# Groups of public headers, which LIBRARIES refers to by name.
+# Groups of public headers. The entries of LIBRARIES refer to them by name.
 PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc", "tilewright/StageContract.h", "tilewright/Pipelines.h"}
 RUNTIME_ABI = {"tilewright/RuntimeABI.h"}
 FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a forked child can acquire
@@ -45,15 +45,15 @@ LIBRARIES = {
     "include": {"dialects", "tilewright"},
     "lib/Import/Builder": {"dialects/Graph", *BUILDER},
     "lib/Import/ATen": {"dialects/Graph", "lib/Import/Builder", *BUILDER},
-    # TorchExport reads from ATen's table of operators which ops return views.
+    # lib/Import/TorchExport reads from the table of ATen operators which ops return views.
     "lib/Import/TorchExport": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/ExportedModel.h", *BUILDER},
     # The importer of composite ONNX operators calls functions of the ATen importer.
     "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
-    # The readers do not use MLIR, so that tests can read damaged files in builds with sanitizers.
+    # The readers of .pt2 files do not use MLIR, so that tests can read damaged files in builds with sanitizers.
     "lib/Import/TorchExport/Reader": {*DTYPES},
     "lib/Import/ONNX/Reader": {*DTYPES},
     "lib/Graph": {"dialects/Graph", *PASSES, *IR},
-    # The conversion to fixed point reads and replaces the values of weights (attribute tw_hls.value).
+    # The pass --tw-fixed-point reads and replaces the values of weights (attribute tw_hls.value).
     "lib/Graph/Fixed": {"dialects/Graph", "dialects/HLS", "tilewright/FixedPoint.h", *IR, *PASSES, *TEXTS},
     "lib/Kernels": {"dialects/Graph", "dialects/Tile", *IR, *PASSES},
     "lib/Verify": {"dialects/Plan", "dialects/Schedule", *IR, *PASSES},

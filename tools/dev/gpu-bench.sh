@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Benchmarks the target cuda on the GPU of this machine. The baselines are cuBLAS, SDPA, TorchInductor and copies. A run takes less than
-# nine minutes. The results are written to FOLDER (default: $OUT, else build/gpu-bench), as a table and as JSON.
+# nine minutes. The script writes the results to FOLDER (default: $OUT, else build/gpu-bench), as a table and as JSON.
 #
 #   tools/build-wheel.sh python3.12 && tools/dev/gpu-bench.sh [--wheel dist/tilewright-...whl] [--out FOLDER] [--dry]
 #

@@ -2,8 +2,8 @@
 # Runs the Python tests with the newest torch of the package index: tools/dev/newest_torch.sh [pytest arguments]
 #
 # torch is installed into the separate virtual environment .venv-newest, which takes several GB if the index has only builds for CUDA. The
-# tests use the Tilewright in build/, which works with each version of torch because it does not link libtorch. Version constraints of pip's
-# configuration are ignored.
+# tests use the build of Tilewright in build/, which works with each version of torch because it does not link libtorch. Version constraints
+# of pip's configuration are ignored.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 stamp=.venv/tilewright-requirements

@@ -1,10 +1,10 @@
 #!/bin/bash
 # Runs clang-tidy (checks: .clang-tidy) on the sources of the library, the programs and the Python module.
 #
-#     tools/dev/tidy.sh [BUILD]      BUILD: a build folder, by default build
+#     tools/dev/tidy.sh [BUILD]      BUILD is a build folder, by default build
 #
-# The build must be up to date, because clang-tidy reads its compile_commands.json and generated files. About 20 minutes
-# of CPU time. Exit status 1: there are findings, which are printed.
+# The build must be up to date, because clang-tidy reads its compile_commands.json and generated files. A run takes about 20 minutes of CPU
+# time. The exit status is 1 if clang-tidy reports warnings, which are printed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${1:-build}

@@ -33,7 +33,7 @@ NestFacts nestOf(const Json &json) {
   nest.operators = countsOf(json.at("ops"));
   nest.path = countsOf(json.at("path"));
   for (const Json &one : json.value("products", Json::array()))
-    nest.products.push_back({one.at(0), one.at(2), one.size() > 3}); // one.at(1) is the bit width of the index
+    nest.products.push_back({one.at(0), one.at(2), one.size() > 3}); // one.at(1): bit width of the index, unused
   nest.quotients = json.value("quotients", std::vector<int64_t>());
   for (const Json &one : json.value("rec", Json::array()))
     nest.recurrences.push_back({one.at(0), countsOf(one.at(1))});

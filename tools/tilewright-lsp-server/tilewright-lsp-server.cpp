@@ -1,8 +1,8 @@
 //===- tilewright-lsp-server.cpp - IR in an editor --------------------------===//
 //
-// Implements the language server protocol on standard input and output. An editor can show errors while the user types,
-// definitions and uses of values and symbols, and information about the op under the cursor. docs/how-to/work-on-ir.md
-// describes how to configure editors.
+// This program implements the language server protocol on standard input and output. With it, an editor can show errors
+// while the user types, definitions and uses of values and symbols, and information about the op under the cursor.
+// docs/how-to/work-on-ir.md describes how to configure editors.
 //
 // Test: test/Tools/lsp-server.test
 //

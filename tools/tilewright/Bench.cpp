@@ -23,7 +23,8 @@ int runBench(int argc, const char *const *argv) {
     return 1;
   }
   std::vector<const char *> arguments{python->c_str(), "-m", "tilewright.bench"};
-  // --help works without torch: it runs the file arguments.py, and finds the package without importing it.
+  // For --help, run the file arguments.py of the package without importing the package, so that --help works without
+  // torch.
   if (argc == 2 && (llvm::StringRef(argv[1]) == "--help" || llvm::StringRef(argv[1]) == "-h"))
     arguments = {python->c_str(), "-c",
                  "import importlib.util, runpy, sys\n"

@@ -1,12 +1,12 @@
 //===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
-// Reads a model (.pt2, ONNX or MLIR), lowers it to the end of a stage and prints the IR. `--emit=asm` prints the
-// target's assembly language, which is PTX for cuda; `--emit=ptx` is an alias. `--emit=shared`, `static` and `obj`
-// write a library, its C header and its manifest. For the target hls, the command writes a design into the folder that
-// -o names. `--start-at=<stage>` continues from the output of `--emit=<stage>`. If standard error is a terminal, the
-// command reports each completed step.
+// This command reads a model (.pt2, ONNX or MLIR), lowers it to the end of a stage and prints the IR. `--emit=asm`
+// prints the target's assembly language, which is PTX for cuda; `--emit=ptx` is an alias. `--emit=shared`, `static` and
+// `obj` write a library, its C header and its manifest. For the target hls, the command writes a design into the folder
+// that -o names. `--start-at=<stage>` continues from the output of `--emit=<stage>`. If standard error is a terminal,
+// the command reports each completed step.
 //
-// The suffix of -o selects the kind of output (OutputKind.h).
+// Without --emit, the suffix of -o selects the kind of output (OutputKind.h).
 //
 // Tests: test/Tools/output-suffix.test, test/Tools/compile.mlir, test/Tools/start-at.mlir,
 // test/Tools/compile-library.mlir
@@ -148,7 +148,7 @@ int runCompile(int argc, const char *const *argv) {
                                    &llvm::errs()))
     return 2;
 
-  // Check flags before reading the model, which may take long.
+  // Check the flags before reading the model, because reading may take long.
   if (std::string wrong = flags.threads.problem(); !wrong.empty())
     return fail(wrong);
   std::string problem;

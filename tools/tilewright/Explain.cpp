@@ -1,7 +1,7 @@
 //===- Explain.cpp - tilewright explain model.pt2: how a model was compiled --------------===//
 //
-// Prints a report as text. --html FILE writes the report as HTML, and --json FILE as JSON. --measure also calls the
-// model and reports the times of its steps.
+// This command prints a report about a compilation as text. --html FILE writes the report as HTML, and --json FILE as
+// JSON. --measure also calls the model and reports the times of its steps.
 //
 // Tests: test/Tools/explain.mlir, test/Python/test_explain_html.py
 //
@@ -197,7 +197,7 @@ int runExplain(int argc, const char *const *argv) {
   cl::HideUnrelatedOptions(flags.category);
   if (!cl::ParseCommandLineOptions(argc, argv, "Reports how a model was compiled.\n", &llvm::errs()))
     return 2;
-  // Check flags before compiling the model, which may take long.
+  // Check the flags before compiling the model, because compiling may take long.
   if (std::string wrong = flags.threads.problem(); !wrong.empty())
     return failExplain(wrong);
   std::string against, problem;

@@ -1,7 +1,8 @@
 //===- Inspect.cpp - tilewright inspect model.so: describe a library --------------------===//
 //
-// Prints the contents of the manifest: inputs, outputs, symbolic sizes, weights, kernels and the required CPU. Reports
-// if this CPU can run the library. Also checks that the files next to the manifest belong to the same compilation.
+// This command prints the contents of a library's manifest: inputs, outputs, symbolic sizes, weights, kernels and the
+// required CPU. It reports if this CPU can run the library, and checks that the files next to the manifest belong to
+// the same compilation.
 //
 // Test: test/Tools/inspect.test
 //

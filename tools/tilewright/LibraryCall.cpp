@@ -106,7 +106,7 @@ llvm::Error LibraryCall::readInputs(const LibraryInputs &inputs) {
 
 static std::vector<LibraryTensor> passed(std::vector<HostTensor> &tensors) {
   std::vector<LibraryTensor> list;
-  for (HostTensor &tensor : tensors) // scalarTypeOf() succeeds, because the element types were created from dtypes
+  for (HostTensor &tensor : tensors) // not nullopt, because the element types were created from dtypes
     list.push_back({tensor.bytes.data(), *scalarTypeOf(tensor.element), tensor.sizes});
   return list;
 }

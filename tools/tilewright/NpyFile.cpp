@@ -37,7 +37,7 @@ struct NpyDtype {
 NpyDtype npyDtypeOf(mlir::Type element) {
   if (std::optional<ScalarType> type = scalarTypeOf(element))
     return {scalarTypeName(*type).str(), infoOf(*type).npy.str()};
-  // The element type has no dtype, such as an integer of 12 bits in a fixed-point model.
+  // No dtype corresponds to the element type, for example to an integer of 12 bits in a fixed-point model.
   const unsigned bits = element.getIntOrFloatBitWidth();
   return {dtypeName(element), (bits > 8 ? "<i" : "|i") + std::to_string(std::max(1u, bits / 8))};
 }
@@ -136,7 +136,7 @@ llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
   NpyDtype wanted = npyDtypeOf(element);
   StringRef descr = valueOf(header, "descr");
   descr = descr.consume_front("'") ? descr.take_until([](char c) { return c == '\''; }) : descr.take_front(20);
-  // For raw bytes, ignore the byte-order character, because NumPy writes '|', '<' or '>'.
+  // Ignore the byte-order character of raw bytes (V), because NumPy writes '|', '<' or '>' for them.
   bool same =
       descr == wanted.descr || (wanted.descr[1] == 'V' && descr.drop_front(!descr.empty()) == wanted.descr.substr(1));
   if (!same)

@@ -14,10 +14,10 @@ class Progress {
 public:
   Progress();
 
-  /// Reports that the step `what` is complete.
+  /// Prints that the step `what` is complete.
   void done(llvm::StringRef what) const;
 
-  /// Reads the manifest of the library at `path`, and reports the files, their sizes, the kernels and the CPUs.
+  /// Reads the manifest of the library at `path`, and prints the files, their sizes, the kernels and the CPUs.
   llvm::Error summary(llvm::StringRef path) const;
 
 private:

@@ -257,7 +257,7 @@ llvm::Expected<RunInputs> makeInputs(const ModelFile &model, func::FuncOp main, 
       fillRandom(*tensor, random);
       inputs.tensors.push_back(std::move(*tensor));
     }
-    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // moving a HostTensor keeps this pointer valid
+    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // the pointer stays valid if the HostTensor is moved
   }
   return inputs;
 }

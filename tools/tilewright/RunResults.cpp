@@ -104,7 +104,8 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
       worst = i;
     }
   }
-  // If the expected RMS is 0, no error is allowed. Therefore the comparison does not divide by it.
+  // If the RMS of the expected elements is 0, no error is allowed. The comparison does not divide by the RMS, because
+  // it may be 0.
   const double error = std::sqrt(errors), allowed = tolerance * std::sqrt(squares);
   if (error > allowed)
     return numberText("its RMS error is %.2e of the RMS of what is expected, %.2e is allowed (--tolerance); worst ",

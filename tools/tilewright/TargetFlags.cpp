@@ -16,7 +16,7 @@ TargetFlags::TargetFlags(cl::OptionCategory &category, OptionUse use) {
     if (!(declared.option.uses & use))
       continue;
     auto same = llvm::find_if(flags, [&](const Declared &each) { return each.option.name == declared.option.name; });
-    if (same != flags.end()) { // if several targets have an option of the same name, they share one flag
+    if (same != flags.end()) { // several targets with an option of the same name share one flag
       same->targets.push_back(declared.target);
       continue;
     }

@@ -143,7 +143,8 @@ std::string misfitOf(llvm::ArrayRef<int64_t> sizes, ModuleOp module) {
 volatile std::sig_atomic_t interruptions = 0;
 
 void onInterrupt(int) {
-  // The first Ctrl-C ends the search. After the second one, SIGINT has its default action, so the next ends the process.
+  // The first Ctrl-C ends the search. After the second Ctrl-C, SIGINT has its default action, so that the third Ctrl-C
+  // ends the process.
   if (++interruptions > 1)
     std::signal(SIGINT, SIG_DFL);
 }
@@ -198,8 +199,8 @@ int replay(const TuneFlags &flags) {
       << ", " << options.runs << " tunings of each\n";
   out << "schedules outside spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  "
          "table\n";
-  // Print the means of all tables, and the means of tables with many schedules and a large spread of times. Other
-  // tables contain little information about the search.
+  // Print the means of all tables, and the means of tables with many schedules and a large spread of times. The other
+  // tables contain little information about the quality of the search.
   constexpr int64_t large = 200;
   constexpr double wide = 1.5;
   std::vector<const ReplayedTable *> all, hard;

@@ -102,7 +102,7 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
         most = *refusal.availableDsp;
         continue;
       }
-      if (points.empty() && next > most && dsp != most) { // repeat with the given budget, so that the error refers to this budget
+      if (points.empty() && next > most && dsp != most) { // create the error for the given budget
         offered = double(most);
         continue;
       }
