@@ -27,7 +27,7 @@ struct ExplainOptions {
   std::string model;  ///< name of the model in the report
   std::string source; ///< MLIR file of the model; empty: the model has another format
   std::vector<int64_t>
-      symbols; ///< values of the symbolic sizes, in order; those that are missing: 8, within their ranges
+      symbols; ///< values of the symbolic sizes, in order; a missing value is 8, or the nearest value in its range
   std::optional<ExplainMeasurement> measured;
 };
 

@@ -107,9 +107,9 @@ enum class Kind : uint8_t {
   MissingMatrixFence, ///< registers written before a wgmma without a wgmma.fence in between
   RegisterBudget,     ///< setmaxnreg requests more registers than available
   BarrierDivergence,  ///< threads of a warp diverge where an instruction requires all of them
-  BarrierMismatch,    ///< counts that disagree, or do not fit
+  BarrierMismatch,    ///< the thread counts of a barrier's instructions differ, or are invalid
   ExitAtBarrier,      ///< a thread exited while others wait for it
-  ExitedBlock,        ///< access to shared memory of a block of the cluster that has exited, or may have
+  ExitedBlock,        ///< access to shared memory of a block of the cluster that has exited or may have exited
   Deadlock,
   StepLimit,
   BadOperand, ///< a value that the ISA forbids

@@ -39,8 +39,7 @@ public:
   /// configure() is called.
   virtual llvm::SmallVector<TargetOption> options() const { return {}; }
 
-  /// Checks and completes `options` (the machine, for cpu); the error says what is wrong and which values are
-  /// possible.
+  /// Checks and completes `options` (the machine, for cpu); the error states the problem and the valid values.
   virtual llvm::Error configure(Options &options) = 0;
 
   /// Returns true if the target runs on a device other than the host.

@@ -19,7 +19,7 @@ namespace tilewright {
 enum class TuneTier {
   Model, ///< the target's cost model chooses; nothing is measured
   Quick, ///< at most 16 schedules of a kernel are measured
-  Full   ///< at most 64, or TuneOptions::trials
+  Full   ///< at most 64 schedules, or TuneOptions::trials
 };
 
 struct TuneOptions {
@@ -29,7 +29,7 @@ struct TuneOptions {
   bool deterministic = false; ///< no bit of a result changes: only schedules with the default's order of sums
   bool again = false;         ///< measure kernels that have a record, too
   double replay =
-      0; ///< measure only this share of the kernels with a record, recorded against default; write no records
+      0; ///< measure the recorded schedule and the default of this share of the kernels; write no records
   /// Values of the symbolic sizes, in order. A missing value is 8, or the bound of the size's range that is nearest to
   /// 8. The other classes of sizes (lib/Tuner/SizeClasses.h) are tuned afterwards (TuneReport::otherSizes).
   std::vector<int64_t> sizes;
@@ -44,8 +44,8 @@ struct TuneOptions {
 struct TunedKernel {
   std::string name, operations, key;
   int64_t calls = 0;  ///< calls of the kernel in the model
-  double share = 0;   ///< its share of the untuned model's time
-  int64_t points = 0; ///< schedules in its space
+  double share = 0;   ///< share of the kernel in the untuned model's time
+  int64_t points = 0; ///< schedules in the kernel's space
   int64_t measurements = 0;
   bool recorded = false;       ///< a record existed; nothing was measured
   std::string initial, chosen; ///< schedules; if equal, the default is kept

@@ -13,10 +13,10 @@ struct VariantContents {
   std::string cpu;
   uint64_t instructionSets = 0;
   std::vector<uint8_t> plan;                    ///< serialized, without constants
-  std::vector<LibraryManifest::Kernel> kernels; ///< in the plan's order
+  std::vector<LibraryManifest::Kernel> kernels; ///< in the order of the plan
   std::string prefix;                           ///< prefix of the kernels' names in the object code
   std::vector<Weight> weights;
-  bool packed = true; ///< weights are in the layout that kernels read; otherwise create() packs them
+  bool packed = true; ///< true if weights are in the layout that kernels read; else create() packs them
 };
 
 /// The contents of a Description (lib/Runtime/Library/Description.h), except for the interface of the model.

@@ -13,7 +13,7 @@ inline constexpr int64_t manifestFormat = 3;
 struct ManifestFile {
   std::string role, name; ///< "library", "header", "weights"
   uint64_t bytes = 0;
-  std::string blake3; ///< of its bytes, 64 hexadecimal digits
+  std::string blake3; ///< hash of the file's bytes, 64 hexadecimal digits
 };
 
 /// Returns the text of <model>.json. `module` is the hash of the compiled graph, and `threads` is the number of threads

@@ -7,8 +7,9 @@
 
 namespace tilewright {
 
-/// Compiles a program for `target` that checks each of its kernels against the reference in every call; a call in
-/// which one differs fails and names it. `module` is at the end of the structured stage; `options` are for `target`.
+/// Compiles a program for `target` that compares the results of each of its kernels with those of the reference in
+/// every call. If a result differs, the call fails, and the error names the kernel. `module` is at the end of the
+/// structured stage; `options` are for `target`.
 llvm::Expected<std::shared_ptr<Program>> compileChecked(mlir::ModuleOp module, Target &target, const Options &options);
 
 } // namespace tilewright

@@ -233,7 +233,7 @@ static LogicalResult lowerReduce(Lowering &l, graph::ReduceOp op) {
   Type from = inputType.getElementType(), to = cast<RankedTensorType>(op.getType()).getElementType();
   Rows rows(l, inputType, op.getDims());
   tile::Combiner kind = combinerOf(op.getKind());
-  if (to.isInteger(1)) // on 0 and 1, max and sum are or; min and product are and
+  if (to.isInteger(1)) // max and sum of booleans are "or", min and product are "and"
     kind = kind == tile::Combiner::Maximum || kind == tile::Combiner::Sum       ? tile::Combiner::Or
            : kind == tile::Combiner::Minimum || kind == tile::Combiner::Product ? tile::Combiner::And
                                                                                 : kind;

@@ -93,7 +93,7 @@ Value padded(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpF
     return tensor;
   const Location outer = l.loc;
   llvm::scope_exit restore([&] { l.loc = outer; });
-  if (l.name != "pad") // the model's own padding
+  if (l.name != "pad") // a pad op of the model needs no reason for a copy
     l.loc = tile::withCopyReason(l.loc, l.name + " reads its operand with the padding around it");
   SmallVector<int64_t> shape = llvm::map_to_vector(paddedSizes, extent);
   if (byRows && !sizes.empty() && isZero(low.back()) && isZero(high.back()))

@@ -256,8 +256,8 @@ struct Exec {
   void observe(uint64_t address); ///< records a strong read
   void finish(uint32_t lane, const PendingCopy &copy);
   void finish(const Accessor &who, const PendingCopy &copy);
-  /// Returns true if the bytes of shared memory are in one variable, at a multiple of `align`; otherwise reports a
-  /// finding.
+  /// Returns true if the bytes of shared memory are in one variable, at a multiple of `align`. Otherwise reports an
+  /// error.
   bool inShared(uint32_t lane, uint64_t address, uint64_t bytes, uint32_t align, const std::string &what);
   void countShared(const uint64_t *addresses, uint32_t bytes);
   void countGlobal(const uint64_t *addresses, uint32_t bytes);

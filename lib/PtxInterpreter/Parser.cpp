@@ -319,7 +319,7 @@ private:
     --at;
     instruction();
   }
-  /// "used_bytes_mask 0xfff" gives the bytes that the next load uses; other pragmas are ignored.
+  /// The pragma "used_bytes_mask 0xfff" specifies the bytes that the next load uses. Other pragmas are ignored.
   void pragma() {
     const std::string prefix = "used_bytes_mask ";
     Token token = peek();

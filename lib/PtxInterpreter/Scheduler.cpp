@@ -61,7 +61,7 @@ uint32_t required(const Exec &e, const Instr &in) {
   return e.row<uint32_t>(in, uint32_t(in.results + in.sources) - 1)[lane] & e.warp.existing;
 }
 
-/// Reports source registers without a value; they count as written from then on.
+/// Reports source registers without a value. To report each register once, marks them as written.
 void checkSources(Exec &e, const Instr &in) {
   for (uint32_t i = in.results; i < uint32_t(in.results) + in.sources; ++i) {
     uint32_t row = e.operand(in, i);

@@ -9,7 +9,7 @@ namespace {
 
 enum class Shuffle { Up, Down, Butterfly, Index };
 
-/// d{|p}, a, b, c, members
+/// Executes shfl.sync with the operands d{|p}, a, b, c and the mask of the member lanes.
 template <Shuffle kind> void shuffle(Exec &e, const Instr &in) {
   uint32_t *d = e.row<uint32_t>(in, 0), second = e.operand(in, 1);
   uint32_t *p = second == kNoRow ? nullptr : e.rowAt<uint32_t>(second);

@@ -1,7 +1,7 @@
 //===- Record.h - the record of a compile as plain data ------------------------------===//
 //
-// The only definition of a record's contents; WriteRecord.cpp defines the names in JSON. Times are in milliseconds
-// or, for kernels, in microseconds; "set" is an index into Origins::sets(), or -1 for none.
+// This file defines the contents of a record, and WriteRecord.cpp defines the names of the fields in JSON. Times are in
+// milliseconds or, for kernels, in microseconds; "set" is an index into Origins::sets(), or -1 for none.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_REPORT_RECORD_H
@@ -39,13 +39,13 @@ struct StageRecord {
 /// A distinct kernel, with all its launches in a call.
 struct KernelRecord {
   std::string name, operations, schedule;
-  bool once = false;                          ///< it packs parameters, in the first call
+  bool once = false;                          ///< the kernel packs parameters, in the first call
   int64_t launches = 0;                       ///< per call
   std::optional<double> expectedMicroseconds; ///< predicted by the cost model, for one launch
-  std::string bound;                          ///< its limiting resource in the cost model: compute, L2, ...
-  std::string dtype;                          ///< of its contraction's operands; empty if it has none
-  int64_t flops = 0;                          ///< of its contractions
-  int64_t bytes = 0;                          ///< of the buffers it reads and writes
+  std::string bound;                          ///< the limiting resource in the cost model: compute, L2, ...
+  std::string dtype;                          ///< dtype of the contraction's operands; empty without a contraction
+  int64_t flops = 0;                          ///< operations of the kernel's contractions
+  int64_t bytes = 0;                          ///< bytes of the buffers that the kernel reads and writes
   int64_t codeBytes = -1;                     ///< -1 if unknown
   std::vector<int> origins;                   ///< sorted
   std::optional<double> measuredMicroseconds; ///< mean over threads

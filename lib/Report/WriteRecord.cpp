@@ -1,6 +1,6 @@
 //===- WriteRecord.cpp - a record as JSON --------------------------------------------===//
 //
-// Texts come from untrusted files and may contain any bytes; they are converted to UTF-8 here.
+// The texts of a record come from untrusted files and may contain any bytes. This file converts them to UTF-8.
 //
 // Test: test/Python/test_explain_html.py
 //

@@ -22,7 +22,7 @@ struct KernelSignature {
 
 KernelSignature signatureOf(mlir::func::FuncOp kernel);
 
-/// Returns a hash of the sources that generate kernels like `kernel` for `target`; it changes when they do.
+/// Returns a hash of the compiler's sources that generate this kind of kernel for `target`.
 std::string epochOf(llvm::StringRef target, mlir::func::FuncOp kernel);
 
 } // namespace tilewright::tuner

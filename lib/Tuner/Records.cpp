@@ -76,7 +76,8 @@ llvm::Error writeWhole(const std::string &path, llvm::StringRef text) {
   return llvm::createStringError(problem, "cannot write the record '%s'", path.c_str());
 }
 
-/// Merges the measured schedules of `second` into `first`; entries of `first` win.
+/// Merges the measured schedules of `second` into `first`. If both have measured a schedule, the entry of `first` is
+/// kept.
 void unite(KernelRecord &first, const KernelRecord &second) {
   for (const SeenSchedule &seen : second.seen)
     if (llvm::none_of(first.seen, [&](auto &other) { return other.schedule == seen.schedule; }))

@@ -40,7 +40,7 @@ struct Searched {
 
 struct Measured {
   SchedulePoint point;
-  Ratio ratio; ///< relative to the default
+  Ratio ratio; ///< time relative to the default
   double nanoseconds = 0;
 };
 
@@ -48,8 +48,8 @@ struct SearchResult {
   SchedulePoint best;
   bool isDefault = true;
   bool decided = false;           ///< the search finished; otherwise another search may find more
-  Ratio ratio;                    ///< of the best to the default, in the last race
-  double noise = 0;               ///< in the last race
+  Ratio ratio;                    ///< time of the best schedule relative to the default, in the last race
+  double noise = 0;               ///< relative noise, in the last race
   double defaultNanoseconds = 0;  ///< in the last race
   int measurements = 0;           ///< number of schedules that were raced
   std::vector<Measured> measured; ///< the fastest first

@@ -22,7 +22,8 @@ int64_t productOf(llvm::ArrayRef<int64_t> sizes) {
 std::string SizeClass::text() const { return schedule::describeSizes(least, most); }
 
 llvm::ArrayRef<SizeClass> sizeClasses() {
-  // Decoding and small batches; sizes whose data fits in the L2 cache together with weights; everything larger.
+  // The classes are: decoding and small batches; sizes whose data fits in the L2 cache together with weights; all
+  // larger sizes.
   static constexpr SizeClass all[] = {{0, 16, 8}, {17, 128, 64}, {129, INT64_MAX, 512}};
   return all;
 }

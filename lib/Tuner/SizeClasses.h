@@ -21,7 +21,7 @@ namespace tilewright::tuner {
 
 struct SizeClass {
   int64_t least, most;
-  int64_t typical; ///< the size at which it is measured
+  int64_t typical; ///< the size at which kernels are measured for this class
 
   std::string text() const; ///< "to 16", "17 to 128", "from 129"
   bool operator==(const SizeClass &other) const { return least == other.least; }

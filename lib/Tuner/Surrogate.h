@@ -20,7 +20,7 @@ public:
   Surrogate(const Searched &kernel, const std::vector<size_t> &numbers, const std::vector<double> &ratios);
 
   struct Guess {
-    double mean = 0, deviation = 0; ///< of the logarithm of the ratio
+    double mean = 0, deviation = 0; ///< mean and standard deviation of the logarithm of the ratio
   };
   Guess at(size_t number) const;
 
@@ -36,7 +36,7 @@ private:
   const Searched &kernel;
   std::vector<std::vector<double>> features; ///< of every point
   std::vector<size_t> numbers;
-  std::vector<double> logarithms; ///< of the measured ratios
+  std::vector<double> logarithms; ///< logarithms of the measured ratios
   std::vector<double> scales;     ///< per knob
   double belief = 1;              ///< weight of the cost model: the part of its logarithm that is subtracted
   double offset = 0, variance = 1;

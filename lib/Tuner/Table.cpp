@@ -166,7 +166,7 @@ llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder) {
         !readTimes(object->getArray("predicted"), table.searched.predicted) || table.nanoseconds.size() != count ||
         (!table.searched.predicted.empty() && table.searched.predicted.size() != count))
       return refuse("its times are not as many as its schedules");
-    (void)readTimes(object->getArray("outside"), table.outside); // older tables have none
+    (void)readTimes(object->getArray("outside"), table.outside); // older tables do not have this list
   }
   return tables;
 }

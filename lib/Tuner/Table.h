@@ -36,7 +36,7 @@ struct Disturbance {
   double faults = 0;    ///< fraction of schedules that crash, hang or are killed
 };
 
-/// Returns the table as a device; equal seeds give equal times.
+/// Returns a simulated device with the times of the table. Equal seeds result in equal times.
 std::unique_ptr<Bench> simulatedBench(const Table &table, const Disturbance &disturbance, uint64_t seed);
 
 } // namespace tilewright::tuner

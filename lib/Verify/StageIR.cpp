@@ -59,7 +59,7 @@ llvm::Error checkSchedules(ModuleOp module) {
                                  other->getName().getStringRef().str().c_str(), text.c_str());
 }
 
-/// Checks that there is @main, or from the vector stage on a plan.
+/// Checks that the module contains @main or, from the vector stage on, a plan.
 llvm::Error checkModel(ModuleOp module, const StageDialects &stage) {
   const bool planned = stage.has("tw_plan");
   if (planned ? !module.getOps<plan::ProgramOp>().empty() : module.lookupSymbol<func::FuncOp>("main") != nullptr)

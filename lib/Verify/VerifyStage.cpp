@@ -91,7 +91,8 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// Between kernel formation and the plan, @main calls kernels, and a kernel calls nothing.
+  /// Checks, for stages between kernel formation and the creation of the plan, that @main calls only kernels, and that
+  /// a kernel calls no function.
   LogicalResult checkCalls() {
     if (stage != "structured" && stage != "tiled")
       return success();

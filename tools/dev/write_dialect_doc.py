@@ -63,7 +63,7 @@ def fenced(lines: list[str], language: str) -> list[str]:
     return result[:-1]
 
 
-# Patterns of: a row of the table of attributes; the lists that follow an op's description; one of these lists.
+# Patterns that match a row of the table of attributes, the lists that follow an op's description, and one of these lists.
 ATTRIBUTE = r"<tr><td><code>(\w+)</code></td><td>[\w:]+</td><td>(.*)</td></tr>"
 PART = r"#### (Attribute|Operand|Result)s:\n\n((?:\|.*\n)+)\n*"
 PARTS = rf"(?:{PART})+"

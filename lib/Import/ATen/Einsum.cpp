@@ -105,7 +105,7 @@ public:
     return part;
   }
 
-  /// Orders the dimensions by `letters`; missing ones get size 1.
+  /// Orders the dimensions by `letters`, and adds dimensions of size 1 for missing letters.
   Value aligned(const Part &part, ArrayRef<char> letters) {
     SmallVector<int64_t> order;
     SmallVector<AffineExpr> sizes;

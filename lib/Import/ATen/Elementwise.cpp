@@ -74,7 +74,7 @@ Results floorDivide(Node &n) {
   return n.cast(n.op<DivFloorOp>({a, b}), n.element());
 }
 
-/// self ** exponent; small constant exponents become products.
+/// Imports pow(self, exponent). For small constant exponents, emits products.
 Results power(Node &n) {
   constexpr std::pair<unsigned, llvm::StringRef> operands[] = {{0, "self"}, {1, "exponent"}};
   Type compute = n.computeType(n.element(), operands, Numbers::Rounded);

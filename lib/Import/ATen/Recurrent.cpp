@@ -136,7 +136,8 @@ template <Cell cell> Results recurrent(Node &n) {
   return results;
 }
 
-/// Imports one step. Arguments: (input [B, I], hx, w_ih, w_hh, b_ih, b_hh); hx of an LSTM is a list.
+/// Imports one step of a recurrent layer, with the arguments (input [B, I], hx, w_ih, w_hh, b_ih, b_hh). For an LSTM,
+/// hx is a list.
 template <Cell cell> Results single(Node &n) {
   Value x = n.tensor(0, "input");
   SmallVector<Value> start = cell == Cell::Lstm ? n.tensors(1, "hx") : SmallVector<Value>{n.tensor(1, "hx")};

@@ -110,7 +110,7 @@ template <typename F> auto constantsOnly(F f) {
 Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
   llvm::StringRef op = n.node.op;
   Type element = a.element, i1 = n.i1();
-  // Only types whose arithmetic does not wrap around in practice; shapes have these types.
+  // Fold only arithmetic on types that do not wrap around in practice. Shapes have such types.
   bool plain = a.isFloat() || element.isInteger(64) || element.isInteger(1) || element.isInteger(32);
   if (!plain)
     return std::nullopt;

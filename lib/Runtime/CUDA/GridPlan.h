@@ -43,7 +43,7 @@ struct GridLaunch {
   int32_t number = 0;  ///< index of the step in plan.once or plan.steps
   bool once = false;   ///< the step is in plan.once
   uint32_t grid = 0;   ///< number of blocks
-  bool checks = false; ///< it has a status
+  bool checks = false; ///< the launch has a status
   const int64_t *sizes = nullptr;
   size_t numSizes = 0;
   std::vector<GridBuffer> buffers;

@@ -10,9 +10,9 @@
 namespace tilewright::runtime {
 namespace {
 
-/// CUtensorMapDataType, by TensorMapRecipe::Element.
+/// The value of CUtensorMapDataType for each TensorMapRecipe::Element.
 constexpr int mapElements[] = {6, 9, 0, 7};
-/// CUtensorMapSwizzle.
+/// Returns the value of CUtensorMapSwizzle for a swizzle of `bytes` bytes.
 int swizzleCode(uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
 constexpr int promoteTo256Bytes = 3;
 

@@ -27,7 +27,7 @@ namespace tilewright::runtime {
 struct StepTime {
   const plan::Step *step = nullptr;
   int64_t nanoseconds = 0; ///< summed over all threads and calls
-  int64_t flops = 0;       ///< of the contractions in one call
+  int64_t flops = 0;       ///< operations of the contractions in one call
   int64_t bytes = 0;       ///< total size of the buffers that one call reads or writes
   int64_t kept = 0;        ///< the part of `bytes` that no step of the call wrote: packed weights, constants, arguments
 };

@@ -34,7 +34,8 @@ struct Frame {
     uint32_t firstOperand, firstSize;
     int64_t grid;
     int64_t copyBytes;
-    /// Tiles of all steps up to the next barrier, including those before earlier barriers; a serial step is one tile.
+    /// The number of tiles of all steps from the beginning of the frame to the next barrier. A serial step has one
+    /// tile.
     int64_t tilesToBarrier;
   };
 

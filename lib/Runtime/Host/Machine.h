@@ -30,9 +30,9 @@ struct MachineDescription {
   int vectorBytes = 16;
   int64_t l1dBytes = 32 << 10; ///< per core
   int64_t l1dWays = 8;         ///< lines of a set
-  int64_t lineBytes = 64;      ///< of a line of the L1 data cache
+  int64_t lineBytes = 64;      ///< bytes per line of the L1 data cache
   int64_t l2Bytes = 1 << 20;   ///< per core
-  int64_t l3Bytes = 0;         ///< of the cache that a core shares with others; 0 if there is none
+  int64_t l3Bytes = 0;         ///< bytes of the cache that cores share; 0 if there is none
   int l3Cpus = 1;              ///< logical CPUs that share the L3, as far as known
   int logicalCpus = 1;         ///< allowed by affinity
   int physicalCores = 1;       ///< cores of the allowed logical CPUs

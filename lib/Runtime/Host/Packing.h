@@ -47,9 +47,9 @@ struct PackedSet {
 
 struct PackGroup {
   std::vector<const plan::Step *> steps;
-  std::vector<int32_t> slots;       ///< indices of the packed buffers that it writes
+  std::vector<int32_t> slots;       ///< indices of the packed buffers that the group writes
   std::vector<int64_t> slotOffsets; ///< start of each in PackedSet::memory, in bytes
-  std::vector<int32_t> inputs;      ///< indices of the plan's inputs that it reads
+  std::vector<int32_t> inputs;      ///< indices of the plan's inputs that the group reads
   std::vector<int64_t> inputBytes;
   int64_t bytes = 0;
   Frame frame;

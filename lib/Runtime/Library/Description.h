@@ -69,7 +69,7 @@ struct Weight {
 struct WeightsFileHeader {
   char magic[16]; ///< "TilewrightWeight"
   uint8_t id[32]; ///< equal to the weightsId of the library's Description
-  uint64_t bytes; ///< of the weights after the header
+  uint64_t bytes; ///< number of bytes of the weights after the header
   uint64_t hash;  ///< plan::hashBytes() of the weights, for optional verification
 };
 inline constexpr char weightsMagic[17] = "TilewrightWeight";
@@ -89,7 +89,7 @@ struct Variant {
 struct Description {
   uint64_t abi; ///< TILEWRIGHT_ABI_VERSION
   const char *model;
-  const Variant *variants; ///< at least one, most instruction sets first: an instance uses the first it can run
+  const Variant *variants; ///< at least one; an instance uses the first that its CPU supports
   uint64_t numVariants;
   const Tensor *inputs;
   uint64_t numInputs;
@@ -114,7 +114,7 @@ struct CallerTensor {
 struct CallerOptions {
   int32_t threads;
   const char *weightsFile;
-  const char *cpu;       ///< null: the first variant this CPU can run
+  const char *cpu;       ///< null: the first variant that this CPU supports
   int32_t verifyWeights; ///< not 0: create() reads the whole file of weights and rejects a damaged one
 };
 

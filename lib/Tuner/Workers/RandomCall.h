@@ -14,7 +14,7 @@ namespace tilewright {
 
 class RandomCall {
 public:
-  /// `sizes` are the symbolic sizes in order; missing ones are 8, clamped to their ranges.
+  /// `sizes` are the values of the symbolic sizes, in order. A missing value is 8, clamped to the range of the size.
   static llvm::Expected<RandomCall> make(mlir::ModuleOp module, llvm::ArrayRef<int64_t> sizes);
 
   /// Runs `program` once and returns its error.

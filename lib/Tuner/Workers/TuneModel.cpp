@@ -60,7 +60,7 @@ public:
   }
 
 private:
-  /// Tunes at one class of sizes; `share` is the time that it may take.
+  /// Tunes the model for one class of sizes. `share` is the time limit in seconds.
   llvm::Error tuneAtSizes(const tuner::RecordStore &store, double share) {
     readRecords(store);
     if (allRecorded())

@@ -68,7 +68,7 @@ double madeUpTime(llvm::StringRef artifact, llvm::ArrayRef<int64_t> symbols) {
   return 1000 + double(llvm::djbHash(schedule, seed) % 1000);
 }
 
-/// Executes a fault that a test requests; see above.
+/// Executes the fault that a test requests by TILEWRIGHT_TUNE_FAULT.
 void fault(llvm::StringRef artifact) {
   const char *planted = std::getenv("TILEWRIGHT_TUNE_FAULT");
   if (!planted)

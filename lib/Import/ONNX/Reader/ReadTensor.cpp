@@ -215,7 +215,7 @@ Tensor readTensor(protozero::pbf_reader message, const OpenFile &open) {
       throw BadModel(quoted(tensor.name) + " has sizes that no tensor has");
   }
   count = empty ? 0 : count;
-  if (!elementBits(tensor.type)) // strings; nodes that need their elements are refused
+  if (!elementBits(tensor.type)) // the elements are strings; nodes that need them are refused
     return tensor;
   uint64_t needed = bytesOf(tensor.type, count);
   auto checkBytes = [&](uint64_t found) {

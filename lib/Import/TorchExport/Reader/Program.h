@@ -30,7 +30,7 @@ struct TensorMeta {
   std::string dtype; ///< torch's name without "torch.": "float32"
   std::vector<Size> sizes;
   std::vector<Size> strides; ///< in elements; as many as sizes
-  Size offset = int64_t(0);  ///< of the first element in its storage, in elements
+  Size offset = int64_t(0);  ///< offset of the first element in its storage, in elements
   std::string device;        ///< "cpu"
   bool strided = true;       ///< false: sparse or another layout
 };
@@ -95,7 +95,7 @@ struct Input {
            ///< effect tokens, with which torch orders side effects
   };
   Kind kind = Kind::User;
-  std::string name;   ///< of the graph's value and the user's argument
+  std::string name;   ///< name of the graph's value and of the user's argument
   std::string weight; ///< a key of Program::weights
   Argument value;     ///< the graph's value: a tensor or a symbolic int
 };
@@ -103,7 +103,7 @@ struct Input {
 struct Output {
   enum class Kind { User, Mutation, Token };
   Kind kind = Kind::User;
-  std::string name; ///< of the result ("0", "hidden.1", "logits"), or of the written input or buffer
+  std::string name; ///< name of the result ("0", "hidden.1", "logits"), or of the written input or buffer
   Argument value;
 };
 
@@ -124,8 +124,8 @@ struct Program {
   std::vector<Output> outputs;
   std::map<std::string, Weight> weights;
   std::map<std::string, Range> ranges;      ///< by symbol
-  std::map<std::string, std::string> names; ///< the user's, by symbol, if tilewright.export wrote the file
-  std::vector<std::string> guards;          ///< on inputs, as Python text: "L['x'].size()[0] <= 40"
+  std::map<std::string, std::string> names; ///< the user's names by symbol, if tilewright.export wrote the file
+  std::vector<std::string> guards;          ///< guards on inputs, as Python text: "L['x'].size()[0] <= 40"
   std::string torchVersion;
 };
 

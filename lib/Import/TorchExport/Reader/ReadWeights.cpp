@@ -60,7 +60,7 @@ public:
   bool run(const std::string &config) {
     nlohmann::json document;
     if (!archive.find(folder + config))
-      return true; // none in the model; readWeights reports missing ones
+      return true; // the model has no such tensors; readWeights() reports missing tensors
     if (!readJson(archive, folder + config, document, error))
       return false;
     JsonView view(document, folder + config, error);

@@ -90,7 +90,7 @@ private:
     rest.remove_prefix(size);
     return result;
   }
-  /// Returns the value of `Integer(3)`; any other text counts as a large exponent.
+  /// Returns the value of a text such as `Integer(3)`. For other texts, returns a large exponent.
   static double exponentOf(std::string_view text) {
     constexpr std::string_view head = "Integer(";
     if (!text.starts_with(head))
