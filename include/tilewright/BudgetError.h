@@ -35,7 +35,7 @@ public:
   std::optional<int64_t> availableDsp; ///< the number of multipliers of the part, if the budget has more
 };
 
-/// Adds to the metadata of `diagnostic` the smallest number of multipliers with which the model fits.
+/// Adds to the metadata of `diagnostic` the smallest number of multipliers that the model needs.
 void addNeededDsp(mlir::InFlightDiagnostic &diagnostic, int64_t dsp);
 
 /// Returns the number that addNeededDsp() added to `diagnostic`, or nullopt.

@@ -1,7 +1,7 @@
 //===- ExportedModel.h - imports a .pt2 file as a tw module and its weights -----===//
 //
-// Reads files of torch.export.save (or of tilewright.export, which decomposes operators that Tilewright does not
-// import) without Python, without libtorch, and without executing the pickle that they contain.
+// ExportedModel reads files of torch.export.save (or of tilewright.export, which decomposes operators that Tilewright
+// does not import) without Python, without libtorch, and without executing the pickle that they contain.
 //
 //   auto model = ExportedModel::open("model.pt2");
 //   auto module = (*model)->import(session.context());

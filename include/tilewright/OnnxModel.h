@@ -1,6 +1,7 @@
 //===- OnnxModel.h - imports an .onnx file as a tw module and its weights ---------===//
 //
-// Reads an ONNX model (protobuf; operator sets 7 to 28 of ai.onnx) without the onnx package or protobuf's library:
+// OnnxModel reads an ONNX model (protobuf; operator sets 7 to 28 of ai.onnx) without the onnx package or protobuf's
+// library:
 //
 //   auto model = OnnxModel::open("model.onnx");
 //   auto module = (*model)->import(session.context());

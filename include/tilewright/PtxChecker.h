@@ -1,8 +1,8 @@
 //===- PtxChecker.h - executes and checks PTX without a GPU ----------------------===//
 //
-// Reads a PTX module, executes a grid of one of its kernels on host memory, lane by lane as the ISA specifies, and
-// reports errors that hardware may or may not detect: accesses out of bounds, data races, barriers that not all
-// threads reach, and others (Kind).
+// The PTX checker reads a PTX module, executes a grid of one of its kernels on host memory, lane by lane as the ISA
+// specifies, and reports errors that hardware may or may not detect: accesses out of bounds, data races, barriers that
+// not all threads reach, and others (Kind).
 //
 //   std::string error;
 //   std::unique_ptr<ptx::Module> module = ptx::Module::read(text, "gemm.ptx", error);

@@ -1,7 +1,7 @@
 //===- RunError.h - why a call of a compiled graph failed ------------------------------===//
 //
-// Callers choose an exception, name a parameter or find the user's line by the fields, and never parse the text. The
-// header is free of MLIR and LLVM, because the runtime of ahead-of-time libraries includes it.
+// Callers use the fields to choose an exception, to name a parameter or to find the user's line. They never parse the
+// text. The header is free of MLIR and LLVM, because the runtime of ahead-of-time libraries includes it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_RUNERROR_H

@@ -2,8 +2,8 @@
 //
 // A space consists of knobs with their values, and constraints over them. Each target declares the space of a kernel
 // where it declares its schedules (cpu: lib/Codegen/CPU/Schedule/DescribeSpaces.cpp, cuda:
-// lib/Codegen/GPU/Schedule/ProductSpace.cpp); the tuner searches the space and needs no other information about the target.
-// The text below is printed by `tilewright tune --list`, and stored in the attribute tw.space:
+// lib/Codegen/GPU/Schedule/ProductSpace.cpp); the tuner searches the space and needs no other information about the
+// target. The text below is printed by `tilewright tune --list`, and stored in the attribute tw.space:
 //
 //   rows: 16 32 64 (default 64)
 //   k_block: 128 256 (default 128, changes the order of sums)
@@ -32,7 +32,8 @@ struct Knob {
   bool reorders = false;
 };
 
-/// A condition on the values of several knobs. `why` completes "so that ...".
+/// A condition on the values of several knobs. `why` is the reason for the condition, as the end of a sentence after
+/// "so that".
 struct Constraint {
   enum class Kind {
     ProductAtMost, ///< factor * the knobs' values <= limit

@@ -18,7 +18,7 @@
 
 namespace tilewright {
 
-/// A map of a dense tensor, the fastest dimension first.
+/// The recipe of a tensor map for a dense tensor. The dimensions are ordered from the fastest to the slowest.
 struct TensorMapRecipe {
   enum class Element : uint8_t { F16, BF16, I8, F32 };
   struct Dimension {

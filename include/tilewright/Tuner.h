@@ -28,8 +28,7 @@ struct TuneOptions {
   int trials = 0;             ///< maximum number of schedules per kernel; 0: the default of the tier
   bool deterministic = false; ///< no bit of a result changes: only schedules with the default's order of sums
   bool again = false;         ///< measure kernels that have a record, too
-  double replay =
-      0; ///< measure the recorded schedule and the default of this share of the kernels; write no records
+  double replay = 0; ///< measure the recorded schedule and the default of this share of the kernels; write no records
   /// Values of the symbolic sizes, in order. A missing value is 8, or the bound of the size's range that is nearest to
   /// 8. The other classes of sizes (lib/Tuner/SizeClasses.h) are tuned afterwards (TuneReport::otherSizes).
   std::vector<int64_t> sizes;

@@ -29,8 +29,8 @@ constexpr const char *headerText = R"(/* {m}.h: a model compiled by Tilewright. 
  *   if ({m}_run(model, inputs, outputs)) { fputs({m}_error(model), stderr); ... }
  *   {m}_destroy(model);
  *
- * The library has no global state. Instances are independent: several threads may each create and run an instance at the
- * same time. Calls of one instance are serialized.
+ * The library has no global state. Instances are independent: several threads may each create and run an instance at
+ * the same time. Calls of one instance are serialized.
  */
 #ifndef TILEWRIGHT_MODEL_{M}_H
 #define TILEWRIGHT_MODEL_{M}_H

@@ -94,7 +94,7 @@ LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int t
   return loaded;
 }
 
-// Dtypes.def lists the dtypes that a library's interface may have before all other dtypes.
+// In Dtypes.def, the dtypes that a library's interface may have precede all other dtypes.
 static_assert(int(ScalarType::F32) == int(DType::F32) && int(ScalarType::U64) + 1 == numDTypes);
 
 static llvm::Expected<std::vector<CallerTensor>> callerTensors(llvm::ArrayRef<LibraryTensor> tensors) {

@@ -111,8 +111,8 @@ static bool isShallow(llvm::StringRef text) {
 }
 
 llvm::Expected<LibraryManifest> readManifest(llvm::StringRef path) {
-  // If a folder has a shared and a static library of one model, the second has a separate manifest, such as
-  // model.a.json.
+  // If a folder has a shared and a static library of one model, the library that was written second has a separate
+  // manifest, such as model.a.json.
   llvm::SmallString<128> file(path);
   file += ".json";
   if (!llvm::sys::fs::exists(file)) {

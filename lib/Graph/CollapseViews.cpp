@@ -14,10 +14,10 @@
 //
 // The pass moves a reshape from an operand of an op to its result, if the op can be computed in the lower rank of the
 // reshape's input: the other operands must be available in this rank, too. The moved reshape takes no time, because a
-// reshape of a dense tensor copies nothing. A first walk, from producers to consumers, moves reshapes after the ops that read them. A
-// second walk, from consumers to producers, moves the remaining reshapes before the ops that produce their inputs. A
-// third walk, again from producers to consumers, cancels pairs of reshapes. Permutes and slices are not dense tensors,
-// so the pass does not change them.
+// reshape of a dense tensor copies nothing. A first walk, from producers to consumers, moves reshapes after the ops
+// that read them. A second walk, from consumers to producers, moves the remaining reshapes before the ops that produce
+// their inputs. A third walk, again from producers to consumers, cancels pairs of reshapes. Permutes and slices are not
+// dense tensors, so the pass does not change them.
 //
 // Test: test/Graph/collapse-views.mlir
 //

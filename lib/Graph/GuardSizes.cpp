@@ -42,7 +42,7 @@ public:
     if (symbols.empty())
       return success();
     if (auto given = function->getAttrOfType<ArrayAttr>(guardsAttrName))
-      for (Attribute guard : given) // from the importer, or saved with the graph
+      for (Attribute guard : given) // guards of the importer, or guards that were saved with the graph
         add(guard);
     WalkResult result = function.walk([&](Operation *op) {
       if (!isa<TWDialect>(op->getDialect()) || isStatic(op))

@@ -389,7 +389,7 @@ private:
     SmallVector<ReshapeGroup> groups = reshapeGroups(from, to);
     if (groups.empty() || to.empty())
       return;
-    SmallVector<std::pair<int64_t, int64_t>> firsts; // first dimension of the input, group
+    SmallVector<std::pair<int64_t, int64_t>> firsts; // the first dimension of the input in each group, and the group
     for (auto [g, group] : llvm::enumerate(groups)) {
       SmallVector<int64_t> dims; // dimensions of the input; the positions of unit dimensions do not matter
       for (int64_t d : group.from)

@@ -266,7 +266,7 @@ private:
 
   /// Returns the weight of the 2-D convolution whose input is windows() of the same number of taps.
   Value flatWeight(ConvolutionOp op, Value taps) {
-    Sizes sizes = sizesOfValue(taps); // depth, height, width, channels of a group (of all, transposed), filters
+    Sizes sizes = sizesOfValue(taps); // depth, height, width, channels of a group (transposed: of all), filters
     Sizes flat{sizes[1], sizes[2], sizes[3] * sizes[0], sizes[4]};
     if (sizes[0] == constant(1))
       return reshaped(taps, flat);
@@ -291,8 +291,8 @@ private:
     return reshaped(plane, {result[0], planes.count, result[2], result[3], result[4]});
   }
 
-  /// Lowers a transposed convolution with a stride along the depth. By the taps phase, phase + stride, ..., plane
-  /// stride * m + remainder of the result reads the planes m + ahead, m + ahead - 1, ... of the input.
+  /// Lowers a transposed convolution with a stride along the depth. Plane stride * m + remainder of the result reads
+  /// the planes m + ahead, m + ahead - 1, ... of the input, by the taps phase, phase + stride, ....
   Value inPhases(ConvolutionOp op, int64_t taps, int64_t stride, int64_t padding) {
     const Sizes result = sizesOfValue(op.getResult());
     const AffineExpr count = canonicalSize(result[1].ceilDiv(stride));

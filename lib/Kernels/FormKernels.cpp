@@ -314,8 +314,8 @@ private:
     return product;
   }
 
-  /// Returns true if a kernel of `op` only has much work and enough rows for many threads, but a kernel of the ops
-  /// `together` has too few rows.
+  /// Returns true if a kernel that consists only of `op` has much work and enough rows for many threads, but a kernel
+  /// of the ops `together` has too few rows.
   static bool leavesThreadsIdle(Operation *op, ArrayRef<Operation *> together, const RowMap &rows) {
     constexpr int64_t much = 32768, enough = 8;
     auto structured = dyn_cast<linalg::LinalgOp>(op);
@@ -345,9 +345,9 @@ private:
     return false;
   }
 
-  /// The number of rows from which on a kernel may compute whole rows of a product. With so many rows, there are enough
-  /// tiles for the threads although the columns are not tiled. Each tile reads the weights once for many rows. If its
-  /// result has few columns, it stays in the L2 cache for the row reduction that follows.
+  /// The minimum number of rows with which a kernel may compute whole rows of a product. With so many rows, there are
+  /// enough tiles for the threads although the columns are not tiled. Each tile reads the weights once for many rows.
+  /// If its result has few columns, it stays in the L2 cache for the row reduction that follows.
   static constexpr int64_t rowsToSpan = 1024;
   bool affordsWholeRows(Operation *contraction, int64_t numRows) const {
     auto type = cast<ShapedType>(contraction->getResult(0).getType());

@@ -10,7 +10,8 @@ inline mlir::RankedTensorType convolvedType(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
-/// The sizes and loops of one convolution. It describes both layouts by the positions of their dimensions.
+/// The sizes and loops of one convolution. The positions of the dimensions describe both layouts (channels-first and
+/// channels-last).
 struct Convolution {
   Lowering &l;
   bool channelsLast;

@@ -28,7 +28,8 @@ struct Pooling {
   SmallVector<AffineExpr> inputSizes, outSizes;
   ArrayRef<int64_t> kernel, stride, padding;
   SmallVector<int64_t> dilation;
-  /// The part of the kernel that can overlap the image. Some models average a whole image with a larger kernel.
+  /// For each spatial dimension, the size of the part of the kernel that can overlap the image. This part is smaller
+  /// than the kernel if a model averages a whole image with a larger kernel.
   SmallVector<int64_t> window;
   unsigned firstSpatial;
 

@@ -16,7 +16,7 @@ struct Rows {
 
   /// Reads a graph value over the whole space. Every reduced dimension appears in the map.
   Read full(mlir::Value graphValue);
-  /// row() reads a tensor of rows over the whole space, and whole() a tensor of the whole space.
+  /// row() reads a tensor of rows over the whole space, and whole() reads a tensor of the whole space.
   Read row(mlir::Value rows) { return Lowering::of(rows, rowMap); }
   Read whole(mlir::Value tensor) { return Lowering::of(tensor, l.identity(sizes.size())); }
 
@@ -52,7 +52,7 @@ struct Rows {
   Lowering &l;
   llvm::SmallVector<mlir::AffineExpr> sizes, rowSizes;
   llvm::SmallVector<mlir::utils::IteratorType> iterators;
-  mlir::AffineMap rowMap; // the whole space -> rows
+  mlir::AffineMap rowMap; // maps the whole space to the rows
   mlir::AffineExpr count;
 };
 

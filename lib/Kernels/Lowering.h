@@ -32,9 +32,9 @@ struct Read {
   mlir::Value base;
   mlir::AffineMap map;
   mlir::TypedAttr splat;
-  mlir::Type elementType; // in the graph, where boolean, unsigned and signed bytes differ
-  bool asStored = false;  // the body gets the stored element, for copies
-  bool asRounded = false; // fusion may not drop the element's rounding: a decision depends on it
+  mlir::Type elementType; // type in the graph, where boolean, unsigned and signed bytes differ
+  bool asStored = false;  // if true, the body gets the stored element, for copies
+  bool asRounded = false; // if true, a decision depends on the element, so fusion may not drop its rounding
 };
 
 /// Builds the body of a generic. Its arguments are the inputs' elements in their compute types and the outputs'

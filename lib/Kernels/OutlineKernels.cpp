@@ -23,7 +23,7 @@ namespace tilewright::structured {
 using namespace tile;
 namespace {
 
-/// The number of slices of a tensor from which on the slices are operands of kernels, instead of clones in the kernels.
+/// If a tensor has at least this many slices, the slices are operands of kernels, and are not cloned into the kernels.
 constexpr size_t manySlices = 8;
 
 /// Returns the dense slices of @main whose source has many slices of the same type. Slices of parameters are cloned
@@ -124,7 +124,8 @@ public:
     operands.append(tensors.begin(), tensors.end());
     SmallVector<Location> fusedLocations;
     std::string ops;
-    // The first location is that of an op that can fail at run time (computed indices, divisors), if there is one.
+    // Begin with the location of an op that can fail at run time (because of computed indices or divisors), if there is
+    // one.
     for (Operation *member : members)
       member->walk([&](Operation *op) {
         if (isa<tile::PlaceOp, tile::DivisorOp, tile::ScatterOp>(op))

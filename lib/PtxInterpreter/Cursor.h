@@ -1,6 +1,6 @@
 //===- Cursor.h - the parser's position in the text -------------------------------------===//
 //
-// Consumes tokens one by one, and stores the last source location from .loc directives and //@tw comments.
+// A cursor consumes tokens one by one, and stores the last source location from .loc directives and //@tw comments.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_CURSOR_H

@@ -1,8 +1,8 @@
 //===- Decode.cpp - convert syntax to code -------------------------------------------------------===//
 //
-// Looks up every instruction in the table, checks its operands against the signature, and assigns rows to registers and
-// addresses to variables. There are gaps between shared variables, so that an access beyond the end of a variable does
-// not access the next variable.
+// decode() looks up every instruction in the table, checks its operands against the signature, and assigns rows to
+// registers and addresses to variables. There are gaps between shared variables, so that an access beyond the end of a
+// variable does not access the next variable.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Handlers.h"

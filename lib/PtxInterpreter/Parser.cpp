@@ -1,8 +1,8 @@
 //===- Parser.cpp - PTX text to syntax ---------------------------------------------===//
 //
-// Parses the output of LLVM's NVPTX backend and handwritten PTX, including nested scopes with local names (for inline
-// assembly and call sequences), forward references to labels, and branch tables. Debug sections are skipped. Each error
-// contains a line and a column.
+// The parser accepts the output of LLVM's NVPTX backend and handwritten PTX, including nested scopes with local names
+// (for inline assembly and call sequences), forward references to labels, and branch tables. Debug sections are
+// skipped. Each error contains a line and a column.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Cursor.h"

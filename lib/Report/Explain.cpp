@@ -1,6 +1,7 @@
 //===- Explain.cpp - compile a model and record how ----------------------------------===//
 //
-// Compiles stage by stage, as Session::compile does, and records each stage's text with the origins of each line.
+// This file compiles a model stage by stage, as Session::compile does, and records the text of each stage with the
+// origins of each line.
 //
 // Test: test/Python/test_explain_html.py
 //

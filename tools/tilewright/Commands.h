@@ -4,8 +4,8 @@
 
 namespace tilewright::driver {
 
-/// `tilewright bench ...`: executes python3 -m tilewright.bench in this process. Returns only if the interpreter cannot
-/// be executed.
+/// `tilewright bench ...`: executes python3 -m tilewright.bench in this process. Returns only if the Python interpreter
+/// cannot be executed.
 int runBench(int argc, const char *const *argv);
 /// `tilewright cache ...`: lists, explains and prunes the object cache.
 int runCache(int argc, const char *const *argv);

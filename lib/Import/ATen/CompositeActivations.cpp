@@ -39,7 +39,7 @@ Results preluOf(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(wide, n.scalar(0, compute)), wide, below), n.element());
 }
 
-/// Imports log_sigmoid(self) as log_sigmoid_forward, of which it is the first result.
+/// Imports log_sigmoid(self), which is the first result of log_sigmoid_forward.
 Results logSigmoidOnly(Node &n) {
   return importAs(n, "aten.log_sigmoid_forward.default", {argumentOf(n, 0, "self")}, {n.type(), RankedTensorType()});
 }

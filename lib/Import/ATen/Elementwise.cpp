@@ -215,7 +215,7 @@ Results hypot(Node &n) {
   Value large = n.op<MaximumOp>({a, b}), small = n.op<MinimumOp>({a, b});
   Value ratio = n.op<DivOp>({small, large});
   Value root = n.op<SqrtOp>({n.op<AddOp>(n.op<MulOp>({ratio, ratio}), 1.0)});
-  Value infinite = n.op<LogicalOrOp>({n.op<IsinfOp>({a}, n.i1()), n.op<IsinfOp>({b}, n.i1())}); // even if the other is NaN
+  Value infinite = n.op<LogicalOrOp>({n.op<IsinfOp>({a}, n.i1()), n.op<IsinfOp>({b}, n.i1())}); // also for (inf, NaN)
   Value length = n.where(n.compare<EqOp>(large, n.scalar(0, compute)), large, n.op<MulOp>({large, root}));
   return n.cast(n.where(infinite, n.scalar(std::numeric_limits<double>::infinity(), compute), length), n.element());
 }

@@ -64,7 +64,7 @@ Results indexPut(Node &n) {
   if (n.failed())
     return n.refused();
   values = n.cast(values, n.element());
-  // An assignment x[mask] = value of one number is a select.
+  // Lower an assignment x[mask] = value, where `value` has one element, to a select.
   if (indices.size() == 1 && indices[0] && n.elementOf(indices[0]).isInteger(1) &&
       elementCount(n.typeOf(values)) == n.constantSize(1) && !accumulate) {
     SmallVector<AffineExpr> sizes = n.sizesIn(indices[0]);

@@ -1,8 +1,8 @@
 //===- ExportedModel.cpp - import the nodes of a .pt2 file through GraphBuilder ---===//
 //
-// Imports the nodes of a torch.export program in order. The importer uses the same operator table and reports the same
-// reasons as python/tilewright/fx/walker.py, which imports fx graphs. Nodes that compute sizes are skipped: the file
-// stores the expression of every symbolic int.
+// This file imports the nodes of a torch.export program in order. The importer uses the same operator table and reports
+// the same reasons as python/tilewright/fx/walker.py, which imports fx graphs. Nodes that compute sizes are skipped:
+// the file stores the expression of every symbolic int.
 //
 // Test: test/Python/test_exported.py, test/Tools/exported.test
 //

@@ -1,9 +1,9 @@
 //===- DriverApi.h - the NVIDIA driver, loaded at run time ------------------------------===//
 //
-// The entry points of the CUDA driver API that Tilewright calls, resolved in libcuda.so.1 with dlsym, so that neither
-// building nor starting requires a toolkit or a driver. Names, types and numbers are those of NVIDIA's "CUDA Driver
-// API" reference. TILEWRIGHT_LIBCUDA=PATH loads another library instead; the tests provide one that runs kernels in
-// ptx-check.
+// This file declares the entry points of the CUDA driver API that Tilewright calls. They are resolved in libcuda.so.1
+// with dlsym, so that neither building nor starting Tilewright requires a toolkit or a driver. Names, types and numbers
+// are those of NVIDIA's "CUDA Driver API" reference. TILEWRIGHT_LIBCUDA=PATH loads another library instead; the tests
+// provide one that runs kernels in ptx-check.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERAPI_H

@@ -43,11 +43,11 @@ public:
                                             std::vector<HostFunction> hostFunctions, std::string &error,
                                             std::shared_ptr<void> keepAlive = nullptr);
 
-  /// Runs the plan. `inputs` and `outputs` have a pointer per input and output of the plan (null for empty tensors),
-  /// `symbols` a value per symbol, in elements. If `threads` is 0 or less, the default is used, see clipThreads().
-  /// `identities` has one entry per input, or is null; packed parameters are then identified only by their pointers
-  /// and fingerprints. With `memory`, pointers of outputs are read after memory->take() has set them. Returns false
-  /// with a reason in `error`; the contents of the outputs are then undefined.
+  /// Runs the plan. `inputs` and `outputs` have a pointer per input and output of the plan (null for empty tensors).
+  /// `symbols` has a value per symbol, in elements. If `threads` is 0 or less, the default is used, see clipThreads().
+  /// `identities` has one entry per input, or is null; packed parameters are then identified only by their pointers and
+  /// fingerprints. With `memory`, pointers of outputs are read after memory->take() has set them. Returns false with a
+  /// reason in `error`; the contents of the outputs are then undefined.
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads, RunError &error,
            const InputIdentity *identities = nullptr, CallersMemory *memory = nullptr);
 

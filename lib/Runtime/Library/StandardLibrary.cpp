@@ -13,7 +13,7 @@
 #include <new>
 
 static void *allocate(size_t bytes, size_t alignment) {
-  // aligned_alloc requires a multiple of the alignment.
+  // The size that is passed to aligned_alloc must be a multiple of the alignment.
   return alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__
              ? malloc(bytes ? bytes : 1)
              : aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);

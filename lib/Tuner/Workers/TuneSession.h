@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-/// Ignores SIGPIPE during its lifetime, so that the death of a worker does not end the tuner.
+/// Ignores SIGPIPE during its lifetime, so that the tuner does not end when a worker process ends.
 class WithoutSigpipe {
 public:
   WithoutSigpipe();

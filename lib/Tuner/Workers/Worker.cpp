@@ -172,7 +172,8 @@ private:
     return made.get();
   }
 
-  /// Runs each program in each round as often as fits into a tenth of a millisecond, in an order that varies.
+  /// In each round, calls each program several times, for about a tenth of a millisecond. The order of the programs
+  /// varies between rounds.
   llvm::Expected<json::Value> race(const json::Object &request) {
     const int64_t rounds = request.getInteger("rounds").value_or(1);
     const double limit = request.getNumber("limit").value_or(0);

@@ -1,8 +1,8 @@
 //===- JsonView.h - a JSON value and its position in the document ----------------===//
 //
-// Reads values that are required to exist. The first value that is missing or has another type sets the error, with its
-// position in the document. Every later read returns zero or an empty list, so that it suffices to check for an error
-// once, after all reads.
+// A JsonView reads values that are required to exist. The first value that is missing or has another type sets the
+// error, with its position in the document. Every later read returns zero or an empty list, so that it suffices to
+// check for an error once, after all reads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_TORCHEXPORT_READER_JSONVIEW_H

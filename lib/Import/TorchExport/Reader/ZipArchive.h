@@ -1,8 +1,8 @@
 //===- ZipArchive.h - checked entries of a zip file ----------------------------===//
 //
-// Reads zip files that torch.save and torch.export.save have written (uncompressed, ZIP64) and files that another tool
-// has compressed with deflate. The file is not trusted: every offset is checked against the file's size, entries must
-// not overlap, and the checksum of an entry is verified when the entry is read.
+// ZipArchive reads zip files that torch.save and torch.export.save have written (uncompressed, ZIP64) and files that
+// another tool has compressed with deflate. The file is not trusted: every offset is checked against the file's size,
+// entries must not overlap, and the checksum of an entry is verified when the entry is read.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_TORCHEXPORT_READER_ZIPARCHIVE_H
