@@ -116,7 +116,8 @@ enum class Kind : uint8_t {
 };
 const char *name(Kind kind);
 
-/// The access of one thread, or of several threads of a warp, to which a finding refers. The finding of a race has two.
+/// The instruction, and the thread or the threads of a warp, to which a finding refers. The finding of a race has two
+/// sides.
 struct Side {
   uint32_t line = 0;       ///< in the PTX text
   std::string instruction; ///< as written in the PTX text

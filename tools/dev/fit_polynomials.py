@@ -72,7 +72,7 @@ def log_tail(f):
 
 
 def scaled_erfc(t):
-    """exp(x^2) erfc(x) at x = 3 (1 + t) / (1 - t)."""
+    """Returns exp(x^2) erfc(x) at x = 3 (1 + t) / (1 - t)."""
     x = 3 * (1 + t) / (1 - t)
     return mp.exp(x**2) * mp.erfc(x)
 

@@ -1,5 +1,5 @@
 """Lets Python find the package in a build tree: writes a .pth file and a dist-info folder into the environment's site-packages, for `import
-tilewright` and torch's entry point. Takes milliseconds, and a rebuild needs no new install.
+tilewright` and torch's entry point. The script takes milliseconds, and need not be run again after a rebuild.
 
     python tools/dev/install_editable.py build
 """

@@ -4,7 +4,7 @@
     run_reference.py FILE.mlir FUNCTION [SIZE...]     runs one function on random inputs and prints the results
 
 As a module: `Library(text, widen=True)` compiles every function of the text; `library.call(name, args)` takes ints for
-the `index` arguments and torch tensors for the rest, and returns torch tensors. The build folder is build/ next to the
+the `index` arguments and torch tensors for the other arguments, and returns torch tensors. The build folder is build/ next to the
 sources, or $TILEWRIGHT_BUILD.
 """
 import ctypes
