@@ -153,8 +153,8 @@ RULES: dict[str, Callable[..., str]] = {
     "relu": without_bools, "mvlgamma": without_bools, "soft_margin_loss": soft_margin,
 }  # fmt: skip
 
-# Pairs of a set of dtypes and a set of ops. Eager's kernels of these ops support these dtypes on every device and in every version of
-# torch. For other dtypes, a trial call determines whether the kernel supports them.
+# Each entry is a pair of a set of dtypes and a set of ops. Eager's kernels of these ops support these dtypes on every device and in every
+# version of torch. For other dtypes, a trial call determines whether the kernel supports them.
 _TAKES = (
     (
         INTEGERS | {torch.bool},

@@ -23,8 +23,8 @@ def memory_of(node: fx.Node) -> fx.Node:
     return node
 
 
-# Eager clones the whole storage of `self` here, so the result begins at the same offset in its storage. The fake tensor of
-# the result begins at 0.
+# Scatters for which eager clones the whole storage of `self`, so that the result begins at the same offset in its storage as `self`. The
+# fake tensor of the result begins at offset 0.
 SCATTERS = {aten.slice_scatter.default, aten.select_scatter.default, aten.diagonal_scatter.default, aten.as_strided_scatter.default}
 
 

@@ -542,5 +542,5 @@ def walk(gm: fx.GraphModule, static=(), name: str = "graph", strides: dict[fx.No
     imported = walker.walk()
     if not walker.made_constant:
         return imported
-    # The guards have replaced symbols in the sizes of the whole graph.
+    # During the walk, a guard has made a symbol constant. The second walk uses this constant in the sizes of the whole graph.
     return Walker(gm, set(static), name, strides or {}, first_saved, anywhere, asserts, eager_random).walk()
