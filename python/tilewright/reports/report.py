@@ -1,4 +1,4 @@
-"""tilewright.report(): what was compiled, what was not, and why."""
+"""Implements tilewright.report(), which reports what was compiled, what was not, and the reasons."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class GraphReport:
 
     @property
     def calls(self) -> list:
-        """The GraphCalls that are still alive."""
+        """Returns the GraphCalls that have not been destroyed."""
         return [call for reference in self.references if (call := reference()) is not None]
 
     def __getstate__(self):
@@ -120,8 +120,8 @@ class GraphReport:
 
 
 class Report(list):
-    """A list of reports of graphs. As text, it describes for each function of the user how it was compiled: see
-    explanation.py."""
+    """A list of reports of graphs. The text of the list describes for each function of the user how the function was
+    compiled (explanation.py)."""
 
     model = None  # the model of the graphs; None: all graphs
 
