@@ -17,8 +17,8 @@ namespace {
 constexpr const char *headerText = R"(/* {m}.h: a model compiled by Tilewright. Plain C; include it from C or C++.
  *
 {signature} *
- * Sizes in brackets are dimensions, outermost first. Tensors are dense and row-major, at addresses that are multiples
- * of their elements' size.
+ * Sizes in brackets are dimensions, outermost first. Tensors are dense and row-major, and begin at addresses that are
+ * multiples of the size of an element.
  *
  *   char error[512];
  *   {m} *model = {m}_create(NULL, error, sizeof error);
@@ -46,15 +46,15 @@ extern "C" {
 #define {M}_NUM_OUTPUTS {outputs}
 #define {M}_MAX_RANK {rank}
 
-/* Types of elements: a bool is one byte, 0 or 1; F16 is IEEE's half, BF16 the upper half of a float. */
+/* Types of elements. A bool is one byte, 0 or 1. F16 is IEEE half precision, and BF16 is the upper half of a float. */
 enum {
 {dtypes}};
 
-/* An instance of the model: its threads, its memory, its packed weights. */
+/* An instance of the model, which owns its threads, its memory and its packed weights. */
 typedef struct {m} {m};
 
 typedef struct {m}_tensor {
-  void *data; /* may be NULL if the tensor has no elements; run does not write to inputs, unless the list above says so */
+  void *data; /* may be NULL if the tensor has no elements; run writes to an input only if the list above says so */
   int32_t dtype;
   int32_t rank;
   int64_t sizes[{M}_MAX_RANK];
@@ -70,7 +70,7 @@ typedef struct {m}_tensor_info {
 } {m}_tensor_info;
 
 typedef struct {m}_options {
-  int32_t threads; /* largest number of threads of a call. 0: OMP_NUM_THREADS, or all CPUs of the process */
+  int32_t threads; /* largest number of threads of a call; 0 means OMP_NUM_THREADS, or all CPUs of the process */
 {weights}{cpus}{verify}} {m}_options;
 
 /* A step of a run. */
@@ -79,9 +79,9 @@ typedef struct {m}_step {
   double seconds;         /* summed over all threads and runs */
 } {m}_step;
 
-/* Creates an instance: checks that the CPU has the instructions the model was compiled for, and packs the weights that the
- * library does not contain packed. `options` may be NULL. Returns NULL if it fails; `error` then has the reason,
- * truncated to `error_bytes` bytes, including the terminating null character. */
+/* Creates an instance: checks that the CPU has the instruction sets for which the model was compiled, and packs weights
+ * that the library does not contain in packed form. `options` may be NULL. After an error, the function returns NULL
+ * and writes the reason to `error`, truncated to `error_bytes` bytes, including the terminating null character. */
 {m} *{m}_create(const {m}_options *options, char *error, size_t error_bytes);
 
 /* Destroys an instance and its threads. No call of the instance may be running. Does nothing if `model` is NULL. */
@@ -97,18 +97,18 @@ int32_t {m}_shape({m} *model, const {m}_tensor *inputs, {m}_tensor *outputs);
  * allocated, returns another number, and {m}_error() returns the reason. */
 int32_t {m}_run({m} *model, const {m}_tensor *inputs, const {m}_tensor *outputs);
 
-/* Starts (`on` is not 0) or stops timing the steps of the instance's runs, and drops earlier times. Returns 0. */
+/* Starts (`on` is not 0) or stops timing the steps of the instance's runs, and discards earlier times. Returns 0. */
 int32_t {m}_profile({m} *model, int32_t on);
 
-/* Writes the steps of a run with their times since {m}_profile(model, 1) to `steps`, at most `capacity` of them. A step is
- * a kernel or a copy. Returns the number of steps, 0 if they are not timed. The strings are valid until the instance is
+/* Writes at most `capacity` steps of a run to `steps`, with their times since {m}_profile(model, 1). A step is a kernel
+ * or a copy. Returns the number of steps, or 0 if the steps are not timed. The strings are valid until the instance is
  * destroyed. */
 int32_t {m}_steps({m} *model, {m}_step *steps, int32_t capacity);
 
-/* Returns the reason of the last failed call of the instance. The text is valid until the next call. */
+/* Returns the error message of the last call of the instance that failed. The text is valid until the next call. */
 const char *{m}_error(const {m} *model);
 
-/* Returns the name of the CPU, as in `--cpu`, whose code the instance runs. */
+/* Returns the name of the CPU whose code the instance runs, as in the flag `--cpu`. */
 const char *{m}_cpu(const {m} *model);
 
 /* These functions describe the inputs and outputs, and need no instance. {m}_input() and {m}_output() return NULL if

@@ -69,9 +69,9 @@ public:
   /// number of released bytes.
   void freeze(const std::vector<bool> &wanted, pybind11::object release);
 
-  /// Sets `lettingGo`, so that later calls release arguments while they run. Not released are arguments that are
-  /// written, and the arguments `returned`, from which results are derived. This function must be called once, after
-  /// all other fields are set.
+  /// Sets `lettingGo`, so that later calls release arguments while they run. Arguments that the program writes, and the
+  /// arguments `returned`, which are results or of which results are views, are not released. This function must be
+  /// called once, after all other fields are set.
   void letGo(const std::vector<unsigned> &returned);
 
   /// Starts to pack the parameters among `arguments` before the first call. Fake parameters, and parameters that differ

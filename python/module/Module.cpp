@@ -380,7 +380,7 @@ PYBIND11_MODULE(_tilewright, m) {
   py::class_<Options>(m, "Options")
       .def(py::init([] {
         Options options;
-        options.sizesHold = true; // torch has checked the sizes in its graphs, and checks its guards at every call
+        options.sizesHold = true; // torch's guards check the sizes at every call, so the program need not check them
         return options;
       }))
       .def_readwrite("target", &Options::target)
@@ -481,7 +481,7 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
 
-  releaseCompilerMemory(); // the dynamic linker has modified, and thereby allocated, each page of LLVM with relocations
+  releaseCompilerMemory(); // by writing relocations, the dynamic linker has allocated many pages of LLVM's data
 
   m.def(
       "import_exported",

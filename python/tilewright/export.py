@@ -67,11 +67,11 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
     `model` is a torch.nn.Module. It is exported in its current mode (train or eval), so call model.eval() first if
     necessary. `inputs` is the tuple of example arguments, and `kwargs` contains example keyword arguments. All sizes are
     fixed to those of the examples, except sizes that `dynamic_shapes` names in the format of torch.export.export, as in
-    `{"x": {0: torch.export.Dim("batch", max=512)}}`. C headers, manifests and errors use these names (here `batch`). In
-    the example, a dynamic size must be at least 2, because torch specializes a size of 1. `path` is the file to write,
+    `{"x": {0: torch.export.Dim("batch", max=512)}}`. C headers, manifests and errors use these names (here `batch`). A
+    dynamic size of an example argument must be at least 2, because torch specializes a size of 1. `path` is the file to write,
     `NAME.pt2`, which also contains the parameters. Returns the torch.export.ExportedProgram that was written.
 
-    Ops that Tilewright supports are kept, and all other ops are decomposed as in torch.compile. Raises ExportError if a
+    Ops that Tilewright supports are not decomposed; all other ops are decomposed as in torch.compile. Raises ExportError if a
     part of the model cannot be compiled without Python. The message lists each such op with the reason and the line in
     the user's program. Raises the errors of torch.export.export if it cannot trace the model. In both cases no file is
     written.

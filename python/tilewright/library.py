@@ -31,10 +31,11 @@ def _passed(tensor: torch.Tensor) -> tuple[int, str, list[int]]:
 
 
 class Library:
-    """A loaded library.
+    """A loaded library, which can be called like a function.
 
-    Its attributes are `model`, the name of the model, and `inputs` and `outputs`, tuples of objects with the fields `name`,
-    `dtype`, `sizes` (texts: numbers, names of sizes, or expressions of names) and `written` (a call writes this input).
+    The attribute `model` is the name of the model. The attributes `inputs` and `outputs` are tuples with one object per
+    tensor. Each object has the fields `name`, `dtype`, `sizes` (a tuple of texts: numbers, names of sizes, or
+    expressions of names) and `written` (True if a call writes this input).
     """
 
     def __init__(self, path: str, threads: int, cpu: str):
@@ -46,13 +47,14 @@ class Library:
         return f"<library {self.model}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
 
     def __call__(self, *args, **named):
-        """Computes the results for `args`, the inputs in the order of `inputs`, or by name.
+        """Computes the results. The arguments are the model's inputs, in the order of the attribute `inputs` or by name.
 
-        Inputs are torch tensors on the CPU, or arrays of another package with DLPack (NumPy, JAX, CuPy on the host), of the
-        dtypes and sizes of `inputs`. An input that a call writes must be contiguous. Returns a tensor, or a
-        tuple of tensors if there are several results; no gradient flows through them. Raises TypeError for a wrong number
-        of inputs, a wrong name, type or dtype; ValueError for wrong sizes, another device, or a written input that is not contiguous;
-        and RuntimeError if the call fails, for example because an index is out of range.
+        An argument is a torch tensor on the CPU, or an array of another package that supports DLPack (NumPy, JAX, CuPy on
+        the host), with the dtype and sizes that `inputs` lists. An input that a call writes must be contiguous. Returns a
+        tensor, or a tuple of tensors if there are several results; no gradient flows through the results. Raises
+        TypeError for a wrong number of inputs, a wrong name, type or dtype; ValueError for wrong sizes, another device, or
+        a written input that is not contiguous; and RuntimeError if the call fails, for example because an index is out of
+        range.
         """
         tensors = [self._tensor(info, value) for info, value in zip(self.inputs, self._bound(args, named), strict=True)]
         passed = [_passed(tensor) for tensor in tensors]
@@ -100,17 +102,19 @@ class Library:
 
 
 def load(path, *, threads: int = 0, cpu: str = "") -> Library:
-    """Loads a shared library of `tilewright compile` and returns a function of its inputs::
+    """Loads a shared library that `tilewright compile` wrote. The result can be called with the inputs of the model::
 
         classify = tilewright.load("classify.so")
         probabilities = classify(torch.tensor([[1.0, 0.0]]))
 
-    `path` is the library; its manifest (and its file of weights, if it has one) are next to it. `threads` is the largest number of
-    threads of a call; 0 means all that the process may use. `cpu` selects the code of a library for several CPUs; empty means the best that
-    this machine supports. Calls are serialized: load the library once per thread for calls that run at the same time.
+    `path` is the path of the library. The manifest, and the weights file of a library with external weights, must be in the
+    same folder. `threads` is the largest number of threads of a call; 0 means the number of CPUs that the process may use.
+    If the library contains code for several CPUs, `cpu` selects the code; an empty `cpu` selects the code with the most
+    instruction sets that this machine supports. Calls of one `Library` are serialized. For concurrent calls, load the
+    library once per thread.
 
-    A library is code that is executed, so load only files that you trust. Raises FileNotFoundError if there is no such file, and RuntimeError if
-    it is not a library, is damaged, or needs instructions that this machine does not have.
+    Loading a library executes its code, so load only files that you trust. Raises FileNotFoundError if the file does not
+    exist, and RuntimeError if the file is not a library, is damaged, or needs instruction sets that this machine lacks.
     """
     path = os.fspath(path)
     if not os.path.exists(path):

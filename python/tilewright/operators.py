@@ -1,8 +1,9 @@
 """The rows of the table of ATen operators (lib/Import/ATen/Table.h), which states for each overload whether it is imported, and
 where eager stores its results.
 
-torch states aliasing in the schemas of operators, too. The table has rows of its own because files of torch.export are imported without torch, and
-because some schemas are imprecise: that of reshape says "view", although the result may be a copy. test/Python/test_operators.py compares both.
+torch also states aliasing, in the schemas of operators. The table states it again because files of torch.export are
+imported without torch, and because some schemas are imprecise: the schema of reshape states "view", although the result
+may be a copy. test/Python/test_operators.py compares the table with the schemas.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ def of_kind(kind: str) -> frozenset[str]:
 
 @functools.cache
 def with_aliasing(*aliasing: str) -> frozenset:
-    """Returns torch's overloads whose results have one of these aliasings. Overloads that this version of torch does not have are left out."""
+    """Returns torch's overloads whose results have one of these aliasings. Overloads that this version of torch does
+    not have are omitted."""
     import torch
 
     found = set()

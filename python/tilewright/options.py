@@ -1,4 +1,5 @@
-"""The options of torch.compile(..., options=...): their defaults, also from TILEWRIGHT_*, and their checks.
+"""Declares the options of torch.compile(..., options=...), with their defaults, which environment variables
+TILEWRIGHT_* override, and checks their values.
 
 Options of one target, such as `arch` of cuda, are declared by the target (include/tilewright/TargetOptions.h)."""
 
@@ -25,8 +26,8 @@ MODES: dict[str, dict] = {
 
 
 def _option(default, help: str, *, native: bool = True, values: tuple = (), older: str = "", target: str = ""):
-    """`native`: the compiler has an option of this name. `older`: another environment variable that sets it. `target`: the
-    target that declares it."""
+    """Declares an option. `native` is true if the compiler has an option with this name. `older` is a second
+    environment variable that sets the option. `target` is the target that declares the option."""
     return field(default=default, metadata={"help": help, "native": native, "values": values, "older": older, "target": target})
 
 
@@ -101,7 +102,8 @@ class CommonOptions:
 
 
 def _of_targets() -> list:
-    """Returns the options that targets declare, as fields. Targets with an option of the same name share it."""
+    """Returns the options that targets declare, as fields. If several targets declare an option with the same name,
+    they share one field."""
     rows: dict[str, tuple] = {}
     for name, target, is_flag, help in _tilewright.target_options():
         if name in rows:
@@ -114,8 +116,8 @@ def _of_targets() -> list:
 if TYPE_CHECKING:
 
     class CompileOptions(CommonOptions):
-        """Every option. The environment variable TILEWRIGHT_<NAME>, if set, gives its default. docs/reference/options.md
-        is generated from these declarations (tools/dev/write_options_doc.py)."""
+        """Contains every option. If the environment variable TILEWRIGHT_<NAME> is set, it is the default of the option.
+        docs/reference/options.md is generated from these declarations (tools/dev/write_options_doc.py)."""
 
 else:
     CompileOptions = make_dataclass("CompileOptions", _of_targets(), bases=(CommonOptions,), frozen=True)
@@ -171,7 +173,7 @@ def _check_values(result: CompileOptions) -> None:
 
 
 def read_options(options: dict | None, mode: str | None) -> CompileOptions:
-    """Checks the arguments of torch.compile and returns the options. Errors list the names that exist."""
+    """Checks the arguments of torch.compile and returns the options. Errors list the valid names."""
     if mode in MODES:
         options = MODES[mode] | (options or {})
     elif mode not in (None, "", "default"):

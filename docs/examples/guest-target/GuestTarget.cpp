@@ -80,7 +80,7 @@ public:
     return llvm::Error::success();
   }
 
-  /// Returns the cache key of this target's code. The suffix prevents that cached code of the target `cpu` is reused.
+  /// Returns the cache key of this target's code. The suffix prevents the reuse of cached code of the target `cpu`.
   std::string machineKey(const tilewright::Options &options) override {
     return llvm::cantFail(tilewright::describeHost(options.cpu)).key + "|guest 1|" + std::to_string(options.threads) +
            "|" + std::to_string(rowsOf(options));

@@ -48,7 +48,7 @@ class Race:
         return asdict(self)
 
     def ratio(self, *peers: str) -> float | None:
-        """Returns the smallest ratio of the `peers` that ran, which is that of the fastest one."""
+        """Returns the smallest ratio of the `peers` that ran, which is the ratio of the fastest peer."""
         ran = [self.entries[p].ratio for p in peers if p in self.entries and not self.entries[p].failed]
         return min(ran) if ran else None
 

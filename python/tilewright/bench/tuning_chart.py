@@ -4,7 +4,7 @@ CHART.png
 For a tuning of the cpu, the chart shows the measured schedules of each kernel: the median of their times over the
 default's with its 95% interval. The chosen schedule is marked. A model with symbolic sizes has a part for each class of
 sizes. A kernel that was not measured has a line with the reason. For designs of target hls, the chart shows latency in
-cycles over multipliers. Designs that no other design beats in both are marked.
+cycles over multipliers. Pareto-optimal designs, than which no other design is better in both, are marked.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ _LEAST_GAIN = 0.02  # a schedule wins by at least 2%
 
 
 def _slowest_shown(ratios: list[float]) -> float:
-    """Returns the largest ratio on the axis. Schedules that are much slower than most others are beyond it.
-
-    This is the rule of lib/Tuner/TunePage.cpp: the fast half of the schedules gets at least a fifth of the axis.
+    """Returns the largest ratio on the axis. Schedules that are much slower than most others are beyond the axis.
+    lib/Tuner/TunePage.cpp uses the same rule: the faster half of the schedules occupies at least a fifth of the axis.
     """
     ratios = [1.0, *ratios]
     middle = statistics.median_high(ratios)

@@ -266,8 +266,8 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
 
 
 def make(name: str, dtype: str, seed: int = 0) -> Workload:
-    """Returns the workload `name` (a key of WORKLOADS, or gemm:MxNxK). Raises a KeyError that lists the names if it
-    is unknown."""
+    """Returns the workload `name` (a key of WORKLOADS, or gemm:MxNxK). If the name is unknown, raises a KeyError that
+    lists the valid names."""
     torch.manual_seed(seed)
     if name.startswith("gemm:"):
         work = gemm(name.removeprefix("gemm:"))

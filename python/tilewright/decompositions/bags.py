@@ -94,8 +94,8 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
 
 def dense_backward(grad, indices, offset2bag, bag_size, maximum_indices, num_weights, scale_grad_by_freq, mode, per_sample_weights=None,
                    padding_idx=-1):  # fmt: skip
-    # With scale_grad_by_freq, eager's kernel divides by the count of a wrong row (indices_data[i] in torch's EmbeddingBag.cpp). Therefore
-    # eager executes this case.
+    # With scale_grad_by_freq, eager's kernel divides by the count of a wrong row (indices_data[i] in torch's EmbeddingBag.cpp). To get the
+    # same result, this case is not decomposed and runs in eager.
     if scale_grad_by_freq or not some(num_weights, *grad.shape, *indices.shape, *offset2bag.shape):
         return NotImplemented
     wide = widened(grad)

@@ -89,7 +89,7 @@ def difference(got: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) -> st
 
 
 def compile_alone(node: fx.Node, root, options):
-    """Compiles `node` alone, with placeholders for its arguments. Returns (program, argument nodes, ""), or (None,
+    """Compiles only `node`, with placeholders for its arguments. Returns (program, argument nodes, ""), or (None,
     argument nodes, reason)."""
     from ..runtime.compiled import build
 

@@ -247,7 +247,8 @@ class Freezer:
             call.freeze(wanted, lambda index, data, left: self.release(*watched[index], data, left))
 
     def done(self) -> None:
-        """Drops the references to the parameters after the compilation, so that the graph does not keep them alive."""
+        """Drops the references to the parameters after the compilation, so that the graph does not prevent their
+        deletion."""
         self.tensors = []
 
     def keep(self, name: str, tensor, reason: str) -> None:

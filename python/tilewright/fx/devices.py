@@ -71,7 +71,7 @@ def devices_of(gm: fx.GraphModule) -> set[torch.device]:
 
 
 def mixes(node: fx.Node) -> str:
-    """Returns why an op cannot be part of a program for one device, or ''."""
+    """Returns the reason why an op cannot be part of a program for one device, or ''."""
     values = [node.meta.get("val"), *(n.meta.get("val") for n in node.all_input_nodes)]
     found = {str(v.device) for each in values for v in (each if isinstance(each, (list, tuple)) else [each])
              if isinstance(v, torch.Tensor) and not is_number(v)}  # fmt: skip

@@ -59,8 +59,8 @@ def _dense_input_of_batch_norm(node: fx.Node, value: torch.Tensor) -> bool:
     return True
 
 
-# Functions that correct strides, by op. The arguments of each function are the op's node and the fake tensor of its first operand. It
-# returns True if it has added a copy.
+# Functions that correct strides, by op. The arguments of each function are the op's node and the fake tensor of its first operand. The
+# function returns True if it has added a copy.
 CORRECTIONS = {
     torch.channel_shuffle: _channels_last_of_shuffled, torch.native_channel_shuffle: _channels_last_of_shuffled,
     torch.nn.functional.batch_norm: _dense_input_of_batch_norm, torch.batch_norm: _dense_input_of_batch_norm,

@@ -24,8 +24,8 @@ from .rewriting import Rewriter
 aten = torch.ops.aten
 OP = torch.ops.higher_order.flex_attention
 
-# Ops that a mask_mod or score_mod function may contain in addition to elementwise ops. These ops compute the same for tensors that contain
-# all indices as for single indices.
+# Ops that a mask_mod or score_mod function may contain in addition to elementwise ops. If the operand is a tensor of indices, these ops
+# compute for each element the same value as for this index alone.
 ALSO = {
     aten.index.Tensor, aten._to_copy.default, aten.clone.default, aten.where.self, aten.scalar_tensor.default,
     aten.full.default, aten.new_ones.default, aten.new_zeros.default, aten.new_full.default, *ALIASES,

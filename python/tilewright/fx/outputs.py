@@ -1,4 +1,5 @@
-"""Classifies each result of a graph: a tensor of the program, an argument, a view of one, a number or None."""
+"""Classifies each result of a graph. A result is a tensor of the program, an argument, a view of a tensor or argument,
+a number or None."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def view_chain(node: fx.Node) -> list[fx.Node]:
 
 
 def first_equal_view(node: fx.Node) -> fx.Node:
-    """Returns the first node that makes the same view as `node` of the same tensor. AOTAutograd repeats the views of
+    """Returns the first node that creates the same view of the same tensor as `node`. AOTAutograd repeats the views of
     a tensor that the program has written."""
     if (source := view_of(node)) is None:
         return node
@@ -55,7 +56,7 @@ def first_equal_view(node: fx.Node) -> fx.Node:
 
 
 def result_chain(node: fx.Node) -> list[fx.Node]:
-    """Returns view_chain() from the last tensor that eager does not consider a view.
+    """Returns the part of view_chain() that begins at the last tensor that eager does not consider a view.
 
     The result of _unsafe_view() is the base of its own views, as its schema states, unless it is a view of an argument.
     """
@@ -67,8 +68,8 @@ def result_chain(node: fx.Node) -> list[fx.Node]:
 
 
 def shared_memory(values) -> set[fx.Node]:
-    """Returns the dense results of ops that several of `values` are, or are views of. In eager, these values share
-    memory."""
+    """Returns the dense results of ops that occur several times in `values`, as the result itself or as its views. In
+    eager, such values share memory."""
     roots = Counter(result_chain(v)[0] for v in values if isinstance(v, fx.Node))
     return {root for root, count in roots.items() if count > 1 and root.op == "call_function"
             and isinstance(held := root.meta.get("val"), torch.Tensor) and is_non_overlapping_and_dense_or_false(held)}  # fmt: skip
@@ -82,8 +83,8 @@ def named(node: fx.Node) -> fx.Node:
 
 
 def replay(chain: list[fx.Node], index: int, symbols: list[str], of_results: bool = False) -> Replay:
-    """Returns the recipe for the views of `chain`, on argument `index`, or on that result of the program if
-    `of_results`."""
+    """Returns the recipe that applies the views of `chain` to the argument `index`, or, if `of_results` is set, to the
+    result `index` of the program."""
 
     def resolve(value):
         if isinstance(value, fx.Node):
@@ -106,10 +107,9 @@ def replay(chain: list[fx.Node], index: int, symbols: list[str], of_results: boo
 
 
 def laid_out(values, strides: dict[fx.Node, tuple], first_saved: int):
-    """Yields each result with its strides (None: it is not a tensor).
-
-    `strides` has those that differ from the fake tensor's. From index `first_saved` on, a result is replaced by
-    the node of which it is an alias.
+    """Yields each result with its strides (None if the result is not a tensor). `strides` contains the strides that
+    differ from those of the fake tensors. Results from index `first_saved` on are replaced by the nodes of which they
+    are aliases.
     """
     for number, value in enumerate(values):
         if number >= first_saved and isinstance(value, fx.Node):
@@ -130,10 +130,9 @@ def _count(tensor: torch.Tensor) -> int:
 
 
 def shows_most(root: fx.Node, view: torch.Tensor, layout) -> bool:
-    """Returns whether `view`, of a result of an op, has gaps or overlapping elements, and covers at least half of
-    that result.
-
-    If so, the whole result is computed, as in eager, and nothing is copied. Otherwise only the part is computed.
+    """Returns whether `view`, a view of an op's result, has gaps or overlapping elements, and covers at least half of
+    that result. If this function returns True, the program computes the whole result, as in eager, and copies nothing.
+    Otherwise the program computes only the elements of the view.
     """
     whole = root.meta.get("val")
     return (root.op == "call_function" and isinstance(whole, torch.Tensor) and expressions_of(layout) == expressions_of(view.stride())

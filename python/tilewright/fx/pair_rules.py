@@ -21,7 +21,8 @@ def rank(node: fx.Node) -> int:
 def dim_of(node: fx.Node, dim: int) -> int:
     """Returns `dim` counted from the front, because pairs have one more dimension at the end.
 
-    Raises Unknown for a 0-d tensor: torch allows its dimension 0, but that of the pairs is another one.
+    Raises Unknown for a 0-d tensor: torch allows dimension 0 for a 0-d tensor, but dimension 0 of its pairs is the
+    dimension that separates real and imaginary parts.
     """
     if not rank(node):
         raise Unknown

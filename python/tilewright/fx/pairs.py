@@ -1,13 +1,13 @@
-"""Lowers complex numbers to pairs of real ones: ops on complex tensors become ops on real tensors whose last dimension
-has 2 elements, as torch.view_as_real returns them.
+"""Lowers complex numbers to pairs of real numbers: ops on complex tensors become ops on real tensors whose last
+dimension has 2 elements, as torch.view_as_real returns them.
 
     z: c64[8, 4] = view_as_complex(x: f32[8, 4, 2])          a: f32[8, 4] = select(x, -1, 0) ...
     r: c64[8, 4] = mul(z, w: c64[8, 4])               ->     r: f32[8, 4, 2] = cat([a * c - b * d, a * d + b * c], -1)
     return view_as_real(r)                                   return r
 
 Complex arguments and results are viewed as pairs at a call. Ops without a rule for pairs (Fourier transforms,
-eigenvalues), and ops that read complex results of these, stay complex, with eager's strides. Views convert their
-arguments. Test: test/Python/test_complex.py.
+eigenvalues), and ops that read complex results of such ops, remain complex, with eager's strides. Views convert the
+arguments of these ops to complex tensors. Test: test/Python/test_complex.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RULES: dict[object, Callable] = {}  # for each overload, a function that returns
 
 
 class Unknown(Exception):
-    """Raised if this case of an op has no form in pairs."""
+    """Raised if an op with these arguments cannot be expressed with pairs."""
 
 
 def is_written_by(node: fx.Node, user: fx.Node) -> bool:
@@ -57,12 +57,12 @@ def is_result(node: fx.Node) -> bool:
 
 
 def of_pairs(strides) -> list:
-    """Returns the strides as pairs of complex numbers with these strides."""
+    """Returns the strides of the pairs of a complex tensor with these strides."""
     return [*(2 * stride for stride in strides), 1]
 
 
 def strides_of_pairs(root: fx.Node, shown: fx.Node, layout) -> list:
-    """Returns the strides of the pairs whose view as complex numbers is `shown`, with the strides `layout`."""
+    """Returns the strides of the pairs of the complex tensor `shown`, whose strides are `layout`."""
     held = root.meta.get("complex")  # the fake tensor of the complex graph
     if shown.args[0] is not root:
         layout = held.stride() if held is not None else ()
@@ -103,7 +103,7 @@ class Pairs(Rewriter):
         return shown_as_pairs(*args) if op is TO_REAL else op(*args, **kwargs)
 
     def pair(self, value) -> Real:
-        """Returns the pairs of a complex node, or of a real one with zeros as imaginary parts."""
+        """Returns the pairs of a complex node, or of a real node with zeros as imaginary parts."""
         if not is_complex(value):
             return self.emit(aten.cat.default, [last := self.last(value), self.emit(aten.zeros_like.default, last)], -1)
         if value not in self.pairs:
@@ -115,8 +115,8 @@ class Pairs(Rewriter):
         return self.emit(aten.unsqueeze.default, node, node.meta["val"].dim())
 
     def parts(self, value) -> tuple:
-        """Returns the real and the imaginary part, each with an appended dimension of size 1, or as numbers. None:
-        there is no such part."""
+        """Returns the real and the imaginary part, each as a number or as a tensor with an appended dimension of size
+        1. A part that does not exist (the imaginary part of a real value) is None."""
         if isinstance(value, complex):
             return value.real, value.imag
         if not isinstance(value, fx.Node):
@@ -141,11 +141,12 @@ class Pairs(Rewriter):
         return self.emit(op, b, a) if op is not aten.sub.Tensor else self.emit(aten.add.Tensor, self.emit(aten.neg.default, b), a)
 
     def of_dtype(self, node: fx.Node, dtype: torch.dtype) -> fx.Node:
-        """Casts to `dtype`: a 0-d tensor does not promote others, but its pairs, which have a dimension, would."""
+        """Casts to `dtype`. The cast is needed because a 0-d tensor does not promote the dtype of other operands, but
+        its pairs, which are a 1-d tensor, would."""
         return node if node.meta["val"].dtype == dtype else self.emit(aten._to_copy.default, node, dtype=dtype)
 
     def complex_node(self, node: fx.Node) -> fx.Node:
-        """Returns the complex node for an op without a form in pairs, or for the caller."""
+        """Returns the complex node of a value, for an op without a rule for pairs or for a result of the graph."""
         if node not in self.pairs or self.pairs[node].target is TO_REAL and self.pairs[node].args[0] is node:
             return node
         if node not in self.made:
@@ -154,8 +155,8 @@ class Pairs(Rewriter):
         return self.made[node]
 
     def lay_out(self, made: fx.Node, held: torch.Tensor) -> None:
-        """Records the complex tensor of the pairs `made`, and gives new pairs the strides of that tensor, which their
-        views depend on."""
+        """Records the complex tensor that the pairs `made` represent. The pairs receive the strides of this tensor,
+        because views of the pairs depend on their strides."""
         if "complex" in made.meta:
             return
         made.meta["complex"], pairs = held, made.meta["val"]

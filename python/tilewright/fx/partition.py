@@ -1,4 +1,5 @@
-"""Splits graphs with ops that Tilewright does not compile: compiled segments with eager ones between them."""
+"""Splits graphs that contain ops that Tilewright does not compile into compiled segments and eager segments between
+them."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from .written_arguments import keep_views_with_writes
 
 
 def is_free(node: fx.Node) -> bool:
-    """Returns whether the node is a size or another symbolic number. Such a node belongs to whatever segment
-    surrounds it."""
+    """Returns whether the node is a size or another symbolic number. Such a node is in the same segment as the nodes
+    before it."""
     return isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat))
 
 
 def sink_waits(gm: fx.GraphModule) -> None:
-    """Moves each wait for a collective to right before the first reader of its result. The ops between run during the
-    collective."""
+    """Moves each wait for a collective directly before the first op that reads its result. The ops between the
+    collective and the wait then run during the collective."""
     position: dict[fx.Node, float] = {node: number for number, node in enumerate(gm.graph.nodes)}
     for node in reversed(gm.graph.nodes):
         if str(node.target) == "_c10d_functional.wait_tensor.default" and node.users:
@@ -35,10 +36,11 @@ def sink_waits(gm: fx.GraphModule) -> None:
 
 
 def expose_symbols(gm: fx.GraphModule) -> None:
-    """Makes split_module() pass the symbols of its inputs to each segment.
+    """Makes split_module() pass to each segment the symbols that occur in its inputs.
 
-    It looks for them in the metadata entry in which Dynamo stores fake values. Values with symbols that are not
-    arguments of the graph are left out, because split_module() would search for the node that defines them.
+    split_module() reads the symbols from the metadata entry in which Dynamo stores fake values, and this function sets
+    this entry. Values with symbols that are not arguments of the graph are skipped, because split_module() would search
+    for the node that defines these symbols.
     """
     values = {node: node.meta["val"] for node in gm.graph.nodes if node.meta.get("val") is not None}
     arguments = {value.node.expr for node, value in values.items() if node.op == "placeholder" and isinstance(value, torch.SymInt)}
@@ -60,8 +62,8 @@ def with_views_of_results(gm: fx.GraphModule, refused: set[str]) -> set[str]:
 
 
 def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[str, bool]]:
-    """Splits `gm` into segments, in order: compiled ones for one device each, and eager ones. Returns the split
-    module and, for each submodule, whether it is compiled."""
+    """Splits `gm` into consecutive segments: compiled segments, each for one device, and eager segments. Returns the
+    split module and, for each submodule, whether it is compiled."""
     sink_waits(gm)
     expose_symbols(gm)
     refused = with_views_of_results(gm, refused)
@@ -104,9 +106,9 @@ def _moved_offset(base: torch.Tensor, offset: int, traced: int) -> int:
 def make_offsets_relative(eager: fx.GraphModule) -> None:
     """Makes offsets in storages independent of where a base begins in its storage.
 
-    `as_strided` and the views that `auto_functionalized_v2` makes of its bases have offsets from the beginning of the
-    storage. The result of a compiled segment begins at 0, but in eager the same tensor may begin at another offset,
-    which split() stored (strided.begin_of).
+    `as_strided`, and the views that `auto_functionalized_v2` creates of its bases, have offsets from the beginning of
+    the storage. The result of a compiled segment begins at offset 0, but in eager the same tensor may begin at another
+    offset, which split() has stored (strided.begin_of).
     """
 
     def relative(node: fx.Node, base, offset):
@@ -130,9 +132,8 @@ def make_offsets_relative(eager: fx.GraphModule) -> None:
 def copy_where_no_view_is(eager: fx.GraphModule) -> None:
     """Replaces views in an eager segment by reshapes.
 
-    Results of other segments, and of some kernels of eager, have other strides than their fake tensors, so that a
-    view of that shape may be impossible. Likewise, they may have a pending conjugate that their fake tensors do
-    not have.
+    Results of other segments, and of some kernels of eager, have other strides than their fake tensors, so that a view
+    with this shape may be impossible. These results may also have a lazy conjugate that their fake tensors do not have.
     """
     for node in eager.graph.find_nodes(op="call_function", target=torch.ops.aten.view.default):
         node.target = torch.ops.aten.reshape.default

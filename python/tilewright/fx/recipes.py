@@ -1,5 +1,5 @@
-"""Recipes for results of a graph that are not tensors of the program: how a call makes them from arguments, sizes and
-tensors.
+"""Recipes for results of a graph that are not tensors of the program. A recipe computes such a result from arguments,
+sizes and tensors of the program.
 
 A recipe is called as recipe(arguments, values of the symbols, tensors of the program). It can be pickled, because
 torch stores compiled functions for other processes (python/tilewright/runtime/compiled.py).
@@ -81,13 +81,14 @@ def operator_named(name: str):
 
 
 def name_of(target) -> str:
-    """Returns the name from which operator_named() finds `target`."""
+    """Returns the name for which operator_named() returns `target`."""
     return str(target) if isinstance(target, torch._ops.OpOverload) else f"operator.{target.__name__}"
 
 
 @dataclass(slots=True)
 class Replay:
-    """Views of an argument, or of a tensor of the program, that torch makes: they share its memory, as in eager."""
+    """Applies torch's views to an argument or to a tensor of the program, so that the result shares its memory, as in
+    eager."""
 
     steps: list[tuple]  # (op, positional arguments after the tensor, keyword arguments)
     index: int

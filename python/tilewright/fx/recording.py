@@ -7,7 +7,7 @@ from .origin import now_at
 
 
 class RecordedGraph:
-    """A _tilewright.Graph that is pickled as the calls that made it."""
+    """A _tilewright.Graph that is pickled as the list of the calls that created it."""
 
     def __init__(self) -> None:
         self.graph = _tilewright.Graph()

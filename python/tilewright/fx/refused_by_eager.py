@@ -1,4 +1,5 @@
-"""Detects calls that torch traces but eager refuses. The node is left to eager, which raises its own error at the call.
+"""Detects calls that torch traces but that raise an error in eager. The node of such a call runs in eager, so that the
+user receives eager's error at the call.
 
 Fake tensors check less than eager's kernels do. Two checks are made: rules that depend on values, sizes and pairs of
 dtypes (RULES), and whether eager has a kernel for dtypes that are not in USUAL. The second check calls the op once on a
@@ -68,7 +69,7 @@ def soft_margin(x, *_, **__) -> str:
 
 
 def convolution(x, weight, bias, stride, padding, dilation, transposed, output_padding, groups) -> str:
-    """Output padding must be smaller than either stride or dilation (aten/src/ATen/native)."""
+    """The output padding must be smaller than the stride or than the dilation (aten/src/ATen/native)."""
     if not transposed:
         return ""
     count = x.dim() - 2
@@ -123,8 +124,8 @@ def counted(*_, dtype=None, **__) -> str:
 
 
 def same_dtype(*positions: int) -> Callable[..., str]:
-    """Returns a rule: the tensors among the arguments at these positions have one dtype. Fake tensors of torch 2.13 accept
-    others."""
+    """Returns a rule that requires the same dtype for all tensors among the arguments at these positions. Fake tensors
+    of torch 2.13 do not require this."""
 
     def rule(*values, **_) -> str:
         dtypes = [values[p].dtype for p in positions if p < len(values) and isinstance(values[p], torch.Tensor)]
@@ -134,7 +135,8 @@ def same_dtype(*positions: int) -> Callable[..., str]:
 
 
 def product_and_sum(x, a, b, *rest, **keywords) -> str:
-    """The term that is added may have another dtype if `out_dtype` gives the result one (aten/src/ATen/native/cuda/Blas.cpp)."""
+    """The added term may have another dtype if the argument `out_dtype` specifies the dtype of the result
+    (aten/src/ATen/native/cuda/Blas.cpp)."""
     wider = any(isinstance(value, torch.dtype) for value in (*rest, *keywords.values()))
     return same_dtype(1, 2)(x, a, b) if wider else same_dtype(0, 1, 2)(x, a, b)
 
@@ -153,8 +155,8 @@ RULES: dict[str, Callable[..., str]] = {
     "relu": without_bools, "mvlgamma": without_bools, "soft_margin_loss": soft_margin,
 }  # fmt: skip
 
-# Pairs of a set of dtypes and a set of ops. Eager's kernels of these ops support these dtypes on every device and in every version of
-# torch. For other dtypes, a trial call determines whether the kernel supports them.
+# Each entry is a pair of a set of dtypes and a set of ops. Eager's kernels of these ops support these dtypes on every device and in every
+# version of torch. For other dtypes, a trial call determines whether the kernel supports them.
 _TAKES = (
     (
         INTEGERS | {torch.bool},
@@ -220,8 +222,8 @@ def _trial(op: torch._ops.OpOverload, values, keywords, most: int) -> str | None
 
 
 def _missing_kernel(op: torch._ops.OpOverload, values, keywords) -> str:
-    """Returns the reason if eager has no kernel, else ''. Tries few elements first; these are too few if a window is
-    larger than they are."""
+    """Returns the reason if eager has no kernel, else ''. The first trial call has few elements. If a window is larger
+    than the tensor, the call fails for this reason, and a second trial has more elements."""
     said = _trial(op, values, keywords, FEW)
     if said is None:
         tensors = [v for v in pytree.tree_leaves((values, keywords)) if isinstance(v, torch.Tensor)]

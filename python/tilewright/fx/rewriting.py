@@ -1,4 +1,4 @@
-"""Replaces nodes of a graph of fake tensors by others."""
+"""Replaces nodes of a graph of fake tensors by other nodes."""
 
 from __future__ import annotations
 

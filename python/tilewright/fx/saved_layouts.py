@@ -1,8 +1,8 @@
-"""The strides of results that a forward graph saves for its backward graph. No other code reads them, so their strides
-can suit both graphs.
+"""The strides of results that a forward graph saves for its backward graph. No other code reads these results, so their
+strides can be those that are fastest for both graphs.
 
 Images between convolutions are computed in channels-last (lib/Graph/PropagateLayout.cpp). With eager's strides, each
-would be transposed when the forward graph returns it, and transposed back when the backward graph reads it.
+image would be transposed when the forward graph returns it, and transposed back when the backward graph reads it.
 AOTAutograd accepts other strides through TracingContext.output_strides.
 """
 
@@ -22,8 +22,8 @@ REARRANGE = (VIEWS - ALIASES - {aten.slice.Tensor}) | operators.with_aliasing("r
 
 
 def _images(gm: fx.GraphModule) -> set[fx.Node]:
-    """Returns nodes whose results are images: results of a 2D convolution, or computed from images without
-    rearranging dimensions."""
+    """Returns the nodes whose results are images: results of a 2D convolution, and results of ops that compute images
+    from images without rearranging dimensions."""
     found: set[fx.Node] = set()
     for node in gm.graph.nodes:
         if node.op != "call_function" or node.target in REARRANGE:
@@ -41,8 +41,8 @@ def channels_last_saved(gm: fx.GraphModule, first_saved: int) -> dict[fx.Node, t
     """Returns strides for results of a forward graph from index `first_saved` on, which are saved for its backward
     graph.
 
-    Only images (N x C x H x W) are included that are contiguous in eager, have known sizes except N, and are not
-    also results for the user.
+    Only images (N x C x H x W) are included that are contiguous in eager, whose sizes except N are known, and that are
+    not also results for the user.
     """
     output = gm.graph.output_node()
     results = list(output.args[0])

@@ -1,4 +1,5 @@
-"""Symbolic sizes and strides for the importer: sympy's text, simplified by the equations in torch's guards.
+"""Converts symbolic sizes and strides to text for the importer: the text of sympy's expression, simplified by the
+equations in torch's guards.
 
     guards of the graph                           size                  read as
     Eq((s0 + 1)//2, 4)                            (s0 + 1)//2           4
@@ -6,10 +7,10 @@
     Eq(s0//4, s1), the graph has both symbols     s0//4                 s1
 
 A guard holds before the graph runs. torch itself uses a guard only to replace single symbols. Without this
-simplification, the importer would see two operands whose sizes are not known to be equal (rotary positions of a
-symbolic head, the joins of a U-net). The guards are solved as linear equations of symbols and of functions of them,
-without fractions, so that products of equal sizes are equal, too. Axioms of the ShapeEnv, and torch's assertions
-about symbols that depend on data, are used like guards.
+simplification, the importer would see two operands whose sizes are not known to be equal (rotary position embeddings
+with a symbolic head size, concatenations in a U-net). The guards are solved as linear equations in symbols and in
+functions of symbols. The solutions contain no fractions, so that products of equal sizes are equal, too. Axioms of the
+ShapeEnv, and torch's assertions about symbols that depend on data, are used like guards.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from torch.fx.experimental.symbolic_shapes import statically_known_true
 
 
 def _is_one(size: torch.SymInt) -> bool:
-    """Returns whether torch has added the guard that this composed size is 1, to broadcast it."""
+    """Returns whether torch has added a guard that this composed size is 1, because a dimension of this size is
+    broadcast."""
     expr = size.node.expr
     return not expr.is_number and not expr.is_Symbol and size.node.hint in (None, 1) and statically_known_true(size == 1)
 
@@ -45,8 +47,9 @@ class _Equalities:
     def __init__(self, facts: list, replace=lambda expr: expr, symbols: frozenset = frozenset()):
         """Solves the equations in `facts`.
 
-        `replace` applies torch's replacements of single symbols; replaced symbols do not occur in graphs.
-        `symbols` are those of the graph: the replacement of a size contains only these and the size's own symbols.
+        `replace` applies torch's replacements of single symbols; replaced symbols do not occur in graphs. `symbols`
+        contains the symbols of the graph. The replacement of a size contains only these symbols and symbols of the
+        size.
         """
         self.symbols, self.count = symbols, 0  # count is _count_of_facts() at construction
         self.solved: dict[sympy.Expr, sympy.Expr] = {}
@@ -59,10 +62,10 @@ class _Equalities:
     def solve(self, zero: sympy.Expr) -> None:
         """Solves `zero` = 0 for one symbol or function.
 
-        Candidates have the least factor and occur in no other term, except within functions. A candidate that does not occur in
-        others at all is preferred, then the most complex one. The solution contains only symbols of the graph and of the
-        candidate, and no Max or Min: the importer cannot always decide these, and sizes that it could read before would become
-        unreadable.
+        A candidate is a symbol or function that has the smallest factor and occurs in no other term, except within
+        functions. Candidates that do not occur in any other term are preferred, and among these the most complex
+        candidate. The solution contains only symbols of the graph and of the candidate. It contains no Max or Min,
+        because the importer cannot compare all sizes that contain Max or Min.
         """
         terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(zero)]
         least = sympy.gcd([factor for factor, _ in terms])
@@ -90,8 +93,8 @@ class _Equalities:
         return sympy.expand(self.replace(expr, outside=True))
 
     def replace(self, expr: sympy.Expr, outside: bool) -> sympy.Expr:
-        """Applies the replacements. Within functions, leaves keys that occur in their own value: s0 is 4*(s0//4), and
-        s0//4 may be 8*((s0//4 + 7)//8)."""
+        """Applies the replacements. Within functions, a key that occurs in its own value is not replaced, because the
+        replacement would not terminate: s0 is 4*(s0//4), and s0//4 may be 8*((s0//4 + 7)//8)."""
         found = self.solved.get(expr)
         if found is not None and (outside or expr not in self.outside):
             return found
@@ -115,7 +118,7 @@ _symbols: contextvars.ContextVar[frozenset] = contextvars.ContextVar("tilewright
 
 @contextlib.contextmanager
 def of_graph(symbols):
-    """Sets the symbols (sympy's) of the graph for which sizes are read."""
+    """Sets the sympy symbols of the graph whose sizes are converted."""
     token = _symbols.set(frozenset(symbols))
     try:
         yield

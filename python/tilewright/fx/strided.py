@@ -1,5 +1,5 @@
-"""Imports as_strided, which reads memory, into graphs of values: finds the value that is stored in that memory, and
-its strides."""
+"""Imports as_strided. This op reads memory, but the importer's graphs consist of values. Therefore this file determines
+which value is stored in that memory, and the strides of the value."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ TARGETS = {aten.as_strided.default, aten.as_strided_scatter.default}
 
 
 def memory_of(node: fx.Node) -> fx.Node:
-    """Returns the value of the same dtype whose memory `node` is, or is a view of."""
+    """Returns the value with the same dtype that `node` is, or of which `node` is a view."""
     while node.target not in (TO_COMPLEX, TO_REAL) and (source := view_of(node)) is not None:
         node = source
     return node
 
 
-# Eager clones the whole storage of `self` here, so the result begins at the same offset in its storage. The fake tensor of
-# the result begins at 0.
+# Scatters for which eager clones the whole storage of `self`, so that the result begins at the same offset in its storage as `self`. The
+# fake tensor of the result begins at offset 0.
 SCATTERS = {aten.slice_scatter.default, aten.select_scatter.default, aten.diagonal_scatter.default, aten.as_strided_scatter.default}
 
 
@@ -81,17 +81,17 @@ def with_offset(node: fx.Node, offset) -> tuple[tuple, dict]:
 
 
 def on_result(node: fx.Node, root: fx.Node) -> tuple[tuple, dict]:
-    """Returns the arguments of a view for a `root` that begins at 0 in its storage, as results do."""
+    """Returns the arguments of a view of a `root` that begins at offset 0 of its storage, as results of a program
+    do."""
     if node.target is not aten.as_strided.default or (offset := offset_of(node)) is None:
         return node.args, node.kwargs
     return with_offset(node, (offset.meta["val"] if isinstance(offset, fx.Node) else offset) - begin_of(root))
 
 
 def arguments(node: fx.Node) -> tuple[list, dict]:
-    """Returns the node's arguments with its view replaced by the value in memory.
-
-    Offsets are relative to that value's first element. The keyword `memory` has its strides. For the scatter,
-    other keywords have the window of the value that the view was.
+    """Returns the node's arguments, in which the view that the node reads is replaced by the value in memory. Offsets
+    are relative to the first element of this value. The keyword `memory` contains the strides of the value. For a
+    scatter, further keywords describe the window of the value that corresponds to the view.
     """
     names = [a.name for a in node.target._schema.arguments]
     given = dict(zip(names, node.args)) | node.kwargs

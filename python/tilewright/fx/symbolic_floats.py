@@ -1,9 +1,9 @@
 """Imports floats that are computed from sizes, `x / (x.shape[1] / 3)`, as numbers of the graph.
 
 A node of Python's arithmetic on such floats becomes an ATen op on 0-d float64 tensors if an ATen op reads it. Sizes
-computed from floats (`int(n * 0.5)`) are known by their expressions. Before: `%d = truediv(%n, 3)`, `div.Tensor(%x,
-%d)`; after: `%a = full([], n)`, `%b = full([], 3)`, `%d = div.Tensor(%a, %b)`, `div.Tensor(%x, %d)`. Test:
-test/Python/ops/test_tile_boundary_sizes.py
+that are computed from floats (`int(n * 0.5)`) need no op, because the symbolic expression of their value is known.
+Before: `%d = truediv(%n, 3)`, `div.Tensor(%x, %d)`; after: `%a = full([], n)`, `%b = full([], 3)`,
+`%d = div.Tensor(%a, %b)`, `div.Tensor(%x, %d)`. Test: test/Python/ops/test_tile_boundary_sizes.py
 """
 
 from __future__ import annotations

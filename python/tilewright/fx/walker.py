@@ -56,7 +56,7 @@ class Imported:
     negatives: list[int] = field(default_factory=list)  # arguments that are torch's lazy negatives
     viewed: list[int] = field(default_factory=list)  # complex arguments that are passed as pairs: pairs.py
     returned: set[int] = field(default_factory=set)  # arguments that are results, or of which results are views
-    device: torch.device | None = torch.device("cpu")  # the device of its tensors; None: there are several, and it is not compiled
+    device: torch.device | None = torch.device("cpu")  # the device of the tensors; None: several devices, not compiled
     lets_go: bool = False  # a call frees arguments after reading them, because no other code needs them
 
 
@@ -103,7 +103,8 @@ def symbolic_sizes(value) -> list[torch.SymInt]:
 
 
 def writes_argument(node: fx.Node) -> bool:
-    """Returns whether the node is a copy_ into an argument. If it is returned, the result is that argument."""
+    """Returns whether the node is a copy_ into an argument. If the graph returns such a node, the result is the
+    argument."""
     return (node.target is torch.ops.aten.copy_.default and isinstance(node.args[0], fx.Node) and node.args[0].op == "placeholder"
             and isinstance(node.args[1], fx.Node) and all(user.op == "output" for user in node.users))  # fmt: skip
 
@@ -148,17 +149,18 @@ def number_or_symbol(size: torch.SymInt):
     return value if isinstance(value, int) else _tilewright.Sym(value)
 
 
-_ROUNDED = (TruncToInt, FloorToInt, CeilToInt, RoundToInt)  # the functions that make a float an integer in sympy's text
+_ROUNDED = (TruncToInt, FloorToInt, CeilToInt, RoundToInt)  # sympy's functions that round a float to an integer
 
 
 def make_numbers_constant(node: fx.Node) -> bool:
-    """Adds guards that make the symbolic integers constant that `node` has where the schema of its operator has a
-    number that is not an integer. The importers of most operators need the value of such a number.
+    """Adds guards that make symbolic integers constant if they are passed to parameters of `node`'s operator that are
+    numbers, but not integers, in its schema. The importers of most operators need the value of such a number.
 
-    Returns False if there is none. A size that follows from data has no value at compile time, and a graph of the
-    backward pass, which is compiled after torch has made its guards, can have no more of them. An integer that was
-    rounded from a float, as int(1.3 * n), stays symbolic: it is in most cases the size of the result (of arange, for
-    example), and a node in eager takes every size where a constant needs a compilation for each.
+    Returns False if no guard was added. The following integers remain symbolic: sizes that depend on data, because they
+    have no value at compile time; integers in a backward graph, because it is compiled after torch has created the
+    guards; integers that were rounded from a float, such as int(1.3 * n), because they are mostly sizes of results (for
+    example of arange). A node that runs in eager supports all sizes, whereas a constant would require a compilation for
+    each size.
     """
     found = False
     schema = node.target._schema.arguments
@@ -330,8 +332,8 @@ class Walker:
             self.refs.update(dict.fromkeys(reads, self.refs[node]))
 
     def refuse_argument(self, node: fx.Node, name: str, value, reason: str):
-        """Refuses an argument. The ops that read it are then refused, too. The reported line is that of the
-        first one."""
+        """Refuses an argument. The ops that read it are then refused, too, and the refusal reports the line of the
+        first of these ops."""
         self.reasons[node] = reason
         where = [f for user in node.users for f in self.frames_of(user)[-1:]]
         location = f"{where[0][0]}:{where[0][1]}" if where else ""
@@ -368,8 +370,8 @@ class Walker:
     # -- nodes -------------------------------------------------------------
 
     def stand_in(self, node: fx.Node):
-        """Makes the result of a node that runs in eager an input, as it is in the next segment. Its readers can then
-        be imported or refused for their own reasons."""
+        """Makes the result of a node that runs in eager an input of the graph, because it will be an input of the next
+        segment. The consumers of the result can then be imported, or refused for other reasons."""
         value = node.meta.get("val")
         if not isinstance(value, torch.Tensor) or unsupported_tensor(value, self.device):
             return
@@ -389,7 +391,8 @@ class Walker:
         self.result.refusals.append(Refusal(node.name, readable(node.target), reason, location, follows, chosen))
 
     def add_write(self, node: fx.Node):
-        """Adds a write into an argument, one of AOTAutograd's last nodes, as a result that is stored there."""
+        """Adds a write into an argument, which is one of AOTAutograd's last nodes, as a result that is stored in the
+        memory of the argument."""
         into, source = node.args[:2]
         held = into.meta["val"]
         if is_viewed(into):
@@ -542,5 +545,5 @@ def walk(gm: fx.GraphModule, static=(), name: str = "graph", strides: dict[fx.No
     imported = walker.walk()
     if not walker.made_constant:
         return imported
-    # The guards have replaced symbols in the sizes of the whole graph.
+    # During the walk, a guard has made a symbol constant. The second walk uses this constant in the sizes of the whole graph.
     return Walker(gm, set(static), name, strides or {}, first_saved, anywhere, asserts, eager_random).walk()

@@ -1,9 +1,9 @@
-"""Handles split graphs that write their arguments, so that each segment sees which of its arguments share memory with
-one that it writes.
+"""Handles split graphs that write their arguments. For each segment, it must be known which of its arguments share
+memory with an argument that the segment writes.
 
 A compiled segment stores the new value of an argument in that argument's memory, and assumes that no other argument
-shares this memory. Splitting breaks the assumption if a view that one segment makes of an argument becomes an
-argument of the segment that writes it. Before:
+shares this memory. This assumption does not hold if one segment creates a view of an argument, and the view is an
+argument of the segment that writes the argument. Before:
 
     segment 0: %t = permute(%x)      eager: %z = fft(%t)      segment 1(%x, %t, %z): copy_(%x, add(%z, %t))
 
@@ -21,9 +21,8 @@ from .walker import writes_argument
 
 
 def keep_views_with_writes(gm: fx.GraphModule, number: dict[fx.Node, int]) -> None:
-    """Copies views of arguments that the graph writes into each segment that reads them from another one.
-
-    `number`: the segment of each node. The copies are added to it.
+    """Copies nodes that are views of written arguments into each segment that reads them from another segment. `number`
+    contains the segment of each node; this function adds the segments of the copies.
     """
     written = {node.args[0] for node in gm.graph.nodes if node.op == "call_function" and writes_argument(node)}
     if not written:
@@ -57,8 +56,8 @@ def _storage(value) -> int:
 
 
 def unwritten_of(written: list[int], arguments: list) -> list:
-    """Returns the arguments of a segment that writes those at the indices `written`, with other arguments in the same
-    memory copied."""
+    """Returns the arguments of a segment that writes the arguments at the indices `written`. Other arguments that share
+    memory with a written argument are replaced by copies."""
     storages = {_storage(arguments[index]) for index in written} - {0}
     return [a.clone() if index not in written and _storage(a) in storages else a for index, a in enumerate(arguments)]
 

@@ -1,10 +1,10 @@
-"""Results that are views of arguments which the graph writes.
+"""Handles results that are views of arguments that the graph writes.
 
-AOTAutograd returns such a result as a view of the new value. If sizes are symbols, it makes the user's result from
-the argument itself, with the strides and the offset of the tensor that the graph returned. A result of a program has
-its own memory, and its offset is 0. Therefore the graph is changed to return a view of the argument. Before: `%v =
-slice(%new, 1, %n // 2)`, `copy_(%x, %new)`, `return (%v,)`; after: `return (slice(%x, 1, %n // 2),)`. Test:
-test/Python/test_in_place.py
+AOTAutograd returns such a result as a view of the new value. If sizes are symbols, AOTAutograd creates the user's
+result from the argument, with the strides and the offset of the tensor that the graph returned. But a result of a
+program has separate memory, and its offset is 0. Therefore the graph is changed to return a view of the argument.
+Before: `%v = slice(%new, 1, %n // 2)`, `copy_(%x, %new)`, `return (%v,)`; after: `return (slice(%x, 1, %n // 2),)`.
+Test: test/Python/test_in_place.py
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ def strides_of(node: fx.Node) -> list[int | str]:
 
 
 def view_what_is_written(gm: fx.GraphModule, metadata, first: int) -> None:
-    """Makes results that are views of written arguments from the arguments.
-
-    `metadata`: the ViewAndMutationMeta of the AOTAutograd graph. `first`: the index of the user's first result.
+    """Replaces results that are views of the new values of written arguments by the same views of the arguments.
+    `metadata` is the ViewAndMutationMeta of the AOTAutograd graph, and `first` is the index of the user's first result.
     """
     written = {node.args[1]: node.args[0] for node in gm.graph.nodes if node.op == "call_function" and writes_argument(node)}
     if not written:

@@ -1,1 +1,1 @@
-"""Reports what was compiled, what was not, and why; of Tilewright's packages, imports only fx."""
+"""Reports what was compiled, what was not, and the reasons. Of Tilewright's packages, this package imports only fx."""

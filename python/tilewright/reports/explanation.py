@@ -1,4 +1,4 @@
-"""An explanation of how torch.compile compiled a program, function by function, as text or as JSON."""
+"""Explains how torch.compile compiled each function of a program, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Left:
 def _plain_reason(text: str) -> str:
     """Returns Dynamo's explanation of a failure on one line, without its debug context.
 
-    The text is all that torch gives (CompilationMetrics.fail_reason). Nothing depends on what it says.
+    torch provides only this text (CompilationMetrics.fail_reason). No code depends on the contents of the text.
     """
     said = []
     for part in text.split("***"):
@@ -113,8 +113,8 @@ def _line_of(where: str) -> dict[str, str]:
 
 
 class Explanation:
-    """All functions that were traced for the graphs of a report, and the functions of the model (None: of any) that
-    were left to eager entirely."""
+    """All functions that were traced for the graphs of a report, and the functions that run entirely in eager: those of
+    `model`, or of all models if `model` is None."""
 
     def __init__(self, graphs: list, model=None):
         self.functions: list[Function] = []
@@ -174,8 +174,8 @@ class Explanation:
         return "\n".join(lines)
 
     def of_page(self, records: dict[int, list[int]]) -> dict:
-        """Returns what the view Program of the page shows. `records` has the numbers of the records of each graph, by
-        its id()."""
+        """Returns the data for the view "Program" of the page. `records` contains the numbers of the records of each
+        graph, by the id() of the graph."""
         functions = [{"name": f.name, "where": f"{f.file}:{f.line}",
                       "compiles": [{"id": c.compile_id, "reason": " ".join(c.reason.split()), "seconds": c.seconds,
                                     "graphs": [{"name": g.name, "kind": g.kind, "nodes": g.nodes, "kernels": g.kernels(), "eager": len(g.refusals),

@@ -1,4 +1,4 @@
-"""tilewright.report(): what was compiled, what was not, and why."""
+"""Implements tilewright.report(), which reports what was compiled, what was not, and the reasons."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class GraphReport:
 
     @property
     def calls(self) -> list:
-        """The GraphCalls that are still alive."""
+        """Returns the GraphCalls that have not been destroyed."""
         return [call for reference in self.references if (call := reference()) is not None]
 
     def __getstate__(self):
@@ -120,8 +120,8 @@ class GraphReport:
 
 
 class Report(list):
-    """A list of reports of graphs. As text, it describes for each function of the user how it was compiled: see
-    explanation.py."""
+    """A list of reports of graphs. The text of the list describes for each function of the user how the function was
+    compiled (explanation.py)."""
 
     model = None  # the model of the graphs; None: all graphs
 
@@ -158,18 +158,21 @@ def add(graph: GraphReport) -> None:
 
 
 def report(model=None, clear: bool = False) -> Report:
-    """Returns what Tilewright compiled so far, oldest first: for `model` (a module or function, compiled or not), or
-    for all models. With `clear`, later reports begin empty.
+    """Returns a report of the graphs that Tilewright has compiled, in the order of their compilation.
+
+    `model` is a module or function, compiled or not, whose graphs are reported; None selects the graphs of all models.
+    With `clear`, the graphs are removed from later reports.
 
     The result is a list with one element per graph. `str(report)` describes each function that was compiled, its graphs,
-    the operators that run in eager, and graph breaks. `report.explanation()` has the same as attributes,
-    `report.to_json()` returns it as the text of a JSON object, and `report.html(path)` writes a page that shows every
-    stage; it raises ValueError if no graph was compiled under `options={"record": True}`.
+    the operators that run in eager, and graph breaks. `report.explanation()` returns an object with this information as
+    attributes, and `report.to_json()` returns the information as the text of a JSON object. `report.html(path)` writes a
+    page that shows every stage, and raises ValueError if no graph was compiled under `options={"record": True}`.
 
-    An element has the attributes `name`, `kind` (forward, backward or inference), `nodes`, `segments` and
+    An element of the list has the attributes `name`, `kind` (forward, backward or inference), `nodes`, `segments` and
     `eager_segments` (numbers), and `refusals` (operators that run in eager, each with `reason` and `where`). Its methods
-    are `kernels()`, the number of kernels; `packed_bytes()`, the bytes of packed parameters; `details()`, a list with a
-    dict per compiled segment, such as its times in milliseconds; and `to_dict()`, all of it as a dict for JSON.
+    are `kernels()`, the number of kernels; `packed_bytes()`, the bytes of packed parameters; `details()`, a list with one
+    dict per compiled segment, which contains for example the times in milliseconds; and `to_dict()`, the whole element as
+    a dict for JSON.
     """
     with _lock:
         result = Report(graph for graph in _graphs if model is None or graph.origin.belongs_to(model))
@@ -180,11 +183,11 @@ def report(model=None, clear: bool = False) -> Report:
 
 
 def repack(model=None) -> None:
-    """Drops the packed parameters. Call it after sparse writes to `.data`, which torch's version counters do not
-    count.
+    """Discards the packed copies of parameters. Call this function after sparse writes to `.data`, for which torch does
+    not increment the version counter of the parameter.
 
-    Models may share packs (tied weights). Therefore the packs of all models are dropped, whichever `model` is
-    given. Each is packed again at its next call.
+    Models may share packed parameters (tied weights). Therefore the packed parameters of all models are discarded,
+    independent of `model`. Each parameter is packed again at the next call that reads it.
     """
     del model
     with _lock:

@@ -1,4 +1,5 @@
-"""Writes a folder after a failed compilation: a script that repeats it, the imported IR and the error."""
+"""Writes a folder after a failed compilation, with a script that repeats the compilation, the imported IR and the
+error."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The callable that the backend returns for a graph. torch's AOTAutogradCache, aot_compile and save_cache_artifacts
 can store it.
 
-The stored form is the imported graph, not machine code. The loading process compiles it again. On the machine that
-compiled it, the object cache answers in milliseconds; on any other machine, the code is compiled for that machine.
+The stored form is the imported graph, not machine code. The process that loads the graph compiles it again. On the
+machine on which the graph was first compiled, the object cache provides the code in milliseconds. On any other machine,
+the graph is compiled for that machine.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from .tuning import tune
 
 
 def fresh_seed() -> int:
-    """Returns one number per call from torch's generator, so that torch.manual_seed reproduces it."""
+    """Draws one number per call from torch's generator, so that torch.manual_seed makes the random numbers of the call
+    reproducible."""
     return int(torch.empty((), dtype=torch.int64).random_())
 
 
@@ -56,7 +58,8 @@ def on_device(device: torch.device):
 
 
 def written(arguments: list, copies: list) -> None:
-    """Copies the dense copies, which a call received instead of arguments and has written, back into these arguments.
+    """For arguments that a call has written, but that were replaced by dense copies: copies the contents of these
+    copies back into the arguments.
 
     AOTAutograd counts the new version of each argument that its graph writes, once, as eager does.
     """
@@ -67,7 +70,7 @@ def written(arguments: list, copies: list) -> None:
 
 
 def changing(call, indices: list[int], change):
-    """Wraps `call`: replaces the arguments at `indices` by the result of `change`."""
+    """Wraps `call` so that the arguments at `indices` are replaced by the result of `change`."""
 
     def run(arguments):
         for index in indices:
@@ -116,7 +119,8 @@ class Program:
     """A graph or segment that is compiled as a whole."""
 
     def __init__(self, imported: Imported, options: CompileOptions, title: str, keep: bool):
-        """Compiles `imported`. `keep`: whether it may be pickled later. `title`: the name of its calls in profiles."""
+        """Compiles `imported`. `keep` is true if the program may be pickled later. `title` is the name of its calls in
+        profiles."""
         assert imported.graph is not None and imported.device is not None
         self.options, self.title = options, title
         with _disable_current_modes():  # pickling copies constants from a GPU to the host: AOTAutograd's fake tensors have no data
@@ -158,7 +162,7 @@ class Segment(torch.nn.Module):
     """A compiled segment that is called like the submodule it replaces."""
 
     def __init__(self, program: Program, single: bool, dtypes: list, written: list[int]):
-        """`written`: indices of the arguments that it writes."""
+        """`written` contains the indices of the arguments that the segment writes."""
         super().__init__()
         self.program, self.single, self.dtypes, self.written = program, single, dtypes, written
 
@@ -172,11 +176,11 @@ class Segment(torch.nn.Module):
 
 
 class Parts:
-    """Compiled segments with eager segments between them."""
+    """A split graph: compiled segments with eager segments between them."""
 
     def __init__(self, module: fx.GraphModule, orders: dict[int, tuple[int, ...]]):
-        """`orders`: for results that the segments may return with another order of dimensions in memory, the order
-        that is required."""
+        """`orders` contains the required order of dimensions in memory of each result that the segments may return in
+        another order."""
         self.module, self.orders = module, orders
 
     def run(self, arguments: list):
@@ -210,7 +214,7 @@ def warn_of(refusals: list) -> None:
 
 @dataclass
 class CompiledGraph(OutputCode):
-    """A compiled graph with AOTAutograd's boxed calling convention: it empties the list of its arguments."""
+    """A compiled graph with AOTAutograd's boxed calling convention: a call clears the list of its arguments."""
 
     report: GraphReport
     body: Program | Parts | None
@@ -233,7 +237,7 @@ class CompiledGraph(OutputCode):
             give_back_at_steps()
 
     def pack_ahead(self) -> None:
-        """Packs parameters while torch makes guards. The parameters of the first call are known at that time."""
+        """Packs parameters while torch creates guards. The parameters of the first call are known at that time."""
         ahead_of_time = functorch_config.force_autograd_cache  # no call follows in this case
         if isinstance(self.body, Program) and self.report.kind != "backward" and not ahead_of_time:
             self.body.call.pack_ahead(list(arguments()))

@@ -1,11 +1,10 @@
-"""Returns memory that no call uses to the system when an optimizer's step begins, as much as the optimizer will
-allocate.
+"""When an optimizer's step begins, returns unused memory to the system, as much as the optimizer will allocate.
 
-Activations, and scratch memory of backward graphs, are kept for the next call that needs them
-(lib/Runtime/Host/BlockPool.h). An optimizer that runs in eager allocates its temporaries separately, at the moment
-when all gradients exist. With both, the peak of a training step would be above that of eager, whose temporaries reuse
-the memory of activations. For the same reason, free pages of the heap are returned if they exceed the optimizer's
-temporaries: in eager they would hold activations.
+The pool of blocks keeps the memory of activations and the scratch memory of backward graphs for later calls
+(lib/Runtime/Host/BlockPool.h). An optimizer that runs in eager allocates its temporaries separately, at the moment when
+all gradients exist. Without this file, the peak memory of a training step would be the sum of the pool and of these
+temporaries. It would be above eager's peak memory, because in eager the temporaries reuse the memory of activations.
+For the same reason, free pages of the heap are returned if they exceed the optimizer's temporaries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Touches memory for packed parameters while torch still works on the graph (lib/Runtime/Host/PrefaultPages.h)."""
+"""Faults in memory for packed parameters while torch traces and compiles the graph
+(lib/Runtime/Host/PrefaultPages.h)."""
 
 from __future__ import annotations
 
@@ -36,9 +37,9 @@ def operands(gm: fx.GraphModule, example_inputs) -> Iterator[torch.Tensor]:
 
 
 def weights(module: nn.Module) -> Iterator[torch.Tensor]:
-    """Yields the parameters of a model, not traced yet, that are likely to be packed. Tables of embeddings are not.
-
-    The module is the user's: it may override parameters(), or be under construction and have no `_parameters` yet.
+    """Yields the parameters of a model that will probably be packed, before the model is traced. Embedding tables are
+    not packed. The user's module may override parameters(), or may have no `_parameters` yet because its constructor is
+    running.
     """
     for part in nn.Module.modules(module):
         if not isinstance(part, (nn.Embedding, nn.EmbeddingBag)):
@@ -46,8 +47,8 @@ def weights(module: nn.Module) -> Iterator[torch.Tensor]:
 
 
 def bring(parameters: Iterable[torch.Tensor], options: CompileOptions) -> None:
-    """Starts to touch as much memory as packs of `parameters` need, once per parameter and process. If the options do
-    not need packs, the parameters are not iterated."""
+    """Starts to fault in as much memory as the packs of `parameters` need, once per parameter and process. If no
+    parameters are packed with these options, `parameters` is not iterated."""
     if options.freeze or options.target != "cpu":
         return
     bytes = 0

@@ -1,5 +1,5 @@
-"""Checks arguments that share memory, for graphs that write arguments: each call compares the overlaps with those at
-compile time.
+"""Checks if arguments of graphs that write arguments share memory: each call compares the overlaps of its arguments
+with the overlaps at compile time.
 
 With fixed sizes, neither Dynamo's guards nor torch's cache consider the addresses of arguments. A function that was
 compiled for `f(a, b)` and is then called as `f(x[:4], x[2:6])` would read values before it has written them. Such a
@@ -69,7 +69,7 @@ def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int
 
 @dataclass
 class AliasCheck:
-    """The check that each call of a graph makes."""
+    """The check that each call of a graph executes."""
 
     numbers: tuple[int, ...] = ()  # indices of the arguments to check; empty: no written argument can overlap another one
     written: frozenset[int] = frozenset()

@@ -32,8 +32,8 @@ def _interpreter() -> str:
 def tune(graph, options: CompileOptions, sizes: list[int]) -> list[str]:
     """Searches schedules for the kernels of `graph` that have no record yet, and writes records.
 
-    `sizes`: values of its symbolic sizes, in order, with which kernels are measured. Returns a line for each
-    kernel and one for the whole graph. Raises a ValueError for targets other than cpu, which have no schedules
+    `sizes` contains the values of the graph's symbolic sizes, in order, with which kernels are measured. Returns a line
+    for each kernel and one for the whole graph. Raises a ValueError for targets other than cpu, which have no schedules
     that can be measured.
     """
     if options.target != "cpu":
