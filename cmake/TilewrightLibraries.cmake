@@ -47,15 +47,30 @@ function(tilewright_library name)
   else()
     target_link_libraries(${target} PUBLIC tilewright_mlir_flags)
     add_dependencies(${target} tilewright_tablegen)
-    target_precompile_headers(${target} REUSE_FROM tilewright_pch)
+    tilewright_use_pch(${target})
   endif()
   if(LIBRARY_DEPENDS)
     add_dependencies(${target} ${LIBRARY_DEPENDS})
   endif()
-  if(TILEWRIGHT_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-  endif()
+  tilewright_unity(${target})
   set_property(GLOBAL APPEND PROPERTY TILEWRIGHT_LIBRARIES ${target})
+endfunction()
+
+# tilewright_use_pch(<target>): compiles the target with the shared precompiled header. Without the header, a file that includes
+# tilewright/Passes.h takes 8 s longer, because it parses the headers of all dialects.
+function(tilewright_use_pch target)
+  target_precompile_headers(${target} REUSE_FROM tilewright_pch)
+endfunction()
+
+# tilewright_unity(<target> [files per unit]): compiles several files of the target as one, if TILEWRIGHT_UNITY is set.
+function(tilewright_unity target)
+  set(files 6)
+  if(ARGC GREATER 1)
+    set(files ${ARGV1})
+  endif()
+  if(TILEWRIGHT_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
+  endif()
 endfunction()
 
 # Adds the precompiled header cmake/pch.h, which all libraries that use MLIR share.

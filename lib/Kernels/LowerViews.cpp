@@ -232,6 +232,34 @@ static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
   return success();
 }
 
+namespace {
+/// A tensor and its sizes as expressions of the graph's symbols.
+struct Part {
+  Value value;
+  SmallVector<AffineExpr> sizes;
+};
+} // namespace
+
+/// A concatenation of more tensors is lowered to concatenations of this number of consecutive tensors, and a
+/// concatenation of their results. Each concatenation is one kernel with an argument per tensor, and some passes over a
+/// kernel take time in proportion to the square of the number of arguments. The elements are copied twice.
+static constexpr size_t mostConcatenated = 128;
+
+/// Returns the concatenation of `parts` along `dim`, which has the sizes `sizes`: a chain of tensor.insert_slice into a
+/// new tensor.
+static Value concatenate(Lowering &l, ArrayRef<Part> parts, int64_t dim, ArrayRef<AffineExpr> sizes, Type storage) {
+  SmallVector<AffineExpr> offsets(sizes.size(), l.constant(0));
+  SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1));
+  Value result = l.empty(sizes, storage);
+  for (const Part &part : parts) {
+    result = l.insertSlice(part.value, result, l.foldedSizes(offsets), part.sizes, strides);
+    offsets[dim] = offsets[dim] + part.sizes[dim];
+  }
+  if (result.getDefiningOp<tensor::EmptyOp>()) // no part has elements
+    result = l.filled(sizes, l.builder.getZeroAttr(storage));
+  return result;
+}
+
 static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
   constexpr size_t mostInterleaved = 4;
   SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult());
@@ -239,21 +267,23 @@ static LogicalResult lowerConcat(Lowering &l, graph::ConcatOp op) {
       sizes.size() > 1 &&
       llvm::all_of(op.getInputs(), [&](Value v) { return sizesOfValue(v)[op.getDim()] == l.constant(1); }))
     return lowerInterleave(l, op);
-  SmallVector<AffineExpr> offsets(sizes.size(), l.constant(0));
-  SmallVector<OpFoldResult> strides(sizes.size(), l.builder.getIndexAttr(1));
-  SmallVector<Value> inputs; // create all inputs first, so that the insertions are consecutive ops
+  SmallVector<Part> parts; // create all inputs first, so that the insertions are consecutive ops
   for (Value input : op.getInputs())
-    inputs.push_back(l.tensor(input));
+    parts.push_back({l.tensor(input), sizesOfValue(input)});
   Type storage = storageType(cast<RankedTensorType>(op.getType()).getElementType());
-  Value result = l.empty(sizes, storage);
-  for (auto [graphValue, input] : llvm::zip_equal(op.getInputs(), inputs)) {
-    SmallVector<AffineExpr> own = sizesOfValue(graphValue);
-    result = l.insertSlice(input, result, l.foldedSizes(offsets), own, strides);
-    offsets[op.getDim()] = offsets[op.getDim()] + own[op.getDim()];
+  while (parts.size() > mostConcatenated) {
+    SmallVector<Part> groups;
+    for (ArrayRef<Part> left = parts; !left.empty();) {
+      ArrayRef<Part> group = left.take_front(mostConcatenated);
+      left = left.drop_front(group.size());
+      SmallVector<AffineExpr> together = group.front().sizes;
+      for (const Part &part : group.drop_front())
+        together[op.getDim()] = together[op.getDim()] + part.sizes[op.getDim()];
+      groups.push_back({concatenate(l, group, op.getDim(), together, storage), together});
+    }
+    parts = std::move(groups);
   }
-  if (result.getDefiningOp<tensor::EmptyOp>()) // all inputs are empty
-    result = l.filled(sizes, l.builder.getZeroAttr(storage));
-  l.set(op, result);
+  l.set(op, concatenate(l, parts, op.getDim(), sizes, storage));
   return success();
 }
 
