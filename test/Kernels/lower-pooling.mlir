@@ -24,7 +24,7 @@ func.func @max_pool_indices(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xi64> {
   return %i : tensor<1x4x4xi64>
 }
 
-// All windows have the same number of elements, so there is one divisor.
+// All windows have the same number of elements, so the divisor is a constant.
 // CHECK-LABEL: func @avg_pool(
 // CHECK: arith.constant 2.000000e+00 : f32
 // CHECK: arith.divf

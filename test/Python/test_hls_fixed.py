@@ -26,8 +26,9 @@ OVERFLOWS = ["AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM", "AP_WRAP"]
 pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="tilewright was not imported from a build tree")
 OPERATORS = ["=", "+", "-", "*", "<", "==", "<<", ">>", "neg"]
 
-# The program reads lines 'case operator a b' and prints 'bits'. Numbers are 32 hexadecimal digits of two's complement.
-# Numbers are split into words, because the vendor's types have no member that returns all of their bits.
+# The program reads lines 'case operator a b', and prints the bits of each result. Numbers are written in two's
+# complement with 32 hexadecimal digits. A number is split into two words of 64 bits, because the vendor's types have no
+# member function that returns all bits.
 PROGRAM = """
 #include <ap_fixed.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ template <typename T> T make(Words w) {
   return x;
 }
 template <int W> Words words(ap_int<W> number) {
-  const ap_int<192> wide = number; // the vendor's range() differs for a width of exactly 128 bits
+  const ap_int<192> wide = number; // for exactly 128 bits, the vendor's range() returns other bits
   return {wide.range(127, 64).to_uint64(), wide.range(63, 0).to_uint64()};
 }
 template <int W, int I, bool S, ap_q_mode Q, ap_o_mode O, int N> Words bits(const ap_fixed_base<W, I, S, Q, O, N> &x) {
@@ -69,7 +70,8 @@ template <typename A, typename B, typename R> Words answer(int op, Words x, Word
   default: return bits(-a);
   }
 }
-// An operator whose result has more than 128 bits does not compile, so such pairs of types are tested with assignments.
+// An operator whose result has more than 128 bits cannot be compiled, so for such pairs of types only assignments are
+// tested.
 template <typename A, typename B, typename R> Words assigned(int op, Words x, Words y) {
   return op == 4 ? Words{0, make<A>(x) < make<B>(y)} : op == 5 ? Words{0, make<A>(x) == make<B>(y)} : bits(R(make<A>(x)));
 }

@@ -62,7 +62,7 @@ func.func private @views(%a: memref<8x12xf32>, %b: memref<3x8xf32>, %c: memref<2
 
 #m = affine_map<(i, k) -> (i, k)>
 #r = affine_map<(i, k) -> (i)>
-// If a sum reads the array in which its result is stored, the loop has no dependence distance.
+// The sum reads the array in which it stores its result, so its loop gets no dependence distance.
 // CHECK-LABEL: func.func private @reads_its_sum
 func.func private @reads_its_sum(%a: memref<8x6xf32>) {
   // CHECK: label = "sum_i", ii = 1>

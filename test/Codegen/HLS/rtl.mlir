@@ -1,5 +1,5 @@
-// The Verilog of a design with integers has an iteration counter, pipeline stages that follow it, memories, and start
-// conditions of tasks.
+// This test checks the Verilog of a design with integers: the iteration counters, the pipeline stages after each
+// counter, the memories, and the start conditions of tasks.
 // RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=1 --rtl -o %t
 // RUN: FileCheck %s --input-file=%t/rtl/model.v
 // RUN: FileCheck %s --input-file=%t/rtl/test_bench.v --check-prefix=BENCH

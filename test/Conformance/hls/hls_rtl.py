@@ -13,7 +13,7 @@ from pathlib import Path
 from hls_trial import DESIGNS, flags_of, generate, run, said
 
 NAMES = sorted(path.stem for path in DESIGNS.glob("rtl_*.mlir"))
-# This budget of multipliers suffices for each design.
+# All designs are compiled with this budget, which suffices for each of them.
 BUDGET = "dsp=10"
 # The designs that run without --full: a product with its consumer, queues, a ROM, two results, windows, a sum, fixed point.
 SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_fixed_constant", "rtl_fixed_mlp", "rtl_gemm_bias_relu", "rtl_max", "rtl_residual", "rtl_table"]

@@ -128,7 +128,7 @@ struct Graph {
   int threads = 2;
 };
 
-/// A graph that is compiled both ways, with its inputs and the expected results.
+/// A graph that is compiled by the JIT and to a library, with its inputs and the expected results.
 class Both {
 public:
   explicit Both(Graph given) : graph(std::move(given)) {
@@ -391,7 +391,8 @@ std::unique_ptr<llvm::MemoryBuffer> callingObject(const char *extra = nullptr) {
   return object;
 }
 
-/// Each function that the JIT resolves by name is in a library that a compiled library links, or in its own runtime.
+/// Each function that the JIT resolves by name is available in a compiled library, either in a system library to which
+/// it is linked, or in the library's runtime.
 TEST(Library, ContainsTheFunctionsThatKernelsCall) {
   Folder folder;
   auto link = [&](const llvm::MemoryBuffer &object) {

@@ -135,7 +135,7 @@ TEST(Check, Barriers) {
   ASSERT_EQ(reduced.error, "");
   EXPECT_TRUE(reduced.report.findings.empty()) << reduced.report.text();
   EXPECT_EQ(reduced.out[95], 48u);
-  // Test a producer that only arrives.
+  // The producer warp executes bar.arrive, and does not wait.
   std::string pair = kAddresses +
                      "setp.lt.u32 %p1, %r1, 32;\n@%p1 st.shared.b32 [%r3], %r1;\n@%p1 bar.arrive 1, 64;\n@%p1 bra "
                      "$end;\nbar.sync 1, 64;\nld.shared.b32 %r4, [%r3+-128];\nst.global.b32 [%rd1], %r4;\n$end:\n";

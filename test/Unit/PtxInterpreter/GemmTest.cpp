@@ -1,7 +1,7 @@
 //===- GemmTest.cpp - a tensor-core kernel, correct and with planted defects ------------===//
 //
 // test/Tools/Inputs/ptx/gemm-bf16.ptx uses ldmatrix, mma.sync, three stages of cp.async, and zero-filled rows. Each
-// defect is a change of its text. The checker must find every defect, and must report no finding for the unchanged
+// defect is a change of its text. The checker must detect every defect, and must report no error for the unchanged
 // kernel.
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"

@@ -65,9 +65,9 @@ func.func private @packs(%a: memref<64x32xi8>, %p: memref<1x16x128xi8>, %b: memr
 }
 
 // If there are 63 rows, the last group of four has three, and zeros replace the fourth.
-// DOT-LABEL: func private @packs_less
+// DOT-LABEL: func private @pack_remainder
 // DOT-COUNT-4: vector.maskedload %arg0
-func.func private @packs_less(%a: memref<63x32xi8>, %p: memref<1x16x128xi8>) attributes {tw.kernel} {
+func.func private @pack_remainder(%a: memref<63x32xi8>, %p: memref<1x16x128xi8>) attributes {tw.kernel} {
   tw_tile.pack {group = 4 : i64, panel = 32 : i64, permutation = array<i64: 0, 1>} ins(%a : memref<63x32xi8>) outs(%p : memref<1x16x128xi8>)
   return
 }

@@ -447,7 +447,7 @@ TEST(Packing, FingerprintSeesFirstAndLastBytes) {
   EXPECT_EQ(fingerprint(nullptr, 0), fingerprint(data.data(), 0));
 }
 
-/// Reports an element of 7 or more in its status, and computes addOne().
+/// Computes addOne(). If an element is 7 or more, stores it in the status in `scratch`, as the check of an index does.
 static void checkIndex(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *scratch) {
   auto *status = static_cast<int64_t *>(scratch);
   for (int64_t i = begin; i < end; ++i)
