@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-guard-sizes --split-input-file --verify-diagnostics | FileCheck %s
 // The pass proves an op's condition on symbolic sizes, reports an error if it cannot hold, or creates a guard for it.
 
-// The sizes of concatenated inputs become a guard, which uses the user's names of the symbols.
+// The condition on the sizes of concatenated inputs becomes a guard, whose text contains the user's names of the
+// symbols.
 // CHECK: #[[ROWS:map[0-9]*]] = affine_map<()[s0] -> (s0, 17)>
 // CHECK: func.func @main
 // CHECK-SAME: tw.guards = [{sizes = #[[ROWS]], text = "tw.concat at {{.*}}guard-sizes.mlir:{{[0-9]+}}: rows must be 17"}]

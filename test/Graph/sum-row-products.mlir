@@ -13,7 +13,7 @@ func.func @column(%a: tensor<512x768xf32>, %x: tensor<768x1xf32>) -> tensor<512x
 
 // -----
 
-// Two permutes that cancel leave rows contiguous. Batches and an unknown number of rows are supported.
+// Two permutes that cancel leave rows contiguous. Batches and a symbolic number of rows are supported.
 // CHECK-LABEL: @batch
 // CHECK: tw.reduce sum %{{.*}} {dims = array<i64: 2>, keepdim}
 // CHECK-NOT: tw.matmul

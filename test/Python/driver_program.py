@@ -103,8 +103,8 @@ def attention():
 
 def forked():
     """A forked child reports what to do, even if another thread of its parent was inside a call."""
-    # The thread calls a separate function: torch 2.13 holds a mutex of the function while it checks guards, and a
-    # child that is forked meanwhile waits for it forever. Both graphs are equal and use one device.
+    # The thread calls a separate function: torch 2.13 holds a mutex of the function while it checks guards, and a child
+    # that is forked meanwhile waits for this mutex forever. Both functions have the same graph and use the same device.
     model, other = (compiled(fn, "cuda") for fn in (lambda x: (x.sin() * 2,), lambda x: (x.sin() * 2,)))
     x, begun, stop = torch.randn(64, 64), threading.Event(), threading.Event()
     model(x)

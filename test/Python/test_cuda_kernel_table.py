@@ -89,7 +89,7 @@ row("split-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), ra
 row("split-batched", torch.matmul, random(2, 3, 2048, dtype=F16), random(2, 2048, 40, dtype=F16))
 row("split-two-results", lambda a, b: (a @ b, torch.relu(a @ b).t()), random(24, 2048, dtype=BF16), random(2048, 40, dtype=BF16))
 
-# The kernels are attention and its gradient.
+# The following kernels compute attention and its gradient.
 
 
 def attend(**how):
@@ -115,7 +115,7 @@ for size in (64, 72, 128):
 row("attention-gradient-f16", attend(), *heads(33, 40, 64, 1, 1, F16), gradient=True)
 row("attention-gradient-f32", attend(is_causal=True), *heads(16, 16, 64, 1, 1, F32), gradient=True)
 
-# Kernels on rows are norms, softmax, losses and reductions.
+# The following kernels operate on rows: norms, softmax, losses and reductions.
 
 for columns in (7, 512, 4099):
     for name, dtype in (("f32", F32), ("bf16", BF16)):

@@ -119,7 +119,7 @@ def check(name: str, folder: Path) -> Result:
         "threads": ["g++", *STRICT, "-DTILEWRIGHT_THREADS", *SOURCES, "check/dataflow_check.cpp", "-pthread"],
     }
     if vendor := vendor_headers(result.report):
-        # The vendor's headers replace ours, except for hls_stream.h.
+        # The vendor's headers replace Tilewright's headers, except for hls_stream.h.
         (folder / "vendor").mkdir()
         shutil.copy(folder / "check" / "hls_stream.h", folder / "vendor")
         builds["vendor's headers"] = ["g++", "-std=c++17", "-O1", "-w", "-I.", "-Ivendor", "-isystem", vendor, *SOURCES, "-pthread"]

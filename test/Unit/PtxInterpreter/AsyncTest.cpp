@@ -1,4 +1,5 @@
 //===- AsyncTest.cpp - mbarrier and bulk copies, one instruction at a time -------------------===//
+//
 // The expected values were derived manually from the text of the PTX ISA.
 //
 //===----------------------------------------------------------------------===//

@@ -1,4 +1,5 @@
 //===- ClusterTest.cpp - blocks of a cluster: addresses, barrier, mbarriers, multicast -----------===//
+//
 // The expected values were derived manually from the text of the PTX ISA.
 //
 //===----------------------------------------------------------------------===//
@@ -81,7 +82,8 @@ TEST(Cluster, InvalidLaunchesAreRefused) {
             std::string::npos);
 }
 
-/// Two blocks of 32 threads. Each thread writes 100 * rank + tid into its block's s, and reads the other block's s.
+/// A cluster has two blocks of 32 threads. Each thread writes 100 * rank + tid into its block's s, and reads the other
+/// block's s.
 const std::string kShared = ".shared .align 16 .b8 s[128];\n.shared .align 8 .b8 bar[16];\n";
 const std::string kSync = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
 const std::string kBegin = "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %cluster_ctarank;\nmad.lo.u32 %r3, %r2, 100, %r1;\n"
@@ -129,7 +131,7 @@ TEST(Cluster, ReadsMemoryOfAnotherBlock) {
   EXPECT_EQ(orders(kBegin + write + kMap + kRead + kOut + kSync, {Kind::Race}), 8u);
   EXPECT_EQ(orders(relaxed, {Kind::Race}), 8u);
   EXPECT_EQ(orders(replaced(relaxed, "barrier.cluster", "fence.acq_rel.cluster;\nbarrier.cluster"), {Kind::Race}), 0u);
-  // The last barrier prevents a block from exiting before the other block has read.
+  // The last barrier prevents a block from exiting before the other block has read its shared memory.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut, {Kind::ExitedBlock}), 8u);
   // A barrier within the block does not prevent the block from exiting too early.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut + "bar.sync 0;\n", {Kind::ExitedBlock}), 8u);

@@ -51,7 +51,7 @@ TEST(ScheduleSpace, ContainsTheDefault) {
   EXPECT_FALSE(space.contains({64, 192, 0, 64}));
 }
 
-/// Returns a space of tiles with several stages, which must fit into a memory of 2048 bytes.
+/// Returns a space of tiles with several stages, which together may take at most 2048 bytes.
 static ScheduleSpace staged() {
   ScheduleSpace space;
   space.knobs = {{"rows", {16, 32, 64}, 16}, {"columns", {16, 32, 64, 128}, 16}, {"stages", {2, 3, 4}, 2}};

@@ -32,7 +32,7 @@ func.func private @whole_panels(%a: memref<64x4096xf32>, %p: memref<2x4096x32xf3
   return
 }
 
-// Seven k are transposed as one square block, of which seven rows are stored.
+// K is 7. Each block of 16 columns is transposed as one square block, of which seven rows are stored.
 // CHECK-LABEL: func private @few_k
 // CHECK-COUNT-16: vector.maskedload %arg0
 // CHECK-NOT: vector.maskedload

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s
 
 // Each K-block of A and of B is widened to f32 once. Then the f32 kernel reads the widened copy of A for all panels,
-// and that of B for all rows.
+// and the widened copy of B for all rows.
 // CHECK-LABEL: func private @both_operands
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x192xf32>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x48xf32>
@@ -43,7 +43,8 @@ func.func private @mixed(%a: memref<64x160xf32>, %b: memref<1x160x48xf16>, %c: m
   return
 }
 
-// 24 channels of a window are too few for a separate sum of f32 operands, but enough if f16 operands are widened first.
+// In f32, the 24 channels of a window position are too few for a separate loop over k. They suffice if f16 operands are
+// widened first.
 // CHECK-LABEL: func private @window
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<64x192xf32>
 // CHECK: scf.for %{{.*}} = %c0 to %c3

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --split-input-file --tw-stage-graph --tw-stage-structured --tw-resolve-layouts=bf16-group=2 | FileCheck %s
 
 // In the gradient of a weight, A is stored k x rows, and is read for 768 columns. A is transposed once, in a separate
-// launch immediately before the product, as packed operands are.
+// launch immediately before the product, in the same way as operands are packed.
 // CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func @main
 // CHECK: %[[OTHER:.*]] = call @exp_0(%arg2
@@ -59,7 +59,7 @@ func.func @main(%g: tensor<4x512x96xbf16>, %x: tensor<4x512x64xbf16>) -> tensor<
 
 // -----
 
-// The number of rows is unknown, so the sizes are arguments of the copy.
+// The number of rows is symbolic, so the sizes are arguments of the kernel that copies A.
 // CHECK-LABEL: func.func @main(%arg0: index
 // CHECK: call @transpose_1(%arg0, %arg1, %{{.*}}) {tw.ops = "transpose"} : (index, tensor<512x?xf32>, tensor<?x512xf32>)
 #source = affine_map<()[s0] -> (512, s0)>

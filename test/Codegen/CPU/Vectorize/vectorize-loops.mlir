@@ -32,7 +32,7 @@ func.func private @row_sum(%x: memref<3x128xf32>, %y: memref<3xf32>) attributes 
   return
 }
 
-// A sum over the other dimension accumulates vectors of columns.
+// A sum over a dimension that is not contiguous accumulates vectors of columns.
 // CHECK-LABEL: func private @column_sum
 // CHECK-NOT: vector.reduction
 // CHECK: arith.addf {{.*}} : vector<16xf32>

@@ -104,7 +104,7 @@ TEST(CostModel, PreparedOperandsAreShared) {
 
 TEST(CostModel, ReportsTheBottleneck) {
   EXPECT_EQ(costOfProduct(f32Product(1024, 1024, 1024), {128, 1}, server()).bound, Bound::Compute);
-  // With one row, weights come from the shared cache, or from memory if they do not fit.
+  // With one row, weights are read from the shared cache, or from memory if they are larger than this cache.
   EXPECT_EQ(costOfProduct(f32Product(1, 4096, 1024), {1, 1}, server()).bound, Bound::L3);
   EXPECT_EQ(costOfProduct(f32Product(1, 32768, 4096), {1, 1}, server()).bound, Bound::Dram);
   EXPECT_EQ(costOfProduct(f32Product(8, 48, 64), {8, 1}, server()).bound, Bound::Tasks); // one task for two threads

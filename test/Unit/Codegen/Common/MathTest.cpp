@@ -15,7 +15,7 @@ namespace {
 
 float fromBits(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Returns the bit patterns at an odd stride, and special values that the stride may skip.
+/// Returns the floats whose bit patterns are multiples of an odd stride, and special values that the stride may skip.
 std::vector<float> sampleFloats(uint64_t stride) {
   std::vector<float> samples{0.0f,
                              -0.0f,

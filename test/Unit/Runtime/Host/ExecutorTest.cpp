@@ -290,7 +290,7 @@ TEST_F(PackFixture, PacksOnceAndAgainAfterAChange) {
 TEST_F(PackFixture, PacksOfChangingInputsServeOneCall) {
   auto executable = make();
   expectSum(*executable, 12);
-  EXPECT_EQ(executable->packedBytes(), 4096 * 4); // nothing has changed yet
+  EXPECT_EQ(executable->packedBytes(), 4096 * 4); // the parameter has not changed yet
   for (int step = 0; step < 3; ++step) {
     ++version;
     weight.assign(4096, 2 + step);

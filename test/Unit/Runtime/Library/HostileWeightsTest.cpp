@@ -1,4 +1,5 @@
 //===- HostileWeightsTest.cpp - damaged files for a library's runtime------------------------===//
+//
 // A C program passes the path of the weights file to create(), and does not read the manifest. Therefore the runtime in
 // the library must validate the file. This test compiles that runtime with sanitizers, and links it with a handwritten
 // description and kernels. It makes a thousand changes to the weights file and a thousand changes to the serialized

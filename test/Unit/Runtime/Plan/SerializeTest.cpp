@@ -121,7 +121,8 @@ TEST(Serialize, ForeignVersionSaysSo) {
   EXPECT_NE(error.find("version"), std::string::npos);
 }
 
-// An image with a valid hash may be damaged. Reading it must give a plan or an error, and verify() must not crash.
+// An image with a valid hash may be damaged. Reading such an image must return a plan or an error, and verify() must
+// not crash.
 TEST(Serialize, DamageAfterAValidHash) {
   std::vector<uint8_t> image = serialize(examplePlan());
   std::mt19937 random(7);
