@@ -26,7 +26,7 @@ TEST(Check, ReversalThroughSharedMemory) {
   }
 }
 
-TEST(Check, ARaceIsFoundInEitherOrder) {
+TEST(Check, ARaceIsDetectedInEitherOrder) {
   // Warp 0 writes and warp 1 reads, in either order.
   std::string body = kAddresses + "mov.b32 %r5, 0;\nst.shared.b32 [%r3], %r1;\nbar.sync 0;\nsetp.lt.u32 %p1, %r1, "
                                   "32;\n@%p1 st.shared.b32 [s], %r5;\n@!%p1 ld.shared.b32 %r4, [s];\n";
@@ -76,7 +76,7 @@ TEST(Check, FencesAndAtomicsOrderBlocks) {
   }
 }
 
-TEST(Check, Bounds) {
+TEST(Check, AccessesOutOfBoundsAreReported) {
   Outcome past = runBody("ld.global.b32 %r1, [%rd31+4];\n", threads(1));
   ASSERT_EQ(past.count(Kind::OutOfBounds), 1u);
   EXPECT_NE(past.report.findings[0].message.find("'in' has 4 bytes, the access begins at byte 4"), std::string::npos)
@@ -95,7 +95,7 @@ TEST(Check, Bounds) {
             1u);
 }
 
-TEST(Check, Uninitialised) {
+TEST(Check, UninitialisedReadsAreReported) {
   EXPECT_EQ(runBody("ld.shared.b32 %r1, [s];\n", threads(1), 8, {}, kShared).count(Kind::UninitialisedMemory), 1u);
   Outcome wrong = runBody("add.s32 %r1, %r2, 1;\n", threads(1));
   ASSERT_EQ(wrong.count(Kind::UninitialisedRegister), 1u);
@@ -106,7 +106,7 @@ TEST(Check, Uninitialised) {
             1u);
 }
 
-TEST(Check, Barriers) {
+TEST(Check, DivergentBarriersAreReported) {
   std::string half = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 16;\n";
   // Lanes of a warp diverge and wait at two barriers; other lanes exit.
   std::string parted = half + "@%p1 bra $other;\nbar.sync 0;\nbra $end;\n$other:\nbar.sync 1;\n$end:\n";

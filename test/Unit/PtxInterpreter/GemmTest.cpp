@@ -65,7 +65,7 @@ bool isProduct(const Problem &problem) {
   return true;
 }
 
-TEST(Gemm, EqualsADoubleLoopAndHasNoFinding) {
+TEST(Gemm, EqualsADoubleLoopWithoutErrors) {
   std::string text = readInput("gemm-bf16.ptx"), error;
   for (uint64_t seed : {0, 1, 2, 3}) {
     Problem problem(100, 128, 160);
@@ -168,7 +168,7 @@ const std::vector<Defect> &defects() {
 
 class Planted : public testing::TestWithParam<size_t> {};
 
-TEST_P(Planted, IsFound) {
+TEST_P(Planted, IsDetected) {
   const Defect &defect = defects()[GetParam()];
   std::string text = readInput("gemm-bf16.ptx"), error;
   size_t at = text.find(defect.from);
@@ -194,7 +194,7 @@ TEST_P(Planted, IsFound) {
 INSTANTIATE_TEST_SUITE_P(Gemm, Planted, testing::Range(size_t(0), defects().size()),
                          [](const testing::TestParamInfo<size_t> &info) { return defects()[info.param].name; });
 
-TEST(Gemm, AFindingNamesBothSidesAndTheUsersLine) {
+TEST(Gemm, ARaceReportNamesBothAccessesAndTheUsersLine) {
   std::string text = readInput("gemm-bf16.ptx"), error;
   text.erase(text.find("\tbar.sync 0;\n"), 13);
   Problem problem(64, 64, 160);

@@ -72,7 +72,7 @@ struct Product {
   }
 };
 
-TEST(WgmmaGemm, EqualsADoubleLoopAndHasNoFinding) {
+TEST(WgmmaGemm, EqualsADoubleLoopWithoutErrors) {
   std::string text = readInput("gemm-wgmma.ptx"), error;
   for (uint64_t seed : {0, 1, 2}) {
     Product product(128, 256, 320);
@@ -84,7 +84,7 @@ TEST(WgmmaGemm, EqualsADoubleLoopAndHasNoFinding) {
   }
 }
 
-TEST(WgmmaGemm, WrongSwizzleGivesWrongResults) {
+TEST(WgmmaGemm, WrongSwizzleReturnsWrongResults) {
   std::string text = readInput("gemm-wgmma.ptx"), error;
   Product product(128, 128, 64);
   product.swizzle = 0;
@@ -227,7 +227,7 @@ const std::vector<Defect> &defects() {
 
 class PlantedInWgmma : public testing::TestWithParam<size_t> {};
 
-TEST_P(PlantedInWgmma, IsFound) {
+TEST_P(PlantedInWgmma, IsDetected) {
   const Defect &defect = defects()[GetParam()];
   std::string text = readInput("gemm-wgmma.ptx"), error;
   size_t at = text.find(defect.from);

@@ -48,7 +48,7 @@ TEST(CostModel, MoreRowsPerTaskReadWeightsLessOften) {
 }
 
 // Rows that do not fit into the L2 cache are read again for each panel, which took 1.96 times as long.
-TEST(CostModel, RowsThatExceedTheCacheCost) {
+TEST(CostModel, RowsThatExceedTheCacheTakeLonger) {
   ProductShape shape = bf16Product(2048, 2048, 2048);
   EXPECT_GT(costOfProduct(shape, {512, 1}, server()).nanoseconds,
             1.3 * costOfProduct(shape, {256, 1}, server()).nanoseconds);

@@ -70,7 +70,7 @@ uint64_t touch(const Graph &graph) {
   return sum;
 }
 
-TEST(HostileModels, AThousandGiveAModelOrAnError) {
+TEST(HostileModels, DamagedFilesReturnAModelOrAnError) {
   const std::string file = smallModel();
   unsigned read = 0, refused = 0;
   uint64_t sum = 0;

@@ -138,7 +138,7 @@ std::string damaged(const std::string &file, const std::vector<Part> &parts, Ran
   }
 }
 
-TEST(HostileFiles, AThousandGiveAProgramOrAnError) {
+TEST(HostileFiles, DamagedFilesReturnAProgramOrAnError) {
   const std::string file = perceptron();
   const std::vector<Part> parts = perceptronParts();
   unsigned read = 0, refused = 0;
