@@ -131,7 +131,7 @@ func.func @dequantize(%x: tensor<4x8xui8>, %s: tensor<8xf32>, %z: tensor<8xi32>)
   return %0 : tensor<4x8xf32>
 }
 
-// The bounds make the conversion safe; NaN gives 0.
+// The operand is clamped to the range of the integer type, and NaN is converted to 0.
 // CHECK-LABEL: func @quantize
 // CHECK: math.roundeven
 // CHECK: %[[SUM:.*]] = arith.addf

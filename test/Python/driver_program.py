@@ -58,7 +58,8 @@ def on_both(fn, *inputs, **options):
 
 
 def network():
-    """Products on tensor cores, rows, elementwise ops; another call with other numbers and another size."""
+    """Runs products on tensor cores, kernels on rows and elementwise ops, and calls the program again with other
+    numbers and another size."""
     w0, b0, w1 = torch.randn(96, 64).bfloat16(), torch.randn(96).bfloat16(), torch.randn(24, 96).bfloat16()
 
     def fn(x):
@@ -81,7 +82,7 @@ def network():
 
 
 def chip():
-    """The chip's own architecture is selected, and its tensor maps are made by the driver."""
+    """The architecture of the chip is selected, and the driver creates its tensor maps."""
     a, b = torch.randn(256, 128).bfloat16(), torch.randn(384, 128).bfloat16()
     found = on_both(lambda a, b: (F.linear(a, b),), a, b, arch="sm_90a")
     torch._dynamo.reset()

@@ -1,4 +1,5 @@
-"""The estimator of target hls: public co-simulated designs, and small ones whose cycles are counted by hand."""
+"""Tests of the estimator of the target hls with public co-simulated designs, and with small designs whose cycles were
+counted manually."""
 
 import json
 import pathlib

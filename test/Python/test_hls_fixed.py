@@ -1,5 +1,5 @@
-"""ap_fixed.h of target hls, against exact rational numbers, and against hls4ml's copy of the vendor's headers if it
-is installed.
+"""Compares ap_fixed.h of the target hls with exact rational numbers, and with hls4ml's copy of the vendor's headers if
+hls4ml is installed.
 
 One program contains every pair of formats. It reads lines and writes bits.
 """
@@ -288,7 +288,7 @@ def test_ap_fixed_converts_doubles_exactly(tmp_path):
 
 
 def test_documented_fixed_point_example_prints_the_documented_output(tmp_path):
-    """docs/targets/hls.md: the commands of the section run as written, and print the documented output."""
+    """The commands of the section in docs/targets/hls.md run as written, and print the documented output."""
     if not shutil.which("iverilog"):
         pytest.skip("there is no iverilog")
     text = (ROOT / "docs" / "targets" / "hls.md").read_text().split("\n## Fixed point\n")[1].split("\n## ")[0]
@@ -307,7 +307,8 @@ SOME_MODES = [(rounding, OVERFLOWS[number % len(OVERFLOWS)]) for number, roundin
 
 @pytest.mark.parametrize("rounding, overflow", ALL_MODES if FULL else SOME_MODES)
 def test_fixed_point_design_in_each_mode_equals_exact_fractions(tmp_path, rounding, overflow):
-    """The results of the integer graph in every mode, against exact numbers. Some are ties, some are out of range."""
+    """The results of the integer graph equal exact numbers in every mode. Some results are ties, and some are out of
+    range."""
     (tmp_path / "scale.mlir").write_text(
         """func.func @main(%x: tensor<128xf32> {tw.name = "x"}) -> (tensor<128xf32> {tw.name = "y"}) {
   %c = tw.constant dense<0.84375> : tensor<f32>

@@ -98,7 +98,7 @@ def synthesise(folder: Path, result: Simulated) -> None:
 
 
 def compare_parts(parts: dict[str, int], report: dict) -> list[str]:
-    """Compares parts: multipliers and block memories equal the estimate; lookup tables are within 30 % of the
+    """Checks that multipliers and block memories equal the estimate, and that lookup tables are within 30 % of the
     report's number for the Verilog."""
     expected = {"dsp": report["dsp"], "bram": report["one_call_bram"]}
     failures = [f"{kind}: yosys has {parts[kind]}, and the estimate is {its}" for kind, its in expected.items() if parts[kind] != its]

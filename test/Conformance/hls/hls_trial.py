@@ -155,8 +155,8 @@ def vendor_headers(report: dict) -> Path | None:
 
 
 def off(report: dict) -> list[str]:
-    """Checks that the results of a design of fixed point are as close to the float model's as range analysis has
-    proved."""
+    """Checks that the results of a fixed-point design differ from those of the float model at most by the bound that
+    range analysis has proved."""
     fixed = report.get("fixed") or {"errors": [], "proved": []}
     if len(fixed["errors"]) != len(fixed["proved"]):
         return [f"fixed: {len(fixed['errors'])} results compared, {len(fixed['proved'])} proved"]

@@ -100,7 +100,7 @@ TEST(Check, UninitialisedReadsAreReported) {
   Outcome wrong = runBody("add.s32 %r1, %r2, 1;\n", threads(1));
   ASSERT_EQ(wrong.count(Kind::UninitialisedRegister), 1u);
   EXPECT_NE(wrong.report.findings[0].message.find("%r2"), std::string::npos);
-  // A move of an uninitialized register is not a finding; a use of its result is.
+  // A move of an uninitialized register is not an error, but a use of the copy is.
   EXPECT_TRUE(runBody("mov.b32 %r1, %r2;\n", threads(1)).report.findings.empty());
   EXPECT_EQ(runBody("mov.b32 %r1, %r2;\nst.global.b32 [%rd30], %r1;\n", threads(1)).count(Kind::UninitialisedRegister),
             1u);
