@@ -107,7 +107,7 @@ func.func @fpowi(%x: vector<16xf32>, %n: vector<16xi32>) -> vector<16xf32> {
   return %y : vector<16xf32>
 }
 
-// Functions for which the CPU has instructions are unchanged.
+// The pass does not change functions for which the CPU has instructions.
 // CHECK-LABEL: func.func @unchanged
 // CHECK: math.sqrt
 // CHECK: math.floor
