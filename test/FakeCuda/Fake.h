@@ -5,8 +5,8 @@
 // is at least as strict as the NVIDIA driver:
 //
 //   - work in a stream is executed only when a caller waits for it. New memory is filled with 0xA5.
-//   - copies outside of an allocation, kernels with ptx-check findings and launches with too much shared memory fail.
-//     A kernel's failure is sticky: every later call returns it.
+//   - copies outside of an allocation, kernels for which ptx-check reports an error, and launches with too much shared
+//     memory fail. A kernel's failure is sticky: every later call returns it.
 //   - calls without a current context fail.
 //   - a graph's nodes run in the valid order that differs most from the order in which they were added.
 //

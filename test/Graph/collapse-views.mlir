@@ -69,8 +69,8 @@ func.func @reductions(%i: tensor<2x17xi64>, %table: tensor<128x64xf32>, %w: tens
   return %4 : tensor<34x8xf32>
 }
 
-// A broadcast operand of an op that does not broadcast its operands keeps all of its elements (found by the fuzzer: a
-// softmax of one row instead of seven).
+// Ops such as softmax do not broadcast their operands, so their broadcast operands must keep all of their elements.
+// Regression: the fuzzer found a softmax of one row instead of seven.
 // CHECK-LABEL: func @broadcast_operands
 // CHECK: %[[X:.*]] = tw.broadcast %{{.*}} : tensor<16x1x112xf32> -> tensor<16x7x112xf32>
 // CHECK: tw.softmax %[[X]] {dim = 1 : i64} : tensor<16x7x112xf32> -> tensor<16x7x112xf32>

@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-guard-sizes --split-input-file --verify-diagnostics | FileCheck %s
-// A requirement of an op on symbolic sizes is proved, is impossible, or becomes a guard.
+// The pass proves an op's condition on symbolic sizes, reports an error if it cannot hold, or creates a guard for it.
 
-// The sizes of concatenated inputs become a guard, which uses the user's names of the symbols.
+// The condition on the sizes of concatenated inputs becomes a guard, whose text contains the user's names of the
+// symbols.
 // CHECK: #[[ROWS:map[0-9]*]] = affine_map<()[s0] -> (s0, 17)>
 // CHECK: func.func @main
 // CHECK-SAME: tw.guards = [{sizes = #[[ROWS]], text = "tw.concat at {{.*}}guard-sizes.mlir:{{[0-9]+}}: rows must be 17"}]
@@ -24,7 +25,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64}, %x: tensor<?x8xf3
 
 // -----
 
-// The range of the symbol proves that the rows exist, so there is no guard.
+// The range of the symbol proves that the sliced elements exist, so there is no guard.
 // CHECK: func.func @main
 // CHECK-NOT: tw.guards
 // CHECK: tw.slice
@@ -35,7 +36,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 8 : i64}, %x: tensor<?xf32,
 
 // -----
 
-// The range allows fewer rows, so a guard checks each call.
+// The range of the symbol allows fewer elements than the slice reads, so a guard checks the size at each call.
 // CHECK: #[[LEAST:map[0-9]*]] = affine_map<()[s0] -> (s0, 7)>
 // CHECK: func.func @main
 // CHECK-SAME: tw.guards = [{at_least, sizes = #[[LEAST]], text = "tw.slice at {{.*}}: n must be at least 7"}]

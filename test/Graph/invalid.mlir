@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -verify-diagnostics -split-input-file
-// One function per constraint of dialects/Graph/GraphOps.td, named after it.
+// Each function violates one constraint of dialects/Graph/GraphOps.td, and is named after this constraint.
 
 func.func @elementwise_c1(%a: tensor<4xf32>, %b: tensor<3xf32>) {
   // expected-error @below {{elementwise_c1: operand 1 of sizes 3 does not broadcast to 4}}

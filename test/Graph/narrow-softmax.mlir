@@ -29,11 +29,12 @@ func.func @saved(%x: tensor<64x320xf32>, %t: tensor<64x1xi64>) -> (tensor<64x1xf
   return %1, %0 : tensor<64x1xf32>, tensor<64x320xf32>
 }
 
-// The pass does not change gathers whose indices are for some rows only, along another dimension, or for most of a row.
-// CHECK-LABEL: func @others
+// The pass does not change a gather whose indices are only for some rows, are along another dimension, or select most
+// of a row.
+// CHECK-LABEL: func @unchanged
 // CHECK-COUNT-3: tw.softmax
 // CHECK-NOT: tw.reduce
-func.func @others(%x: tensor<64x320xf32>, %a: tensor<32x1xi64>, %b: tensor<1x320xi64>, %c: tensor<64x300xi64>)
+func.func @unchanged(%x: tensor<64x320xf32>, %a: tensor<32x1xi64>, %b: tensor<1x320xi64>, %c: tensor<64x300xi64>)
     -> (tensor<32x1xf32>, tensor<1x320xf32>, tensor<64x300xf32>) {
   %0 = tw.softmax %x {dim = 1 : i64, log} : tensor<64x320xf32> -> tensor<64x320xf32>
   %1 = tw.gather %0[%a] {dim = 1 : i64} : (tensor<64x320xf32>, tensor<32x1xi64>) -> tensor<32x1xf32>

@@ -145,8 +145,8 @@ func.func @binary(%x: tensor<4x3xf32>, %y: tensor<3xf32>, %i: tensor<4xi32>) {
   return
 }
 
-// CHECK-LABEL: func.func @others
-func.func @others(%n: index {tw.symbol = "s0", tw.min = 2 : i64, tw.max = 64 : i64}, %x: tensor<2x3x8x8xf32>, %m: tensor<4x6xf32>,
+// CHECK-LABEL: func.func @other_ops
+func.func @other_ops(%n: index {tw.symbol = "s0", tw.min = 2 : i64, tw.max = 64 : i64}, %x: tensor<2x3x8x8xf32>, %m: tensor<4x6xf32>,
                   %seed: tensor<1xi64>, %mask: tensor<4x6xi1>, %index: tensor<5xi64>, %grid: tensor<4x6xi64>) {
   // CHECK: tw.where
   %where = tw.where %mask, %m, %m : (tensor<4x6xi1>, tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>

@@ -66,7 +66,7 @@ func.func @argument(%x: tensor<1x8x8x4xf32>) -> tensor<1x5x5x4xf32> {
   return %3 : tensor<1x5x5x4xf32>
 }
 
-// An argument with three spatial dimensions is not transposed either.
+// An argument with three spatial dimensions in channels-last memory is not transposed for a pool.
 // CHECK-LABEL: func @volume
 // CHECK-NOT: tw.permute
 // CHECK: %[[M:.*]], %{{.*}} = tw.max_pool %arg0 {{{.*}}tw.channels_last} : tensor<1x4x6x8x5xf32> -> tensor<1x2x3x4x5xf32>
@@ -90,7 +90,8 @@ func.func @other_order(%x: tensor<1x8x8x4xf32>) -> tensor<1x8x10x6xf32> {
   return %1 : tensor<1x8x10x6xf32>
 }
 
-// Indexed lines and columns (an upsampled image) are adjacent in both layouts, and so are indexed windows.
+// Lines and columns that are indexed together (an upsampled image) are adjacent in both layouts, so no permute remains.
+// The same holds for indexed windows.
 // CHECK-LABEL: func @indexing
 // CHECK: %[[T:.*]] = tw.take %arg0[%arg1, %arg2] {dim = 1 : i64} : (tensor<2x8x8x4xf32>, tensor<5x1xi64>, tensor<3xi64>) -> tensor<2x5x3x4xf32>
 // CHECK: tw.take %arg0[%arg3] {dim = 2 : i64} : (tensor<2x8x8x4xf32>, tensor<3x7xi64>) -> tensor<2x8x3x7x4xf32>
@@ -111,10 +112,10 @@ func.func @indexing(%x: tensor<2x8x8x4xf32>, %i: tensor<5x1xi64>, %j: tensor<3xi
 
 // If channels and lines are indexed together, the permute remains, because they are adjacent in only one of the two
 // layouts.
-// CHECK-LABEL: func @apart
+// CHECK-LABEL: func @channels_and_lines
 // CHECK: tw.permute %arg0
 // CHECK: tw.take
-func.func @apart(%x: tensor<2x8x8x4xf32>, %i: tensor<5xi64>) -> tensor<2x5x8xf32> {
+func.func @channels_and_lines(%x: tensor<2x8x8x4xf32>, %i: tensor<5xi64>) -> tensor<2x5x8xf32> {
   %0 = tw.permute %x {permutation = array<i64: 0, 3, 1, 2>} : tensor<2x8x8x4xf32> -> tensor<2x4x8x8xf32>
   %1 = tw.take %0[%i, %i] {dim = 1 : i64} : (tensor<2x4x8x8xf32>, tensor<5xi64>, tensor<5xi64>) -> tensor<2x5x8xf32>
   return %1 : tensor<2x5x8xf32>

@@ -67,7 +67,7 @@ func.func @groups(%x: tensor<1x8x5x5x4xf32>, %w: tensor<2x1x1x2x6xf32>) -> tenso
 
 // -----
 
-// A depthwise convolution is unchanged.
+// The pass does not change a depthwise convolution.
 // CHECK-LABEL: func @depthwise
 // CHECK-NEXT: tw.convolution %arg0, %arg1
 func.func @depthwise(%x: tensor<1x8x5x5x4xf32>, %w: tensor<3x1x1x1x4xf32>) -> tensor<1x6x5x5x4xf32> {
@@ -131,10 +131,10 @@ func.func @bytes(%x: tensor<1x7x5x5x4xi8>, %w: tensor<2x1x1x4x6xi8>) -> tensor<1
 
 // -----
 
-// A convolution with a long window along the depth is unchanged.
-// CHECK-LABEL: func @long
+// The pass does not change a convolution with a long window along the depth.
+// CHECK-LABEL: func @long_window
 // CHECK-NEXT: tw.convolution %arg0, %arg1
-func.func @long(%x: tensor<1x24x5x5x4xf32>, %w: tensor<17x1x1x4x6xf32>) -> tensor<1x8x5x5x6xf32> {
+func.func @long_window(%x: tensor<1x24x5x5x4xf32>, %w: tensor<17x1x1x4x6xf32>) -> tensor<1x8x5x5x6xf32> {
   %0 = tw.convolution %x, %w {tw.channels_last, stride = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 1, 1, 1>,
     output_padding = array<i64: 0, 0, 0>, groups = 1 : i64} : (tensor<1x24x5x5x4xf32>, tensor<17x1x1x4x6xf32>) -> tensor<1x8x5x5x6xf32>
   return %0 : tensor<1x8x5x5x6xf32>

@@ -32,10 +32,10 @@ func.func @tokens_first(%q: tensor<1x2x2x64xf32>, %x: tensor<1x4096x2x64xf32>) -
 }
 
 // Unchanged cases: enough heads for the threads; few keys; a number of keys that no number of parts divides; a log-sum-exp that is read.
-// CHECK-LABEL: func @stays
+// CHECK-LABEL: func @unchanged
 // CHECK-COUNT-4: tw.attention {{.*}} -> tensor<1x
 // CHECK-NOT: tw.attention
-func.func @stays(%a: tensor<1x32x1x64xf32>, %ka: tensor<1x32x4096x64xf32>, %b: tensor<1x2x1x64xf32>, %kb: tensor<1x2x1000x64xf32>, %kc: tensor<1x2x4099x64xf32>, %kd: tensor<1x2x4096x64xf32>)
+func.func @unchanged(%a: tensor<1x32x1x64xf32>, %ka: tensor<1x32x4096x64xf32>, %b: tensor<1x2x1x64xf32>, %kb: tensor<1x2x1000x64xf32>, %kc: tensor<1x2x4099x64xf32>, %kd: tensor<1x2x4096x64xf32>)
     -> (tensor<1x32x1x64xf32>, tensor<1x2x1x64xf32>, tensor<1x2x1x64xf32>, tensor<1x2x1xf32>) {
   %r0, %l0 = tw.attention %a, %ka, %ka {scale = 0.125 : f64} : tensor<1x32x1x64xf32>, tensor<1x32x4096x64xf32>, tensor<1x32x4096x64xf32> -> tensor<1x32x1x64xf32>, tensor<1x32x1xf32>
   %r1, %l1 = tw.attention %b, %kb, %kb {scale = 0.125 : f64} : tensor<1x2x1x64xf32>, tensor<1x2x1000x64xf32>, tensor<1x2x1000x64xf32> -> tensor<1x2x1x64xf32>, tensor<1x2x1xf32>

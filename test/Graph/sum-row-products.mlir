@@ -13,7 +13,7 @@ func.func @column(%a: tensor<512x768xf32>, %x: tensor<768x1xf32>) -> tensor<512x
 
 // -----
 
-// Two permutes that cancel leave rows contiguous. Batches and an unknown number of rows are supported.
+// Two permutes that cancel leave rows contiguous. Batches and a symbolic number of rows are supported.
 // CHECK-LABEL: @batch
 // CHECK: tw.reduce sum %{{.*}} {dims = array<i64: 2>, keepdim}
 // CHECK-NOT: tw.matmul
@@ -30,10 +30,10 @@ func.func @batch(%n: index {tw.symbol = "n", tw.min = 2 : i64}, %a: tensor<4x?x6
 // -----
 
 // The pass does not change a product with strided rows, one row, several columns, or 16-bit floats.
-// CHECK-LABEL: @others
+// CHECK-LABEL: @unchanged
 // CHECK-COUNT-4: tw.matmul
 // CHECK-NOT: tw.reduce
-func.func @others(%a: tensor<768x512xf32>, %x: tensor<768x1xf32>, %r: tensor<1x768xf32>, %w: tensor<768x2xf32>, %h: tensor<512x768xbf16>, %y: tensor<768x1xbf16>) -> (tensor<512x1xf32>, tensor<1x1xf32>, tensor<1x2xf32>, tensor<512x1xbf16>) {
+func.func @unchanged(%a: tensor<768x512xf32>, %x: tensor<768x1xf32>, %r: tensor<1x768xf32>, %w: tensor<768x2xf32>, %h: tensor<512x768xbf16>, %y: tensor<768x1xbf16>) -> (tensor<512x1xf32>, tensor<1x1xf32>, tensor<1x2xf32>, tensor<512x1xbf16>) {
   %0 = tw.permute %a {permutation = array<i64: 1, 0>} : tensor<768x512xf32> -> tensor<512x768xf32>
   %1 = tw.matmul %0, %x : (tensor<512x768xf32>, tensor<768x1xf32>) -> tensor<512x1xf32>
   %2 = tw.matmul %r, %x : (tensor<1x768xf32>, tensor<768x1xf32>) -> tensor<1x1xf32>

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s
 
-// Equal kernels are one function, whose ops have the source locations of all the kernels that it represents.
+// Equal kernels become one function, whose ops have the source locations of all of these kernels.
 func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %a = tw.matmul %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("model.py":1:0)
   %b = tw.matmul %a, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("model.py":2:0)

@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --remarks-filter-missed=fusion --remark-policy=all 2>&1 | FileCheck %s --check-prefix=MISSED
 
-// Two equal layers become one kernel, which is called twice. The layer norm after them is one kernel with its statistics.
+// Two equal layers become one kernel, which is called twice. The layer norm after them forms one kernel with the
+// computation of its statistics.
 // CHECK: func.func @main
 // CHECK: %[[A:.*]] = call @[[LAYER:[a-z_]+_[0-9]+]]({{.*}}tw.ops = "matmul+relu"
 // CHECK: %[[B:.*]] = call @[[LAYER]](%[[A]]

@@ -1,8 +1,8 @@
 // RUN: tilewright-opt --tw-stage-structured %s | FileCheck %s
 
-// A value is multiplied by itself. Both operands have the same producer, whose result is read without one of its
-// dimensions.
-// Fusing one operand must not make the fused op read its own result through the other operand.
+// A value is multiplied by itself, so both operands have the same producer. The product reads the producer's result
+// without one of its dimensions. If only one operand were fused, the fused op would read its own result through the
+// other operand.
 // CHECK-LABEL: func private @mul_0
 // CHECK: linalg.generic
 // CHECK-SAME: ins(%arg0, %arg1, %arg0, %arg1 :

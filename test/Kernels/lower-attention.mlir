@@ -14,7 +14,7 @@ func.func @permuted(%x: tensor<2x8x4x16xf32>, %k: tensor<2x4x8x16xf32>, %v: tens
   return %1 : tensor<2x8x64xf32>
 }
 
-// Masks have rank 4 and are bytes or f32.
+// The mask of tw_tile.attention has rank 4 and elements of i8 or f32, so other masks are expanded and converted.
 // CHECK-LABEL: func @masked
 // CHECK: arith.extf
 // CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0, 1, 2], [3]] output_shape [1, 1, 8, 8]

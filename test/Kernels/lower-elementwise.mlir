@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
 
-// Narrow floats are computed in f32 and rounded once; the flags allow dropping these roundings.
+// Ops on bf16 and f16 are computed in f32 and rounded once. The flag fastmath<contract> allows fusion to remove these
+// roundings.
 // CHECK-DAG: #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1) -> (d1)>
 // CHECK-DAG: #[[$UNIT:.*]] = affine_map<(d0, d1) -> (d0, 0)>
@@ -29,23 +30,24 @@ func.func @unit_and_scalar(%x: tensor<4x1xf32>) -> tensor<4x8xf32> {
 
 // f64 is converted to f16 and bf16 through f32, as in torch. Few CPUs have an instruction for a direct conversion, and
 // the JIT resolves no library function for it.
-// CHECK-LABEL: func @half_of_double
+// CHECK-LABEL: func @double_to_f16
 // CHECK: %[[F:.*]] = arith.truncf %{{.*}} : f64 to f32
 // CHECK: arith.truncf %[[F]] : f32 to f16
-func.func @half_of_double(%x: tensor<8xf64>) -> tensor<8xf16> {
+func.func @double_to_f16(%x: tensor<8xf64>) -> tensor<8xf16> {
   %0 = tw.cast %x : (tensor<8xf64>) -> tensor<8xf16>
   return %0 : tensor<8xf16>
 }
 
-// CHECK-LABEL: func @brain_of_double
+// CHECK-LABEL: func @double_to_bf16
 // CHECK: %[[F:.*]] = arith.truncf %{{.*}} : f64 to f32
 // CHECK: arith.truncf %[[F]] : f32 to bf16
-func.func @brain_of_double(%x: tensor<8xf64>) -> tensor<8xbf16> {
+func.func @double_to_bf16(%x: tensor<8xf64>) -> tensor<8xbf16> {
   %0 = tw.cast %x : (tensor<8xf64>) -> tensor<8xbf16>
   return %0 : tensor<8xbf16>
 }
 
-// A cast in the user's graph always rounds, so its ops do not have the flag with which fusion removes roundings.
+// A cast in the user's graph always rounds. Therefore its truncf and extf do not have the flag fastmath<contract>, with
+// which the fusion of ops removes the rounding between them.
 // CHECK-LABEL: func @user_cast
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: arith.extf %{{.*}} : bf16 to f32
@@ -55,8 +57,8 @@ func.func @user_cast(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %1 : tensor<8xf32>
 }
 
-// Conversions to integers, comparisons and floor read rounded elements. Their extf does not have this flag, so fusion
-// does not remove the rounding.
+// Conversions to integers, comparisons and floor must read rounded elements. Therefore the extf of their operand does
+// not have the flag fastmath<contract>, and fusion does not remove the rounding.
 // CHECK-LABEL: func @discrete
 // CHECK: arith.truncf %{{.*}} : f32 to bf16
 // CHECK: arith.extf %{{.*}} : bf16 to f32
@@ -129,7 +131,7 @@ func.func @dequantize(%x: tensor<4x8xui8>, %s: tensor<8xf32>, %z: tensor<8xi32>)
   return %0 : tensor<4x8xf32>
 }
 
-// The bounds make the conversion safe; NaN gives 0.
+// The operand is clamped to the range of the integer type, and NaN is converted to 0.
 // CHECK-LABEL: func @quantize
 // CHECK: math.roundeven
 // CHECK: %[[SUM:.*]] = arith.addf

@@ -2,7 +2,8 @@
 
 // CHECK: #[[$DOUBLE:.*]] = affine_map<()[s0] -> (s0 * 2)>
 
-// Attributes of arguments do not change, encodings are dropped, and each symbolic size is computed once at the top.
+// Attributes of arguments do not change, encodings are dropped, and each symbolic size is computed once at the
+// beginning of the function.
 // CHECK-LABEL: func @main(%arg0: index {tw.symbol = "n"}, %arg1: tensor<?x8xf32> {tw.name = "x"}, %arg2: tensor<8xi8> {tw.static}) -> (tensor<?x8xf32> {tw.name = "y"}, tensor<8xi8>)
 // CHECK-NEXT: %[[N:.*]] = affine.apply #[[$DOUBLE]]()[%arg0]
 // CHECK-NOT: affine.apply

@@ -24,7 +24,7 @@ func.func @max_pool_indices(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xi64> {
   return %i : tensor<1x4x4xi64>
 }
 
-// All windows have the same number of elements, so there is one divisor.
+// All windows have the same number of elements, so the divisor is a constant.
 // CHECK-LABEL: func @avg_pool(
 // CHECK: arith.constant 2.000000e+00 : f32
 // CHECK: arith.divf
@@ -33,7 +33,8 @@ func.func @avg_pool(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
   return %r : tensor<1x4x4xf32>
 }
 
-// With padding, windows have different numbers of elements, so the divisor is a tensor with the number of each window.
+// With padding, windows have different numbers of elements, so the divisor is a tensor with the number of elements of
+// each window.
 // CHECK-LABEL: func @avg_pool_border
 // CHECK: %[[N:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<5xf32>)
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[N]] : tensor<1x4x5xf32>, tensor<5xf32>)
@@ -42,7 +43,8 @@ func.func @avg_pool_border(%x: tensor<1x4x8xf32>) -> tensor<1x4x5xf32> {
   return %r : tensor<1x4x5xf32>
 }
 
-// A window may be larger than the padded image. The sum then has only the steps that can be inside the image.
+// A window may be larger than the padded image. In this case, the loop over the window has only the positions that can
+// be inside of the image.
 // CHECK-LABEL: func @avg_pool_of_all
 // CHECK-NOT: tensor.pad
 // CHECK: ins(%{{.*}}, %{{.*}} : tensor<1x4x8xf32>, tensor<8xf32>)

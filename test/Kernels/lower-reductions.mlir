@@ -80,11 +80,11 @@ func.func @scan_sort(%x: tensor<4x8xbf16>) -> (tensor<4x3xbf16>, tensor<4x3xi64>
 }
 
 // A sum of all elements consists of the sums of 128 parts, which the threads share, and then the sum of these sums.
-// CHECK-LABEL: func @whole
+// CHECK-LABEL: func @all_elements
 // CHECK: tensor.expand_shape %arg0 {{.*}} into tensor<128x8192xf32>
 // CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}} outs(%{{.*}} : tensor<128xf32>)
 // CHECK: linalg.generic {{.*}}iterator_types = ["reduction"]{{.*}} outs(%{{.*}} : tensor<f32>)
-func.func @whole(%x: tensor<1048576xf32>) -> tensor<f32> {
+func.func @all_elements(%x: tensor<1048576xf32>) -> tensor<f32> {
   %0 = tw.reduce sum %x {dims = array<i64: 0>} : tensor<1048576xf32> -> tensor<f32>
   return %0 : tensor<f32>
 }

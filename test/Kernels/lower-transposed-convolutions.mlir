@@ -52,10 +52,10 @@ func.func @spread(%x: tensor<1x4x5xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x2x9x
 }
 
 // For a convolution with three spatial dimensions and no stride, output_padding is added to the high padding.
-// CHECK-LABEL: func @padded_behind
+// CHECK-LABEL: func @output_padding
 // CHECK: tensor.pad %arg0 low[0, 0, 2, 2, 2] high[0, 0, 3, 3, 3]
 // CHECK: tensor<1x3x4x4x4xf32> to tensor<1x3x9x9x9xf32>
-func.func @padded_behind(%x: tensor<1x3x4x4x4xf32>, %w: tensor<3x2x2x2x2xf32>) -> tensor<1x2x7x7x7xf32> {
+func.func @output_padding(%x: tensor<1x3x4x4x4xf32>, %w: tensor<3x2x2x2x2xf32>) -> tensor<1x2x7x7x7xf32> {
   %0 = tw.convolution %x, %w {transposed, stride = array<i64: 1, 1, 1>, padding = array<i64: 0, 0, 0>, dilation = array<i64: 2, 2, 2>,
     output_padding = array<i64: 1, 1, 1>, groups = 1 : i64} : (tensor<1x3x4x4x4xf32>, tensor<3x2x2x2x2xf32>) -> tensor<1x2x7x7x7xf32>
   return %0 : tensor<1x2x7x7x7xf32>

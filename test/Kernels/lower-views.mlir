@@ -33,7 +33,7 @@ func.func @reshape_symbolic(%n: index {tw.symbol = "n"}, %x: tensor<?x4x8xf32, a
   return %2 : tensor<?x4x2x4xf32, affine_map<()[s0] -> (s0, 4, 2, 4)>>
 }
 
-// No groups of dimensions match, so the reshape collapses the tensor to one dimension first.
+// The reshape neither splits nor merges dimensions, so the tensor is first collapsed to one dimension.
 // CHECK-LABEL: func @reshape_any
 // CHECK: tensor.collapse_shape %arg0 {{\[\[}}0, 1]] : tensor<4x6xf32> into tensor<24xf32>
 // CHECK: tensor.expand_shape %{{.*}} {{\[\[}}0, 1]] output_shape [3, 8] : tensor<24xf32> into tensor<3x8xf32>

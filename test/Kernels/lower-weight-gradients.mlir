@@ -25,7 +25,8 @@ func.func @pixelwise(%x: tensor<4x8x8x16xf32>, %g: tensor<4x8x8x32xf32>) -> tens
   return %0 : tensor<1x1x16x32xf32>
 }
 
-// In channels first, the result's gradient is transposed, and the weight's gradient is permuted by an indexing map.
+// In channels-first layout, the result's gradient is transposed, and the weight's gradient is permuted by an indexing
+// map.
 // CHECK-LABEL: func @channels_first
 // CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<36x36xbf16>, tensor<36x2xbf16>) outs(%{{.*}} : tensor<36x2xf32>)
 func.func @channels_first(%x: tensor<1x4x8x8xbf16>, %g: tensor<1x2x6x6xbf16>) -> tensor<2x4x3x3xbf16> {

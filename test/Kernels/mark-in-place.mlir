@@ -50,10 +50,10 @@ func.func private @row_sums(%p: tensor<8x8xf32>, %o: tensor<8x8xf32>) -> tensor<
   return %0 : tensor<8x8xf32>
 }
 
-// The second op also reads operand 0. Therefore only its result, and not the first op's, may overwrite this operand.
-// CHECK-LABEL: func private @reader_behind(
+// Both ops read operand 0. Therefore only the result of the second op may overwrite this operand.
+// CHECK-LABEL: func private @later_reader(
 // CHECK-SAME: %arg1: tensor<8x8xf32>, %arg2: tensor<8x8xf32> {tw.over = array<i64: 0>}
-func.func private @reader_behind(%p: tensor<8x8xf32>, %o: tensor<8x8xf32>, %q: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) attributes {tw.kernel} {
+func.func private @later_reader(%p: tensor<8x8xf32>, %o: tensor<8x8xf32>, %q: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) attributes {tw.kernel} {
   %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<8x8xf32>) outs(%o : tensor<8x8xf32>) {
   ^bb0(%a: f32, %c: f32):
     %1 = arith.negf %a : f32

@@ -21,7 +21,7 @@ from quantized_layers import quantize  # noqa: E402
 
 
 def measure(workload: str, threads: int, rounds: int) -> dict[str, float]:
-    """Medians in milliseconds; the variants take turns."""
+    """Returns medians in milliseconds. The variants are measured in alternation."""
     work = workloads.make(workload, "f32")
     plain, (x,) = work.model, work.inputs.values()
     variants = {"f32": copy.deepcopy(plain), "bf16": copy.deepcopy(plain).bfloat16(), "int8": quantize(copy.deepcopy(plain), x)}

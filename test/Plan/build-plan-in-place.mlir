@@ -18,16 +18,16 @@ func.func @main(%p: tensor<8xf32> {tw.sizes = affine_map<() -> (8)>}) -> (tensor
 
 // -----
 
-// The kernel cannot overwrite its operand, because a tile reads other elements than it writes. Its result is copied at
-// the end.
+// The kernel cannot overwrite its operand, because a tile reads other elements than it writes. Therefore the kernel
+// writes to the arena, and its result is copied to the argument at the end.
 // CHECK: tw_plan.buffer 0 input 0 in_place
 // CHECK-NEXT: tw_plan.buffer 1 arena 0
-// CHECK-NEXT: tw_plan.launch @turns [0, 1] writes 2
+// CHECK-NEXT: tw_plan.launch @transposes [0, 1] writes 2
 // CHECK-NEXT: tw_plan.copy 1 to 0
-func.func private @turns(%p: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
+func.func private @transposes(%p: tensor<8xf32>, %o: tensor<8xf32>) -> tensor<8xf32>
 func.func @main(%p: tensor<8xf32> {tw.sizes = affine_map<() -> (8)>}) -> (tensor<8xf32> {tw.into = 0 : i64}) {
   %e = tensor.empty() : tensor<8xf32>
-  %0 = call @turns(%p, %e) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %0 = call @transposes(%p, %e) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 

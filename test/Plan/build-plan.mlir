@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-build-plan | FileCheck %s
 
-// The kernel computes output 0 in place; the returned argument is copied to output 1.
+// The kernel writes its result directly to output 0. The returned argument is copied to output 1.
 // CHECK: tw_plan.program @main_plan []
 // CHECK: tw_plan.buffer 0 input 0
 // CHECK: tw_plan.buffer 1 output 0

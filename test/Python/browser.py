@@ -29,7 +29,7 @@ class Browser:
         self.reader, from_browser = os.pipe()
         command = [PROGRAM, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--hide-scrollbars",
                    f"--user-data-dir={self.profile}", f"--window-size={self.size[0]},{self.size[1]}", "about:blank"]  # fmt: skip
-        # The protocol uses the file descriptors 3 and 4.
+        # With --remote-debugging-pipe, the browser reads commands from file descriptor 3 and writes answers to 4.
         plumbing = f"exec 3<&{to_browser} 4>&{from_browser}; exec \"$@\""
         self.process = subprocess.Popen(["bash", "-c", plumbing, "bash", *command], pass_fds=(to_browser, from_browser),
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip

@@ -170,8 +170,9 @@ def main(case: str, path: str) -> None:
     graphs = [(g.kind, g.segments, [(r.target, r.reason) for r in g.refusals]) for g in tilewright.report()]
     torch.save({"ours": ours, "eager": eager, "exact": exact, "graphs": graphs}, path)
     dist.destroy_process_group()
-    # Gloo's threads continue, because torch keeps the group. A thread that drops a tensor while the interpreter ends
-    # aborts the process: pytorch's pull request 179291. test_pack_ahead.py tests how compiling processes end.
+    # Gloo's threads continue to run, because torch holds a reference to the process group. A thread that drops a tensor
+    # while the interpreter ends aborts the process: pytorch's pull request 179291. test_pack_ahead.py tests how
+    # compiling processes end.
     sys.stdout.flush()
     os._exit(0)
 

@@ -58,7 +58,8 @@ def on_both(fn, *inputs, **options):
 
 
 def network():
-    """Products on tensor cores, rows, elementwise ops; another call with other numbers and another size."""
+    """Runs products on tensor cores, kernels on rows and elementwise ops, and calls the program again with other
+    numbers and another size."""
     w0, b0, w1 = torch.randn(96, 64).bfloat16(), torch.randn(96).bfloat16(), torch.randn(24, 96).bfloat16()
 
     def fn(x):
@@ -81,7 +82,7 @@ def network():
 
 
 def chip():
-    """The chip's own architecture is selected, and its tensor maps are made by the driver."""
+    """The architecture of the chip is selected, and the driver creates its tensor maps."""
     a, b = torch.randn(256, 128).bfloat16(), torch.randn(384, 128).bfloat16()
     found = on_both(lambda a, b: (F.linear(a, b),), a, b, arch="sm_90a")
     torch._dynamo.reset()
@@ -103,8 +104,8 @@ def attention():
 
 def forked():
     """A forked child reports what to do, even if another thread of its parent was inside a call."""
-    # The thread calls a separate function: torch 2.13 holds a mutex of the function while it checks guards, and a
-    # child that is forked meanwhile waits for it forever. Both graphs are equal and use one device.
+    # The thread calls a separate function: torch 2.13 holds a mutex of the function while it checks guards, and a child
+    # that is forked meanwhile waits for this mutex forever. Both functions have the same graph and use the same device.
     model, other = (compiled(fn, "cuda") for fn in (lambda x: (x.sin() * 2,), lambda x: (x.sin() * 2,)))
     x, begun, stop = torch.randn(64, 64), threading.Event(), threading.Event()
     model(x)

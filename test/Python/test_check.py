@@ -169,7 +169,8 @@ def test_eager_check_names_the_node_of_a_wrong_importer_row(monkeypatch, wrong, 
 
 
 def test_eager_check_finds_a_wrong_view(monkeypatch):
-    """In a compiled graph, torch makes a view of an argument; alone, the view is imported."""
+    """In a compiled graph, torch creates a view of an argument. If the node is compiled separately, Tilewright imports
+    the view."""
     from tilewright import _tilewright
     from tilewright.dynamo.check import CheckError
 

@@ -1,4 +1,4 @@
-"""Complex numbers as pairs (python/tilewright/fx/pairs.py): ops that are native, and ops that stay complex, with views
+"""Tests of complex numbers as pairs (python/tilewright/fx/pairs.py): native ops, and ops that stay complex, with views
 around them."""
 
 import warnings

@@ -1,5 +1,5 @@
-"""Target cuda on the emulated device: ptx-check executes every kernel without a finding, and results keep the numbers
-rule."""
+"""Tests of the target cuda on the emulated device: ptx-check executes every kernel without an error, and results
+satisfy the numbers rule."""
 
 import copy
 import os
@@ -91,7 +91,8 @@ def test_f32_product_has_the_accuracy_of_f32():
 
 @pytest.mark.parametrize("turned_b", [False, True])
 def test_int8_product_on_tensor_cores_equals_eager(turned_b):
-    """Sums wrap. Operands that are contiguous along k are copied 16 numbers at a time, others are gathered."""
+    """Sums wrap around. Operands that are contiguous along k are copied 16 numbers at a time, and other operands are
+    gathered."""
     a, b = product(129, 72, 144, torch.float64, turned_b=turned_b)
     check(lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
     check(torch.matmul, torch.full((2, 17, 70), -128, dtype=torch.int8), torch.full((2, 70, 16), 127, dtype=torch.int8))
@@ -220,7 +221,7 @@ def test_f64_functions_without_polynomial_match_eager():
 
 
 def test_long_sums_of_positive_numbers_match_eager():
-    """With 2304 terms each, rounding errors must not accumulate along all of them."""
+    """Each sum has 2304 terms. Rounding errors must not accumulate over all of them."""
     check(lambda x, w: F.conv2d(x, w, padding=1), torch.rand(1, 256, 8, 8), torch.rand(8, 256, 3, 3))
 
 
@@ -277,7 +278,7 @@ func.func @main(%x: tensor<{m}x{k}x{type}> {{tw.name = "x"}}, %w: tensor<{k}x{n}
 @pytest.mark.parametrize("sizes", [(128, 160, 96), (100, 130, 70), (17, 300, 64)])
 @pytest.mark.parametrize("type", ["bf16", "f16"])
 def test_drawn_schedules_of_a_product_pass_the_reference_check(tmp_path, sizes, type):
-    """Every schedule of the space is emitted, runs without a finding and is right: `--check` compares with the
+    """The code of every drawn schedule runs without an error of ptx-check, and `--check` compares its results with the
     reference."""
     m, n, k = sizes
     model = tmp_path / "m.mlir"
@@ -321,7 +322,8 @@ def test_ptxas_reports_no_spills(arch, name, tmp_path):
 
 
 def test_reductions_over_outer_dimensions_match_eager():
-    """Few results of many elements each, which are not contiguous: the lanes of a warp compute different results."""
+    """There are few results, each of many elements that are not contiguous. The lanes of a warp compute different
+    results."""
     x = torch.randn(2, 24, 112, 112).to(memory_format=torch.channels_last)
     check(lambda v: v.sum((0, 2, 3)), x)
     x = torch.randn(2, 40, 44, 24)
@@ -363,7 +365,7 @@ def test_cumsum_and_cumprod_match_eager():
 
 
 def test_exp_has_an_error_of_at_most_3_ulp():
-    """Computed with ex2.approx: all magnitudes, underflow, denormal results, infinities and NaN."""
+    """exp is computed with ex2.approx. The test has all magnitudes, underflow, denormal results, infinities and NaN."""
     x = torch.cat([torch.linspace(-110, 95, 2999), torch.tensor([0.0, -0.0, -103.9, -87.5, 88.7, 88.8, 1e30, -1e30, float("inf"), -float("inf"), float("nan")])])
     torch._dynamo.reset()
     got, exact = torch.compile(torch.exp, backend=tilewright, options={"strict": True})(x), x.double().exp()
@@ -388,8 +390,8 @@ def test_scatter_and_index_put_match_eager():
 
 @pytest.mark.parametrize("width", [1, 5, 96, 256, 1100])
 def test_scatter_of_rows_matches_eager(width):
-    """One warp per row of the destination: rows of one element, rows shorter and longer than all lanes hold, also in
-    parts; rows that several indices write, and rows that none writes."""
+    """Each warp computes one row of the destination. The rows have one element, or fewer or more elements than the
+    lanes hold. Several indices write some rows, and no index writes other rows."""
     index = torch.randint(0, 37, (3, 50))
     index[0, 0] = -1
     x, source = torch.randn(37, width), torch.randn(3, 50, width)
@@ -407,7 +409,7 @@ def test_scatter_along_other_dimensions_matches_eager():
 
 
 def small(name):
-    """Two layers of hidden size 256, 64 tokens."""
+    """Returns a model of two layers with hidden size 256, and an input of 64 tokens."""
     import transformers
 
     sizes = dict(hidden_size=256, num_hidden_layers=2, num_attention_heads=4, intermediate_size=512, vocab_size=500,

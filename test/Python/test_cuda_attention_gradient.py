@@ -1,5 +1,5 @@
-"""The gradient of attention on tensor cores of the emulated device: executed by ptx-check without a finding, by the
-numbers rule."""
+"""Tests of the gradient of attention on tensor cores of the emulated device: ptx-check reports no error, and results
+satisfy the numbers rule."""
 
 import pytest
 import torch
@@ -37,8 +37,8 @@ def test_causal_attention_gradient_matches_eager(tmp_path, rows, columns):
 
 @pytest.mark.parametrize("size", [8, 16, 40, 64, 72, 80, 96, 128])
 def test_attention_gradient_with_each_head_size_matches_eager(tmp_path, size):
-    """Up to 64 numbers, a thread keeps its rows in registers; above, they are in shared memory. Values of another
-    size: attention-gradient.mlir."""
+    """If a head has up to 64 elements, the rows of a thread are in registers; otherwise they are in shared memory.
+    attention-gradient.mlir tests values with another head size."""
     check_on_tensor_cores(tmp_path, attend(), *operands(40, 70, size))
     check_on_tensor_cores(tmp_path, attend(is_causal=True), *operands(70, 70, size, heads=1, key_heads=1))
 

@@ -1,4 +1,5 @@
-"""Attention on tensor cores of the emulated device: executed by ptx-check without a finding, by the numbers rule."""
+"""Tests of attention on tensor cores of the emulated device: ptx-check reports no error, and results satisfy the
+numbers rule."""
 
 import pytest
 import torch
@@ -34,7 +35,8 @@ def test_plain_and_causal_attention_match_eager(dtype, size):
 
 @pytest.mark.parametrize("size", [8, 16, 32, 40, 72, 80, 96, 112, 160, 256])
 def test_attention_with_padded_head_size_matches_eager(size, tmp_path, monkeypatch):
-    """Sizes are padded to the operand of an mma. Above 192, queries stay in shared memory."""
+    """The head size is padded to the size of an mma operand. If it is greater than 192, queries are stored in shared
+    memory."""
     check(attend(), *operands(40, 70, size))
     check(attend(is_causal=True), *operands(70, 70, size, dtype=torch.float16))
     check(attend(enable_gqa=True), *operands(2, 50, size, heads=6, key_heads=2))
@@ -74,7 +76,7 @@ def test_fully_masked_rows_are_zero_and_lowest_finite_mask_averages():
 
 @pytest.mark.parametrize("rows", [1, 3, 80])
 def test_grouped_query_attention_matches_eager(rows):
-    """A decoding step: the heads that share keys are rows of one block."""
+    """In a decoding step, the heads that share keys are the rows of one block."""
     q, k, v = operands(rows, 90, heads=8, key_heads=2)
     check(attend(enable_gqa=True), q, k, v)
     mask = torch.rand(rows, 90) > 0.3

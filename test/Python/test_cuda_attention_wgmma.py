@@ -1,5 +1,5 @@
-"""Attention on sm_90a with wgmma and TMA on the emulated device: executed by ptx-check without a finding, by the
-numbers rule."""
+"""Tests of attention on sm_90a with wgmma and TMA on the emulated device: ptx-check reports no error, and results
+satisfy the numbers rule."""
 
 import json
 import os
@@ -50,7 +50,8 @@ def test_plain_and_causal_attention_use_wgmma(dtype, size, tmp_path):
 
 
 def test_attention_with_more_key_tiles_than_slots_matches_eager(tmp_path):
-    """More tiles of keys than slots. The last causal block iterates over more tiles than the first."""
+    """There are more tiles of keys than slots. In causal attention, the last block iterates over more tiles than the
+    first block."""
     check_by_wgmma(tmp_path, 2, attend(), *operands(100, 601, heads=1, key_heads=1))
     check_by_wgmma(tmp_path, 2, attend(is_causal=True), *operands(300, 300, 192, heads=1, key_heads=1))
 
@@ -172,8 +173,8 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
-    """The unchanged kernel has no finding in any order of its warps; without any one of its parts it has. Four slots
-    of 32 KB, six tiles."""
+    """ptx-check reports no error for the unchanged kernel, in any order of its warps. If any part of its
+    synchronization is removed, it reports an error. The kernel has four slots of 32 KB and six tiles."""
     pattern, change, expected = DAMAGE[damage]
     shapes = {"Q": [1, 1, 130, 64], "K": [1, 1, 650, 64], "V": [1, 1, 650, 64], "R": [1, 1, 130, 64]}
     types = {name: f"tensor<{'x'.join(map(str, shape))}xbf16>" for name, shape in shapes.items()}

@@ -1,4 +1,4 @@
-"""The driver's device, without a GPU: kernels are passed to CUDA's driver API, to a driver that runs them in
+"""Tests of the CUDA runtime without a GPU: a fake driver has the functions of the CUDA driver API, and runs kernels in
 ptx-check."""
 
 import os
@@ -151,7 +151,7 @@ def test_nvidia_driver_compiles_ptx_if_ptxas_fails(assembler, tmp_path):
 
 
 def test_nvidia_driver_compiles_ptx_if_it_rejects_the_cubin():
-    """A real cubin, which the fake driver does not accept."""
+    """ptxas writes a real cubin, which the fake driver rejects."""
     ptxas = find_ptxas()
     if not ptxas:
         pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
@@ -161,7 +161,8 @@ def test_nvidia_driver_compiles_ptx_if_it_rejects_the_cubin():
 
 
 def test_cache_entry_that_a_device_refuses_is_not_quarantined(tmp_path):
-    """The device is at fault, not the entry: it is an error, and the entry is neither quarantined nor compiled again."""
+    """The cause is the device and not the cache entry. Therefore an error is reported, and the entry is neither
+    quarantined nor compiled again."""
     cache = {"TILEWRIGHT_CACHE_DIR": str(tmp_path)}
     assert_good("network", **cache)
     code, _, errors = run("network", settings="fail=cuModuleLoadDataEx:1:222", **cache)

@@ -1,6 +1,6 @@
-"""8-bit floats on the emulated GPU: products with mma on sm_89 and with wgmma on sm_90a, on older chips as products
-of f16; conversions with the chip's instructions. Every kernel runs without a finding of ptx-check, keeps the
-numbers rule, and is assembled by ptxas without spills."""
+"""Tests of 8-bit floats on the emulated GPU: products with mma on sm_89, with wgmma on sm_90a, and as products of f16
+on older chips; and conversions with the chip's instructions. For every kernel, ptx-check reports no error, results
+satisfy the numbers rule, and ptxas reports no spills."""
 
 import os
 import re
@@ -71,7 +71,7 @@ def test_epilogue_of_scaled_product_is_in_its_kernel(arch, following, tmp_path):
 
 
 def test_scaled_product_of_rows_not_aligned_to_16_bytes_uses_mma(arch, tmp_path):
-    """TMA supports none of these; mma does, with a gather where cp.async is not possible."""
+    """TMA does not support these operands. mma gathers an operand if cp.async cannot copy it."""
     check_scaled(*operands(100, 130, 70), torch.rand(100, 1), torch.rand(1, 130), torch.randn(130).bfloat16(), out=torch.float32)
     on_tensor_cores(tmp_path, "mma")
     a, b = operands(40, 48, 64)
@@ -90,7 +90,7 @@ def test_chips_without_float8_products_multiply_f16(arch, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89"])
 def test_float8_conversions_equal_eager(arch, monkeypatch):
-    """Uses cvt from sm_89 on, which saturates; on older chips, integer instructions."""
+    """From sm_89 on, the instruction cvt is used, which saturates. On older chips, integer instructions are used."""
     monkeypatch.setenv("TILEWRIGHT_ARCH", arch)
     floats = torch.cat([all_floats()[:: 1 if FULL else 41], torch.tensor([61439.99, 61440, -61440, 57344, 464, 465, -500, 1e30])])
     for kind in (E4M3, E5M2):
@@ -132,8 +132,9 @@ func.func @main(%x: tensor<{m}x{k}xf8E4M3FN>, %w: tensor<{n}x{k}xf8E5M2>) -> ten
 
 @pytest.mark.parametrize("sizes", [(128, 160, 384), pytest.param((300, 272, 640), marks=full)])
 def test_drawn_schedules_pass_the_reference_check_without_spills(arch, sizes, tmp_path):
-    """Every schedule of the space is emitted, runs without a finding and is right: `--check` compares with the
-    reference. ptxas, if there is one, assembles it without spills and without a notice that it serializes wgmma."""
+    """The code of every drawn schedule runs without an error of ptx-check, and `--check` compares its results with the
+    reference. If ptxas is installed, it assembles the code without spills and without a notice that it serializes
+    wgmma."""
     m, n, k = sizes
     model, driver = tmp_path / "m.mlir", [PROGRAM]
     model.write_text(PRODUCT.format(m=m, n=n, k=k))

@@ -1,5 +1,5 @@
-"""Norms after products on the emulated device: one kernel if a block's tile has whole rows, else two; by the numbers
-rule."""
+"""Tests of norms after products on the emulated device: they are one kernel if a block's tile has whole rows, and two
+kernels otherwise. Results satisfy the numbers rule."""
 
 import os
 
@@ -67,7 +67,8 @@ def test_equal_layers_share_one_kernel(arch, tmp_path):  # noqa: F811
 
 
 def test_layer_norm_of_batched_product_with_large_mean_matches_eager(arch, tmp_path):  # noqa: F811
-    """Each row has its own mean, of numbers far from zero: the variance is computed from differences from that mean."""
+    """Each row has a different mean, which is far from zero. The variance must be computed from the differences from
+    this mean."""
     torch.manual_seed(1)
     a, b = torch.randn(3, 50, 40).bfloat16(), torch.randn(3, 40, 64).bfloat16() / 8
     check(lambda a, b: F.layer_norm((a @ b).float() + 1000, [64]), a, b)

@@ -1,6 +1,6 @@
-"""Every kind of kernel of the target cuda, as a table. Each row is executed for sm_80 and for sm_90a by ptx-check
-without a finding, keeps the numbers rule against float64, and is assembled by ptxas without spills and without a
-notice that it serializes wgmma. Kernels of one thread per element, the fallback schedule, may spill."""
+"""A table with every kind of kernel of the target cuda. Each kernel is compiled for sm_80 and for sm_90a. ptx-check
+reports no error, results satisfy the numbers rule against float64, and ptxas reports neither spills nor that it
+serializes wgmma. Kernels of one thread per element, the fallback schedule, may spill."""
 
 import functools
 import re
@@ -89,7 +89,7 @@ row("split-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), ra
 row("split-batched", torch.matmul, random(2, 3, 2048, dtype=F16), random(2, 2048, 40, dtype=F16))
 row("split-two-results", lambda a, b: (a @ b, torch.relu(a @ b).t()), random(24, 2048, dtype=BF16), random(2048, 40, dtype=BF16))
 
-# The kernels are attention and its gradient.
+# The following kernels compute attention and its gradient.
 
 
 def attend(**how):
@@ -115,7 +115,7 @@ for size in (64, 72, 128):
 row("attention-gradient-f16", attend(), *heads(33, 40, 64, 1, 1, F16), gradient=True)
 row("attention-gradient-f32", attend(is_causal=True), *heads(16, 16, 64, 1, 1, F32), gradient=True)
 
-# Kernels on rows are norms, softmax, losses and reductions.
+# The following kernels operate on rows: norms, softmax, losses and reductions.
 
 for columns in (7, 512, 4099):
     for name, dtype in (("f32", F32), ("bf16", BF16)):
@@ -230,7 +230,7 @@ def test_kernels_of_table_row_match_eager_and_do_not_spill(name, arch, tmp_path,
 
 
 def test_tf32_follows_the_option_and_the_precision_of_torch(monkeypatch, tmp_path, arch):
-    """f32 is kept, unless the option or torch's own precision says otherwise. The option has priority."""
+    """Products of f32 use tf32 only if the option or torch's precision setting allows it. The option has priority."""
     inputs = torch.randn(40, 48), torch.randn(48, 56)
 
     def kinds(**options):

@@ -1,4 +1,4 @@
-"""PTX with the user's lines: the code is the same as without, and findings name a line."""
+"""Tests of PTX with the user's source lines: they do not change the code, and errors of ptx-check name a line."""
 
 import pathlib
 import re

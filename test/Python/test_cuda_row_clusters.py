@@ -1,5 +1,5 @@
-"""Long rows on sm_90a: the blocks of a cluster share a row, which is read once. The results keep the numbers rule,
-without a finding of ptx-check and without spills."""
+"""Tests of long rows on sm_90a: the blocks of a cluster share a row, which is read once. Results satisfy the numbers
+rule, and there are no errors of ptx-check and no spills."""
 
 import os
 import re
@@ -72,8 +72,8 @@ def ptx_of(rows, columns, folder, schedule=""):
 
 @pytest.mark.parametrize("rows,columns,blocks", [(500, 16384, 1), (500, 32768, 1), (500, 32772, 2), (500, 65540, 4), (500, 262144, 8), (1, 16384, 2), (16, 131072, 8), (500, 262148, 1)])
 def test_cluster_has_as_many_blocks_as_hold_the_row(rows, columns, blocks, tmp_path):
-    """As many blocks as hold the row, or more if there are few rows. A row that is too long for eight blocks is read
-    again."""
+    """A cluster has as many blocks as are needed to hold the row, or more if there are few rows. A row that is too long
+    for eight blocks is read more than once."""
     text = ptx_of(rows, columns, tmp_path)
     found = re.search(r"\.reqnctapercluster (\d+)", text)
     assert int(found[1] if found else 1) == blocks

@@ -1,5 +1,5 @@
-"""Products for sm_90a on the emulated device: with TMA and wgmma if tensor maps can describe the operands, without a
-finding, by the numbers rule."""
+"""Tests of products for sm_90a on the emulated device, which use TMA and wgmma if tensor maps can describe the
+operands. ptx-check reports no error, and results satisfy the numbers rule."""
 
 import copy
 import json
@@ -82,7 +82,8 @@ def test_batched_product_uses_wgmma(tmp_path):
 
 
 def test_channels_last_1x1_convolution_uses_wgmma(tmp_path):
-    """In channels-last order it is a product. Convolutions with larger windows or strides are not."""
+    """In channels-last layout, a 1x1 convolution is a matrix product. Convolutions with larger windows or strides are
+    not."""
     x, w, b = torch.randn(2, 16, 9, 11).bfloat16().to(memory_format=torch.channels_last), torch.randn(24, 16, 1, 1).bfloat16(), torch.randn(24).bfloat16()
     check_by_wgmma(tmp_path, lambda x, w, b: F.relu(F.conv2d(x, w, b)), x, w, b)
     check(lambda x, w, b: F.conv2d(x, w, b, stride=2), x, w, b)
@@ -107,7 +108,7 @@ def run_dynamic(fn, pairs):
 
 
 def test_product_with_symbolic_rows_or_batch_uses_wgmma(tmp_path):
-    """The tensor maps are made from the sizes of the call."""
+    """The tensor maps are created from the sizes of the call."""
     b = torch.randn(64, 72).bfloat16()
     run_dynamic(lambda a, b: F.relu(a @ b), [((a, b), [a]) for rows in (70, 5, 200, 64) for a in [torch.randn(rows, 64).bfloat16()]])
     assert kinds(tmp_path) == ["wgmma"]
@@ -125,13 +126,14 @@ def test_product_with_symbolic_reduction_size_uses_wgmma(tmp_path):
 
 
 def test_product_with_all_sizes_symbolic_uses_mma(tmp_path):
-    """Strides that are not known to be multiples of 16 bytes cannot have a tensor map."""
+    """A tensor map cannot describe strides that are not known to be multiples of 16 bytes."""
     check(lambda a, b: a @ b, *product(70, 64, 72, torch.bfloat16), dynamic=True)
     assert kinds(tmp_path) == ["mma"]
 
 
 def test_int8_product_contiguous_along_the_reduction_uses_wgmma(tmp_path):
-    """Both operands must be contiguous along the sum: wgmma cannot transpose bytes, nor can ldmatrix. Sums wrap."""
+    """Both operands must be contiguous along k, because neither wgmma nor ldmatrix can transpose bytes. Sums wrap
+    around."""
     for sizes in [(129, 72, 144), (17, 40, 32), (300, 264, 272)]:
         a, b = product(*sizes, torch.float64, turned_b=True)
         check_by_wgmma(tmp_path, lambda a, b: a @ b, (a * 40).to(torch.int8), (b * 40).to(torch.int8))
@@ -164,7 +166,7 @@ def test_product_with_each_schedule_matches_eager(schedule, turned_b, tmp_path, 
 
 @pytest.mark.parametrize("sizes", [(256, 264, 96), (104, 136, 72), (17, 304, 64)])
 def test_drawn_schedules_of_a_product_pass_the_reference_check(tmp_path, sizes):
-    """Every schedule of the space is emitted, runs without a finding and is right: `--check` compares with the
+    """The code of every drawn schedule runs without an error of ptx-check, and `--check` compares its results with the
     reference."""
     m, n, k = sizes
     model = tmp_path / "m.mlir"
@@ -199,8 +201,8 @@ DAMAGE = {
 
 
 def check_damaged(tmp_path, pattern, change, expected, grid=3, **schedule):
-    """Checks that the unchanged kernel has no finding in any order of its warps, and that without any one of its
-    parts it has. A slot has 24 KB."""
+    """Checks that ptx-check reports no error for the unchanged kernel, in any order of its warps, and that it reports
+    an error if any part of the kernel's synchronization is removed. A slot has 24 KB."""
     schedule = {"consumer_rows": 64, "consumers": 2, "n": 64, "stages": 3} | schedule
     rows = schedule["consumer_rows"] * schedule["consumers"]
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=100, n=136, k=392, type="bf16"))
@@ -265,8 +267,8 @@ def test_ptx_check_finds_damage_in_clusters(damage, tiles_per_block, tmp_path):
     {"consumer_rows": 64, "consumers": 1, "n": 128}, {"consumer_rows": 128, "consumers": 1, "n": 128}, {"consumer_rows": 64, "consumers": 2, "n": 256},
     {"consumer_rows": 64, "consumers": 1, "n": 128, "tiles_per_block": 3}, {"consumer_rows": 64, "consumers": 1, "n": 128, "tile_rows_per_band": 2}])  # fmt: skip
 def test_product_in_clusters_matches_eager(schedule, tmp_path, monkeypatch):
-    """Odd numbers of tiles: a cluster's last block may be below the last row, and its blocks compute the same number
-    of tiles."""
+    """The numbers of tiles are odd. Therefore the last block of a cluster may be below the last row. All blocks of a
+    cluster compute the same number of tiles."""
     (tmp_path / "s.json").write_text(json.dumps({"*": {"stages": 3, "cluster": 2} | schedule}))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     for sizes, turned_b in [((300, 328, 200), False), ((64, 136, 64), False), ((200, 136, 72), True), ((5, 8, 72), True)]:

@@ -1,4 +1,5 @@
-"""If eager refuses a call because of its data, the compiled program refuses it, too, and returns no invented value."""
+"""If eager refuses a call because of its data, the compiled program refuses the call, too, instead of returning an
+arbitrary value."""
 
 import pytest
 import torch

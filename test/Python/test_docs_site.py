@@ -1,4 +1,4 @@
-"""The documentation site builds without warnings, its code runs, and what it says of names agrees with the sources.
+"""The documentation site builds without warnings, its code runs, and the names that it contains agree with the sources.
 
 The code of the README and of the tutorials is run by `blocks()` and `follow()`.
 """

@@ -271,7 +271,8 @@ class Joined(nn.Module):
 
 @pytest.mark.parametrize("form", ["by_name", "by_position"])
 def test_sizes_have_the_names_of_the_user(tmp_path, form):
-    """In the graph, in the header and the manifest of a library, in errors, and for --dynamic; also in nested arguments."""
+    """The names are used in the graph, in the header and the manifest of a library, in errors, and for --dynamic, also
+    if arguments are nested."""
     rows, others = Dim("rows", min=2, max=64), Dim("others", min=2, max=9)
     shapes = {"pair": ({0: rows}, {0: others}), "scale": None, "shift": {}}
     inputs = ((torch.randn(3, 4), torch.randn(5, 4)), torch.randn(4))
@@ -288,7 +289,7 @@ def test_sizes_have_the_names_of_the_user(tmp_path, form):
 
 
 def test_names_of_sizes_that_are_no_identifiers_are_not_used(tmp_path):
-    """A file that was changed by hand keeps torch's symbols."""
+    """If a file was edited manually, torch's symbols remain its names."""
     path = tmp_path / "m.pt2"
     tilewright.export(nn.ReLU(), (torch.randn(3, 4),), path, dynamic_shapes=({0: Dim("rows")},))
     with zipfile.ZipFile(path) as archive:
@@ -304,7 +305,8 @@ def test_names_of_sizes_that_are_no_identifiers_are_not_used(tmp_path):
 
 
 def test_size_that_is_not_a_multiple_as_exported_is_refused(tmp_path):
-    """Dim's 2 * n: n is computed from the input, also in a library. A size that is not a multiple is reported."""
+    """With a size of 2 * n (torch's Dim), n is computed from the input, also in a library. A size that is not a
+    multiple of 2 is an error."""
     class Pairs(nn.Module):
         def forward(self, x):
             return x.view(-1, 2, x.shape[1]).sum(1)

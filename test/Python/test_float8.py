@@ -1,5 +1,5 @@
-"""8-bit floats: conversions that are bit-identical to eager's, ops that move them, and products with scales. On the
-CPU; test_cuda_float8.py tests GPUs."""
+"""Tests of 8-bit floats on the CPU: conversions that are bit-identical to eager's, ops that move data, and products
+with scales. test_cuda_float8.py tests GPUs."""
 
 import math
 
@@ -54,7 +54,7 @@ def test_cast_of_every_float8_byte_to_wider_floats_equals_eager(kind):
 
 @both_kinds
 def test_cast_to_float8_rounds_as_eager(kind):
-    """Rounds to nearest even, and beyond the largest number as torch does."""
+    """Values are rounded to nearest even. Values beyond the largest number are converted as in torch."""
     check_bits(lambda x: x.to(kind), all_floats())
     check_bits(lambda x: (x.to(torch.bfloat16).to(kind), x.to(torch.float16).to(kind), x.double().to(kind)), all_floats()[: 1 << 16])
     check_bits(lambda x: x.to(kind), torch.arange(-70000, 70000, 37))

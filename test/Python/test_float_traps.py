@@ -33,7 +33,7 @@ def run(script):
 
 
 def test_compiled_code_runs_under_floating_point_traps():
-    """Compiled and called with traps, or only called with them."""
+    """Floating-point traps are enabled for compilation and calls, or only for calls."""
     done = run("""
 def same(name):
     torch.testing.assert_close(got, want[name], equal_nan=True, rtol=1e-4, atol=1e-4)
@@ -56,7 +56,7 @@ print("done")
 
 
 def test_call_keeps_floating_point_exception_flags():
-    """Sticky flags have the caller's state before and after."""
+    """The sticky exception flags of the caller are the same before and after the call."""
     done = run("""
 with torch.no_grad():
     for name in FUNCTIONS:

@@ -164,7 +164,7 @@ def test_returned_parameter_is_kept():
 
 
 def test_calls_with_other_sizes_use_the_same_packs():
-    """A dynamic batch, one row, and an unfrozen model with the same parameters."""
+    """The calls have a dynamic batch size or one row, or belong to an unfrozen model with the same parameters."""
     model = mlp()
     plain, frozen = compiled(copy.deepcopy(model)), compiled(model, freeze=True)
     with torch.no_grad():
@@ -178,7 +178,7 @@ def test_calls_with_other_sizes_use_the_same_packs():
 
 
 def test_packs_outlive_a_reset_of_dynamo():
-    """torch._dynamo.reset() frees every graph; the parameter keeps its packs alive."""
+    """torch._dynamo.reset() frees every graph, but the parameter holds references to its packs."""
     model, x = mlp(), torch.randn(16, 96)
     with torch.no_grad():
         expected = compiled(model, freeze=True)(x).clone()
@@ -394,7 +394,7 @@ print(resident() - before)
 
 @pytest.mark.parametrize("what, most", [("VmRSS", 48), ("VmHWM", 96)])
 def test_freezing_does_not_hold_weights_and_packs_together(what, most):
-    """256 MiB of weights: each is replaced by its pack, one after the other."""
+    """The model has 256 MiB of weights. Each weight is replaced by its pack before the next weight is packed."""
     grown = {}
     for freeze in ("0", "1"):
         done = subprocess.run([sys.executable, "-c", textwrap.dedent(MEMORY), freeze, what], capture_output=True, text=True)

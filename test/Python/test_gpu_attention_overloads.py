@@ -91,7 +91,7 @@ def test_causal_attention_with_unequal_lengths_is_not_decomposed():
     assert any(node.target is FLASH for node in gm.graph.nodes)
 
 
-# Without a GPU, torch cannot index a fake tensor on a GPU. These decompositions must not index tensors.
+# Without a GPU, torch cannot index a fake tensor on a GPU. Therefore these decompositions must not index tensors.
 @pytest.mark.parametrize("fn", [
     lambda x: aten._cdist_forward(x, x, 2.0, None), lambda x: aten.kthvalue(x, 3)[0], lambda x: aten.mode(x)[0],
     lambda x: aten.index_reduce(x, 0, x.select(0, 0).long().abs().clamp(max=7), x, "amax"),

@@ -1,4 +1,5 @@
-"""tools/dev/gpu-bench.sh is for a machine with a GPU. Here its rows run at tiny sizes on the emulated device."""
+"""tools/dev/gpu-bench.sh measures a machine with a GPU. This test runs its rows at tiny sizes on the emulated
+device."""
 
 import json
 import os

@@ -1,5 +1,5 @@
-"""Target hls: the linter finds violations, the check headers compute like integers, and the example of the docs is
-correct.
+"""Tests of the target hls: the linter detects violations, the types of the check headers compute like integers, and the
+example of the docs is correct.
 
 test/Conformance/hls compiles and runs whole designs (tools/test.sh).
 """
@@ -89,7 +89,7 @@ def test_lint_reports_violations_in_streams_of_blocks(blocks):
 
 
 def test_chart_of_pareto_front_is_written_as_png(tmp_path):
-    """More multipliers are never slower, and the chart is a PNG."""
+    """A design with more multipliers is never slower, and the chart is a PNG."""
     pytest.importorskip("matplotlib")
     from hls_chart import draw, front, points_of
 
@@ -230,7 +230,7 @@ def test_ap_int_operators_equal_python_integers(calculator, data):
 
 
 def test_documented_hls_example_prints_the_documented_output(tmp_path):
-    """docs/targets/hls.md: the commands run as written, and produce the documented output."""
+    """The commands of docs/targets/hls.md run as written, and print the documented output."""
     text = (ROOT / "docs" / "targets" / "hls.md").read_text()
     model = re.search(r"```mlir\n(.*?)```", text, re.S)[1]
     (tmp_path / "residual.mlir").write_text(model)
@@ -244,7 +244,7 @@ def test_documented_hls_example_prints_the_documented_output(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("iverilog"), reason="there is no iverilog (Debian: iverilog)")
 def test_documented_verilog_example_prints_the_documented_output(tmp_path):
-    """The second example of docs/targets/hls.md, in Verilog."""
+    """The commands of the Verilog example of docs/targets/hls.md print the documented output."""
     text = (ROOT / "docs" / "targets" / "hls.md").read_text().split("## Verilog")[1]
     (tmp_path / "relu.mlir").write_text(re.search(r"```mlir\n(.*?)```", text, re.S)[1])
     shell = re.search(r"```sh\n(.*?)```", text, re.S)[1]
@@ -282,7 +282,7 @@ def test_design_of_exported_model_passes_its_bench(tmp_path):
 
 
 def test_weights_that_exceed_the_budget_are_ports_or_refused(tmp_path):
-    """Because of their size they stay ports. If ROMs are requested, the error states the required resources."""
+    """The weights stay ports because of their size. If ROMs are requested, the error states the required resources."""
     import torch
 
     tilewright.export(torch.nn.Linear(256, 256).eval(), (torch.randn(1, 256),), tmp_path / "model.pt2")
@@ -313,7 +313,8 @@ def make(tmp_path, text):
 
 
 def test_design_with_reserved_tensor_names_passes_its_bench(tmp_path):
-    """Keywords of C++, macros, functions that the printer calls, the helpers, and the test bench's own names."""
+    """The tensors have the names of C++ keywords, of macros, of functions that the printer calls, of helpers, and of
+    variables of the test bench."""
     table = (ROOT / "lib" / "Codegen" / "HLS" / "Names.cpp").read_text()
     words = re.findall(r'"(\w+)"', re.search(r"reserved\[\] = \{(.*?)\};", table, re.S)[1])
     words += ["NAN", "INFINITY", "linux", "unix", "model", "bench", "argc", "argv", "tasks", "expf", "nullptr", "decltype", "larger", "max_or_nan"]
@@ -335,7 +336,7 @@ def test_design_with_reserved_tensor_names_passes_its_bench(tmp_path):
 
 
 def test_bench_compares_int64_results_exactly(tmp_path):
-    """An int64_t difference that is smaller than the precision of a double."""
+    """The difference between two int64_t results is smaller than the precision of a double."""
     folder = make(tmp_path, 'func.func @main(%x: tensor<4xi64>) -> tensor<4xi64> {\n  %y = tw.mul %x, %x : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi64>\n  return %y : tensor<4xi64>\n}\n')
     (folder / "data" / "input_0.bin").write_bytes((2**30).to_bytes(8, "little") * 4)
     (folder / "data" / "output_0.bin").write_bytes((2**60).to_bytes(8, "little") * 4)

@@ -1,4 +1,5 @@
-"""The estimator of target hls: public co-simulated designs, and small ones whose cycles are counted by hand."""
+"""Tests of the estimator of the target hls with public co-simulated designs, and with small designs whose cycles were
+counted manually."""
 
 import json
 import pathlib
@@ -58,8 +59,8 @@ def estimate(folder, queue_depth, reader_ii=1, fill=None, reassociates=False, **
 
 
 def test_reader_runs_concurrently_with_writer(tmp_path):
-    # The first element arrives after 1 + 1 cycles. The consumer's 64 iterations, its pipeline depth of 1 and its exit
-    # follow.
+    # The first element arrives after 1 + 1 cycles. Then the consumer takes 63 cycles between its first and last
+    # iteration, 1 cycle for its pipeline depth, and 2 cycles to exit.
     assert estimate(tmp_path, 2)["cycles"] == 2 + 63 + 1 + 2
 
 
@@ -91,29 +92,30 @@ def address_operators(folder, products=(), quotients=()):
 
 
 def test_address_products_are_operators_only_if_not_shifts(tmp_path):
-    # A product that only one sum uses is a multiply-add. Products by 24 and 28 are computed by two shifts. A product by
-    # 190 is not.
+    # Products by 24 and 28 are computed by two shifts. A product by 190 needs a multiplier. If only one sum uses it,
+    # the product and the addition are one multiply-add.
     assert address_operators(tmp_path, [[190, 8, 1], [24, 8, 1], [28, 8, 1]]) == {"address": 1}
-    # A product that is known before the addition, or that several sums use, is a separate product. It uses logic
-    # instead of DSPs if it has few bits.
+    # A product that is available before the rest of its sum, or that several sums use, is a separate operator. If it
+    # has few bits, it uses logic instead of DSPs.
     assert address_operators(tmp_path, [[190, 8, 1, 1], [190, 8, 28], [190, 8, 0]]) == {"address in logic": 3}
     assert address_operators(tmp_path, [[784, 6, 28], [511, 9, 0], [513, 9, 0], [515, 9, 0]]) == {"address": 2}
 
 
 def test_index_divisions_are_operators_and_are_shared(tmp_path):
-    # The reciprocal has one more bit than the index: a product of ten bits takes a DSP. An index of 64 bits takes sixteen DSPs.
+    # A division is a product by a reciprocal, which has one bit more than the index. A product with a factor of ten
+    # bits takes a DSP. The division of an index of 64 bits takes sixteen DSPs.
     assert address_operators(tmp_path, quotients=[8, 9]) == {"address in logic": 1, "address": 1}
     dsp = estimate(tmp_path, 64)["dsp"]
     assert estimate(tmp_path, 64, quotients=[64] * 3)["dsp"] == dsp + 3 * 16
-    # If an iteration takes three cycles, its divisions share one operator, unless both ports of a bank need an index in each of these
-    # cycles.
+    # With an II of 3, the divisions of an iteration share one operator, unless both ports of a bank need an index in
+    # each of the three cycles.
     assert estimate(tmp_path, 64, quotients=[64] * 3, ii=3, ports=[[0, 5, 0, 5]])["dsp"] == dsp + 16
     assert estimate(tmp_path, 64, quotients=[64] * 3, ii=3, ports=[[0, 6, 0, 6]])["dsp"] == dsp + 3 * 16
 
 
 @pytest.mark.parametrize(("arrays", "ii"), [([0, 1], 2), ([0, 0], 4)])
 def test_two_tasks_that_use_an_external_array_share_its_ports(tmp_path, arrays, ii):
-    # Four loads of a bank use its two ports, or one port if another task uses the other one.
+    # Four loads of a bank use both ports of the bank, or only one port if another task uses the bank, too.
     nest = lambda array: {"trips": [64], "ii": 1, "ops": {"load": 4}, "path": {"load": 1}, "ports": [[array, 4, 0, 4]]}  # noqa: E731
     design = {"name": "ports", "reassociates": False, "arrays": [["port", 1, 99]] * 2, "queues": [],
               "tasks": [{"name": "task", "body": [nest(array)]} for array in arrays]}  # fmt: skip
@@ -124,15 +126,16 @@ def test_two_tasks_that_use_an_external_array_share_its_ports(tmp_path, arrays, 
 
 
 def test_operators_are_shared_between_states(tmp_path):
-    # The second step needs the result of the first. The third is independent, begins together with the first, and takes longer.
+    # The task has three steps. The second step needs the result of the first step. The third step is independent,
+    # begins together with the first step, and takes longer.
     step = lambda trips, arrays: {"trips": [trips], "ii": 1, "ops": {"mulf": 1}, "path": {"mulf": 1}, "ports": [[one, 1, 0, 1] for one in arrays]}  # noqa: E731
     design = {"name": "states", "reassociates": False, "arrays": [["port", 1, 99]] * 2, "queues": [],
               "tasks": [{"name": "task", "body": [step(10, [0]), step(10, [0]), step(50, [1])]}]}  # fmt: skip
     file = tmp_path / "design.json"
     file.write_text(json.dumps([design]))
     told = json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
-    # Two steps run in parallel, and then one step, so at most two multipliers are needed at a time. The second step
-    # also waits for the third.
+    # The first and the third step run in parallel. The second step runs alone, because it also waits for the third
+    # step. Therefore at most two multipliers are needed at a time.
     assert told["operators"]["mulf"] == 2
     assert told["cycles"] == (49 + 4 + 2) + (9 + 4 + 2)
 
@@ -147,14 +150,16 @@ def bound(folder, terms, sums, ports=(1, 1, 2), load=True):
 
 
 def test_operators_are_shared_within_the_ii(tmp_path):
-    # Sixteen terms make four levels and an II of 16, which divides 64 quick additions, 192 slow additions and 256 products evenly.
+    # A sum of sixteen terms has an adder tree of four levels, and the II is 16. 64 quick additions, 192 slow additions
+    # and 256 products are multiples of 16.
     assert bound(tmp_path, 16, 16) == (4, 12, 16)
-    # Eight terms make an II of 12, which does not divide 160 slow additions evenly.
+    # With eight terms, the II is 12. The 160 slow additions are not a multiple of 12.
     assert bound(tmp_path, 8, 32) == (8, 15, 22)
-    # Four terms make an II of 12. The slow addition of each of 16 sums has four of the cycles, and their 64 products have slightly more
-    # than six.
+    # With four terms, the II is 12. The slow additions of the 16 sums can begin in four of the 12 cycles, and their 64
+    # products in slightly more than six.
     assert bound(tmp_path, 4, 16) == (4, 4, 11)
-    # Sums whose elements are in one bank use its ports one after another, and are therefore spread in time.
+    # If the elements of all sums are in one bank, the sums access its ports one after another. Therefore their
+    # operations are distributed over the cycles.
     assert bound(tmp_path, 4, 8, ports=(8, 8, 16), load=False) == (2, 2, 3)
 
 
@@ -173,11 +178,13 @@ def additions(folder, terms, distance, sums=1, products=True, **more):
 
 
 def test_additions_of_a_short_recurrence_are_quick(tmp_path):
-    # Ten terms and the accumulated element make four levels: 4 * 6 + 2 cycles. If there is less time, these four additions are quick.
+    # The adder tree of ten terms and the accumulated element has four levels, which take 4 * 6 + 2 cycles. If fewer
+    # cycles are available, the four additions on the element's path are quick.
     assert additions(tmp_path, 10, 26) == (0, 10)
     assert additions(tmp_path, 10, 25) == (4, 6)
     assert additions(tmp_path, 10, 25, sums=3) == (12, 18)
-    # If the number of terms is a power of two, they form pairs without the element, which is added one level later.
+    # If the number of terms is a power of two, the terms form a tree without the element, which is added one level
+    # later.
     assert additions(tmp_path, 16, 26) == (0, 16)
     assert additions(tmp_path, 8, 20) == (0, 8)
     assert additions(tmp_path, 8, 19) == (3, 5)
@@ -191,29 +198,30 @@ def test_levels_of_an_element_in_the_larger_half_of_its_adder_tree(tmp_path):
 
 
 def test_levels_of_an_element_in_the_smaller_half_of_its_adder_tree(tmp_path):
-    # If four terms are not products, or are read under separate conditions along the last index, the element passes
-    # through two levels.
+    # If the four terms are not products, or if they are read under separate conditions in an unrolled loop over the
+    # last index, the element passes through two levels of the tree.
     assert additions(tmp_path, 4, 14, sums=8) == (24, 8)
     for more in ({"products": False}, {"columns": [8, 1, 1]}):
         assert additions(tmp_path, 4, 14, sums=8, **more) == (0, 32)
         assert additions(tmp_path, 4, 13, sums=8, **more) == (16, 16)
-    # Along another index, such terms form an ordinary tree, and no addition is outside of it.
+    # If the unrolled loop is over another index, such terms form an ordinary tree, and no addition is outside of it.
     assert additions(tmp_path, 4, 14, sums=8, columns=[8, 0, 1]) == (24, 8)
     assert additions(tmp_path, 7, 19, sums=10, columns=[10, 0, 1]) == additions(tmp_path, 7, 19, sums=10)
 
 
 def test_first_additions_of_some_sums_are_outside_of_the_adder_tree(tmp_path):
-    # Seven terms and the element make a tree of three levels, or one addition and a tree of three levels.
+    # Seven terms and the element form a tree of three levels, or one addition followed by a tree of three levels.
     assert additions(tmp_path, 7, 19, sums=10) == (10 * 3, 10 * 4)
-    # The first addition of some sums is outside of the tree, which adds one level (docs/targets/hls.md). In rows along the last index
-    # these are 7 of 10 sums, 9 of 11 and 0 of 8; along another index, all sums but one.
+    # The first addition of some sums is outside of the tree, which adds one level (docs/targets/hls.md). If the
+    # unrolled loop is over the last index, this holds for 7 of 10, 9 of 11 and 0 of 8 sums. If it is over another
+    # index, this holds for all sums but one.
     for columns, apart in (([10, 1], 7), ([11, 1], 9), ([8, 1], 0), ([10, 0], 9), ([2, 0], 1)):
         sums = 2 * columns[0]
         assert additions(tmp_path, 7, 19, sums=sums, columns=columns) == (3 * sums + 2 * apart, 4 * sums - 2 * apart)
-    # With eleven terms, four levels fit into 31 cycles, but five levels do not.
+    # With eleven terms, a tree of four levels takes at most 31 cycles, but a tree of five levels takes more.
     assert additions(tmp_path, 11, 32, sums=6, columns=[6, 1]) == (0, 66)
     assert additions(tmp_path, 11, 31, sums=6, columns=[6, 1]) == (3 * 5, 66 - 3 * 5)
-    # If the II becomes two in any case, only one sum has five quick additions.
+    # If the II is two in any case, quick additions are used in only one sum.
     assert additions(tmp_path, 25, 16, sums=25, columns=[25, 1]) == (3, 310)
 
 

@@ -1,5 +1,5 @@
-"""ap_fixed.h of target hls, against exact rational numbers, and against hls4ml's copy of the vendor's headers if it
-is installed.
+"""Compares ap_fixed.h of the target hls with exact rational numbers, and with hls4ml's copy of the vendor's headers if
+hls4ml is installed.
 
 One program contains every pair of formats. It reads lines and writes bits.
 """
@@ -26,8 +26,9 @@ OVERFLOWS = ["AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM", "AP_WRAP"]
 pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="tilewright was not imported from a build tree")
 OPERATORS = ["=", "+", "-", "*", "<", "==", "<<", ">>", "neg"]
 
-# The program reads lines 'case operator a b' and prints 'bits'. Numbers are 32 hexadecimal digits of two's complement.
-# Numbers are split into words, because the vendor's types have no member that returns all of their bits.
+# The program reads lines 'case operator a b', and prints the bits of each result. Numbers are written in two's
+# complement with 32 hexadecimal digits. A number is split into two words of 64 bits, because the vendor's types have no
+# member function that returns all bits.
 PROGRAM = """
 #include <ap_fixed.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ template <typename T> T make(Words w) {
   return x;
 }
 template <int W> Words words(ap_int<W> number) {
-  const ap_int<192> wide = number; // the vendor's range() differs for a width of exactly 128 bits
+  const ap_int<192> wide = number; // for exactly 128 bits, the vendor's range() returns other bits
   return {wide.range(127, 64).to_uint64(), wide.range(63, 0).to_uint64()};
 }
 template <int W, int I, bool S, ap_q_mode Q, ap_o_mode O, int N> Words bits(const ap_fixed_base<W, I, S, Q, O, N> &x) {
@@ -69,7 +70,8 @@ template <typename A, typename B, typename R> Words answer(int op, Words x, Word
   default: return bits(-a);
   }
 }
-// An operator whose result has more than 128 bits does not compile, so such pairs of types are tested with assignments.
+// An operator whose result has more than 128 bits cannot be compiled, so for such pairs of types only assignments are
+// tested.
 template <typename A, typename B, typename R> Words assigned(int op, Words x, Words y) {
   return op == 4 ? Words{0, make<A>(x) < make<B>(y)} : op == 5 ? Words{0, make<A>(x) == make<B>(y)} : bits(R(make<A>(x)));
 }
@@ -286,7 +288,7 @@ def test_ap_fixed_converts_doubles_exactly(tmp_path):
 
 
 def test_documented_fixed_point_example_prints_the_documented_output(tmp_path):
-    """docs/targets/hls.md: the commands of the section run as written, and print the documented output."""
+    """The commands of the section in docs/targets/hls.md run as written, and print the documented output."""
     if not shutil.which("iverilog"):
         pytest.skip("there is no iverilog")
     text = (ROOT / "docs" / "targets" / "hls.md").read_text().split("\n## Fixed point\n")[1].split("\n## ")[0]
@@ -305,7 +307,8 @@ SOME_MODES = [(rounding, OVERFLOWS[number % len(OVERFLOWS)]) for number, roundin
 
 @pytest.mark.parametrize("rounding, overflow", ALL_MODES if FULL else SOME_MODES)
 def test_fixed_point_design_in_each_mode_equals_exact_fractions(tmp_path, rounding, overflow):
-    """The results of the integer graph in every mode, against exact numbers. Some are ties, some are out of range."""
+    """The results of the integer graph equal exact numbers in every mode. Some results are ties, and some are out of
+    range."""
     (tmp_path / "scale.mlir").write_text(
         """func.func @main(%x: tensor<128xf32> {tw.name = "x"}) -> (tensor<128xf32> {tw.name = "y"}) {
   %c = tw.constant dense<0.84375> : tensor<f32>

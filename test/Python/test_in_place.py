@@ -169,7 +169,7 @@ def test_old_values_are_read_before_they_are_overwritten():
 
 
 def test_in_place_write_to_strided_argument_equals_eager():
-    """Memory in another order, with gaps or of one element is written, too."""
+    """Arguments with permuted dimensions, with gaps, or with one element are written in place, too."""
     base = torch.randn(6, 8, 10)
     for x in (base.permute(2, 0, 1), base[:, ::2], base[..., 0], base[1:, 2:].transpose(0, 1)):
         mine, theirs = base.clone(), base.clone()
@@ -193,7 +193,7 @@ def test_in_place_write_to_another_layout_than_compiled_equals_eager():
 
 
 def test_model_uses_parameters_that_a_compiled_optimizer_wrote():
-    """Packs of parameters are made again, because the step increments torch's version counters."""
+    """Parameters are packed again, because the step increments torch's version counters."""
     model, x = torch.nn.Linear(64, 48), torch.randn(32, 64)
     forward = torch.compile(model, backend="tilewright", options={"strict": True})
     optimizer = torch.optim.SGD(model.parameters(), 0.5)
@@ -232,7 +232,7 @@ def test_in_place_write_passes_both_checks(check):
 
 
 def test_in_place_writes_between_eager_segments_equal_eager():
-    """Alternating segments and eager ops: arguments are written last."""
+    """If compiled segments and eager ops alternate, arguments are written last."""
 
     def fn(x, y):
         z = torch.fft.fft(x * 2).real  # complex numbers are not compiled

@@ -1,5 +1,5 @@
-"""Ahead-of-time libraries from the user's side: C and C++ programs, the commands of the how-to, the dependences of a
-library.
+"""Tests of ahead-of-time libraries as users call them: C and C++ programs, the commands of the how-to, and the
+dependences of a library.
 
 test/Unit/Driver/LibraryTest.cpp checks that results equal the JIT's. One test here checks it with a graph of
 torch.compile.
@@ -131,8 +131,8 @@ def test_library_refuses_a_cpu_without_its_instructions(example):
 
 @pytest.mark.parametrize("weights", ["embedded", "external"])
 def test_library_for_several_cpus_uses_the_best_code_that_runs(example, weights):
-    """Each CPU's code has the results of its own library. An instance selects the best code that runs on this
-    machine."""
+    """The code for each CPU computes the same results as a library that is compiled only for this CPU. An instance
+    selects the best code that runs on this machine."""
     cpus = ["x86-64-v3", "graniterapids", "x86-64-v4"]
     np.save(example / "x.npy", np.random.default_rng(0).standard_normal((37, 2), dtype=np.float32))
     run(DRIVER, "compile", "classify.mlir", "-o", "all/classify.so", "--cpu=" + ",".join(cpus), f"--weights={weights}", cwd=example)
@@ -158,7 +158,8 @@ def test_library_for_several_cpus_uses_the_best_code_that_runs(example, weights)
 
 
 def test_expect_option_reports_results_that_differ(example):
-    """--expect, of a library and of a model: reports equal and different results, with the worst element."""
+    """For a library and for a model, --expect reports which results are equal and which differ, with the worst
+    element."""
     x = np.array([[1, 0], [-1, 0.5]], dtype=np.float32)
     np.save(example / "x.npy", x)
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
@@ -257,8 +258,8 @@ def test_invalid_compile_commands_are_refused(example):
 
 @pytest.mark.parametrize("place", ["embedded", "external"])
 def test_library_of_exported_model_equals_tilewright_run(tmp_path, place):
-    """A .pt2 with a symbolic batch: bit-identical to `tilewright run`, for two batches, with the weights in the
-    library."""
+    """The library of a .pt2 file with a symbolic batch size contains the weights. For two batch sizes, its results are
+    bit-identical to those of `tilewright run`."""
     class Mlp(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -433,7 +434,8 @@ def test_damaged_library_is_not_loaded(example):
 
 
 def test_libraries_of_two_kinds_in_one_folder_share_a_manifest(example):
-    """The libraries share a manifest. If it would differ, the second library is refused and the first one is kept."""
+    """The libraries share a manifest. If the manifest of the second library would differ, it is refused, and the first
+    library remains."""
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     first = (example / "classify.json").read_bytes()
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.a", "--cpu=x86-64-v3", cwd=example)

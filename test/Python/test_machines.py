@@ -1,5 +1,5 @@
-"""The kernels of every kind of machine, run on this one: AVX2, AVX-512, vdpbf16ps and vpdpbusd, and AMX tiles, also
-emulated with vectors."""
+"""Runs the kernels of every kind of machine on this machine: AVX2, AVX-512, vdpbf16ps, vpdpbusd, and AMX tiles, which
+are also emulated with vectors."""
 
 import os
 import pathlib

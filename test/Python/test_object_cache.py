@@ -1,5 +1,5 @@
-"""The object cache: a second process compiles nothing, damaged entries are compiled again, and the report states the
-reason."""
+"""Tests of the object cache: a second process compiles nothing. Damaged entries are compiled again, and the report
+states the reason."""
 
 import json
 import os

@@ -188,7 +188,7 @@ def test_refusals_name_operator_set_and_node(tmp_path):
 
 
 def test_dynamic_option_makes_sizes_of_two_inputs_one_symbol(tmp_path):
-    """--dynamic makes fixed sizes of the file one symbol."""
+    """The option --dynamic replaces fixed sizes of the file by one symbol."""
     save(tmp_path / "m.onnx", [helper.make_node("Add", ["a", "b"], ["s"]), helper.make_node("ReduceSum", ["s"], ["y"], keepdims=0)],
          [("a", F, [1, 3, 4]), ("b", F, [1, 3, 4])], [("y", F, [])])  # fmt: skip
     done = command("compile", tmp_path / "m.onnx", "--dynamic", "a:0,b:0=2..9", "--dynamic", "a:2,b:2=1..", "--emit=graph")
@@ -212,7 +212,8 @@ def test_sizes_whose_names_differ_only_in_punctuation_stay_two_sizes(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="there is no C compiler (cc) on this machine")
 def test_onnx_example_program_equals_the_reference_evaluator(tmp_path):
-    """docs/examples/onnx: a model of one image, called from C on batches, compared with onnx's own evaluator."""
+    """The example of docs/examples/onnx is a model of one image. A C program calls it with batches, and the results are
+    compared with those of onnx's reference evaluator."""
     from onnx.reference import ReferenceEvaluator
 
     shutil.copytree(PROGRAM.parents[2] / "docs" / "examples" / "onnx", tmp_path, dirs_exist_ok=True)

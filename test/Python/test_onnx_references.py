@@ -89,7 +89,8 @@ def test_pools_and_convolution_with_same_padding_match_torch(op, mode, tmp_path)
 ])  # fmt: skip
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_col2im_matches_sum_in_float64(sizes, block, strides, dilations, pads, symbolic, tmp_path):
-    """Against the sum in float64, window by window. One column is infinite and affects only its own pixels."""
+    """The result is compared with a sum over windows in float64. One column is infinite, and affects only the pixels to
+    which it is added."""
     rank = len(sizes)
     counts = [(s + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i, s in enumerate(sizes)]
     x = floats(2, 3 * int(np.prod(block)), int(np.prod(counts)))
@@ -107,7 +108,7 @@ def test_col2im_matches_sum_in_float64(sizes, block, strides, dilations, pads, s
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 def test_lstm_with_sequence_lengths_matches_torch(direction, tmp_path):
-    """Against torch on packed sequences."""
+    """The result is compared with torch's LSTM on packed sequences."""
     steps, batch, width, size, count = 6, 3, 4, 5, 2 if direction == "bidirectional" else 1
     x, lengths = floats(steps, batch, width), np.array([6, 3, 1], np.int32)
     w, r, b = floats(count, 4 * size, width), floats(count, 4 * size, size), floats(count, 8 * size)
@@ -174,7 +175,7 @@ def test_quantized_convolution_matches_float64(per_channel, groups, tmp_path):
 
 @pytest.mark.parametrize("mode,align", [("bilinear", False), ("bilinear", True), ("bicubic", False), ("bicubic", True), ("nearest", None)])
 def test_resize_of_symbolic_sizes_matches_torch(mode, align, tmp_path):
-    """By scales, and to the sizes of another tensor."""
+    """The resize is specified by scales, or by the sizes of another tensor."""
     how = {"mode": {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode), "cubic_coeff_a": -0.75,
            "coordinate_transformation_mode": "asymmetric" if mode == "nearest" else "align_corners" if align else "half_pixel"}
     if mode == "nearest":

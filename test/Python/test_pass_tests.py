@@ -1,4 +1,4 @@
-"""Every pass has a lit test that runs it by its own flag, apart from tests of whole stages."""
+"""Every pass has a lit test that runs the pass by its flag, in addition to tests of whole stages."""
 
 import re
 import sys

@@ -1,4 +1,5 @@
-"""Files of torch.export.save without decompositions, read by the program: against eager by the numbers rule."""
+"""The program reads files of torch.export.save without decompositions. Results are compared with eager's by the numbers
+rule."""
 
 import copy
 import os
@@ -201,7 +202,7 @@ def test_einsum_matches_eager(equation, shapes, tmp_path):
 
 
 def test_products_of_expert_groups_match_eager(tmp_path):
-    """Rows in groups: some groups are empty, and some rows are after the last group."""
+    """Some groups of rows are empty, and some rows are after the last group."""
 
     class Experts(nn.Module):
         def __init__(self):

@@ -1,5 +1,5 @@
-"""Each call is a span of torch.profiler, and each kernel of it a span within. Without a profiler, the overhead is
-negligible."""
+"""Each call is a span of torch.profiler, and contains a span for each of its kernels. Without a profiler, the overhead
+is negligible."""
 
 import pytest
 import torch

@@ -97,7 +97,7 @@ def test_results_beyond_the_allowed_error_are_wrong():
 
 
 def test_saved_launch_reproduces_its_results_in_ptx_check(tmp_path, monkeypatch):
-    """TILEWRIGHT_SAVE_LAUNCHES: ptx-check repeats the results of the emulated device."""
+    """For a launch that TILEWRIGHT_SAVE_LAUNCHES saved, ptx-check computes the same results as the emulated device."""
     monkeypatch.setenv("TILEWRIGHT_SAVE_LAUNCHES", str(tmp_path / "here"))
     x = torch.randn(5, 40)
     options = {"strict": True, "target": "cuda", "device": "emulated"}

@@ -1,4 +1,4 @@
-"""A BERT and a ResNet whose linear layers and convolutions are quantized by hand in the form of PT2E's convert: uint8
+"""A BERT and a ResNet whose linear layers and convolutions are quantized manually in the form of PT2E's convert: uint8
 activations per tensor, int8 weights per channel. They are compared by the numbers rule with the same graph in
 float64."""
 

@@ -1,4 +1,4 @@
-"""The reference target: every op of the table, and small models, by the numbers rule."""
+"""Tests of the target reference: every op of the table, and small models, satisfy the numbers rule."""
 
 import pytest
 import torch

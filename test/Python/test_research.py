@@ -1,4 +1,4 @@
-"""docs/research.md: every block of commands prints the block of output that follows it."""
+"""Every block of commands of docs/research.md prints the block of output that follows it."""
 
 import os
 import pathlib

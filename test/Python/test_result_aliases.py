@@ -1,5 +1,5 @@
-"""Results that share memory with arguments or with each other in eager do so when compiled; also symbolic sizes and
-numbers."""
+"""Results that share memory with arguments or with each other in eager also share memory when they are compiled. The
+tests include symbolic sizes and results that are numbers."""
 
 import warnings
 

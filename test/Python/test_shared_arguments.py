@@ -1,5 +1,5 @@
-"""Arguments that share memory with a written one: each call has eager's results, whichever arguments of earlier calls
-shared memory."""
+"""If arguments share memory with a written argument, each call has eager's results, regardless of which arguments of
+earlier calls shared memory."""
 
 import os
 import subprocess

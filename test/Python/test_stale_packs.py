@@ -1,4 +1,4 @@
-"""Parameters are packed once, and again when they change: no way of writing them leads to a stale result."""
+"""Parameters are packed once, and again when they change. Regardless of how they are written, no result is stale."""
 
 import copy
 
@@ -126,7 +126,7 @@ def test_write_outside_of_the_fingerprint_needs_repack():
 
 
 def test_repack_of_one_of_two_models_uses_its_writes():
-    """repack(model) makes the model's packs again, even if other models are compiled."""
+    """repack(model) packs the model's parameters again, even if other models are compiled."""
     model, x = plain()
     other, _ = plain()
     fn, second = compiled_strictly(model), compiled_strictly(other)
@@ -142,7 +142,7 @@ def test_repack_of_one_of_two_models_uses_its_writes():
 
 
 def test_inference_after_a_training_step_uses_new_parameters():
-    """Inference, a training step of the compiled model, inference again."""
+    """The compiled model is called in inference, before and after a training step."""
     model, x = plain()
     fn = compiled_strictly(model)
     optimizer = torch.optim.AdamW(model.parameters(), 0.01)

@@ -1,4 +1,5 @@
-"""Forward, backward and an optimizer step of the models: the loss, every gradient, the new parameters and buffers."""
+"""Tests forward, backward and an optimizer step of the models: the loss, every gradient, and the new parameters and
+buffers."""
 
 import pytest
 import torch
@@ -46,7 +47,7 @@ def test_training_step_with_batch_size_1_matches_eager(name):
 
 
 def test_compiled_optimizer_step_matches_eager():
-    """The arithmetic of the optimizer, compiled: it writes parameters and state."""
+    """The compiled optimizer step writes parameters and state."""
     for make in OPTIMIZERS.values():
         start = [torch.randn(33, 17), torch.randn(5)]
         ours, theirs = ([p.clone().requires_grad_() for p in start] for _ in range(2))

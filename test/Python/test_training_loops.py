@@ -1,5 +1,5 @@
-"""The code around a training step: scaled gradients, accumulation, checkpoints, clipped norms, compared with eager by
-the numbers rule."""
+"""Tests of the code around a training step (scaled gradients, accumulation, checkpoints, clipped norms), which is
+compared with eager by the numbers rule."""
 
 import copy
 import threading
@@ -117,7 +117,7 @@ def test_checkpoint_recomputes_with_the_same_dropout_mask():
 
 
 def test_training_of_some_parameters_matches_eager():
-    """The packs of the others are kept, and they get no gradient."""
+    """The other parameters get no gradient, and their packs remain valid."""
     def loop(model, forward, data, _exact):
         model.blocks[0].requires_grad_(False)
         optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], 0.1)

@@ -72,7 +72,7 @@ def test_judge_finds_a_wrong_gradient(monkeypatch):
 
 
 def test_judge_finds_a_wrong_key_value_cache(monkeypatch):
-    """The first result of GPT-2's graph is the logits; the others are stored for the next token."""
+    """The first result of GPT-2's graph is the logits. The other results are stored for the next token."""
     found = outcome(monkeypatch, "gpt2", "generate", lambda kind, i, r: r if i == 0 else r * 1.001)
     assert (found.state, found.reason) == ("wrong", "numbers"), found
 

@@ -1,4 +1,5 @@
-"""options={"tune": ...}: records are made and used, and never change a bit in deterministic mode. docs/tuning.md"""
+"""Tests of options={"tune": ...} (docs/tuning.md): records are written and used, and never change a bit of a result in
+deterministic mode."""
 
 import copy
 import json
@@ -69,7 +70,8 @@ def test_symbolic_sizes_are_tuned_at_the_traced_sizes(tmp_path, monkeypatch):
 
 
 def test_each_size_runs_the_schedule_of_its_class(tmp_path):
-    """Sizes on both sides of every border between classes; bit-identical if the order of sums must not change."""
+    """The sizes are on both sides of every boundary between classes. Results are bit-identical if the order of sums
+    must not change."""
     model = _mlp()
     sizes = [2, 16, 17, 100, 128, 129, 200]
     inputs = [torch.randn(size, 96) for size in sizes]
@@ -117,7 +119,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_deterministic_schedules_give_equal_results(tmp_path, case):
-    """Deterministic mode relies on this. All other schedules keep the numbers rule."""
+    """Deterministic mode relies on this property. The results of all other schedules satisfy the numbers rule."""
     function, sizes, dtype = CASES[case]
     torch.manual_seed(1)
     inputs = [torch.randn(size).to(dtype) for size in sizes]
@@ -158,7 +160,7 @@ def test_strict_names_the_kernel_without_a_record(tmp_path):
 
 
 def test_commands_of_the_tuning_page_run(tmp_path):
-    """docs/tuning.md: its model, its commands, and the documented knobs."""
+    """Runs the model and the commands of docs/tuning.md, and checks the documented knobs."""
     text = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text()
     blocks = dict(reversed(re.findall(r"```(mlir|sh|text)\n(.*?)```", text, re.S)))  # the first of each kind
     (tmp_path / "mlp.mlir").write_text(blocks["mlir"])
@@ -172,7 +174,7 @@ def test_commands_of_the_tuning_page_run(tmp_path):
 
 
 def test_tuning_report_is_written_as_png_for_each_target(tmp_path):
-    """--report=FILE.png: a chart by the Python package, of a tuning and of designs."""
+    """With --report=FILE.png, the Python package draws a chart of a tuning or of designs."""
     pytest.importorskip("matplotlib")
     environment = dict(os.environ, TILEWRIGHT_PYTHON=sys.executable)
     model = Path(__file__).parents[1] / "Tuner" / "Inputs" / "mlp.mlir"

@@ -104,7 +104,7 @@ def bare(environment, tmp_path):
 
 
 def test_wheel_contains_three_binaries_with_allowed_dependencies(wheel, unpacked):
-    """One library, small enough for distribution, for every system with that glibc."""
+    """The wheel has one library, which is small enough for distribution and runs on every system with that glibc."""
     assert wheel.stat().st_size <= 60e6
     assert re.search(rf"-{TAG}-{TAG}-manylinux_2_\d+_x86_64\.whl$", wheel.name), wheel.name
     binaries = sorted(path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*")
@@ -129,7 +129,8 @@ def dynamic_symbols(path):
 
 
 def test_library_exports_only_the_symbols_that_are_called(unpacked):
-    """The library exports only the symbols that the module and the program call, with its own version."""
+    """The library exports only the symbols that the module and the program call, with the symbol version of
+    Tilewright."""
     shown, _ = dynamic_symbols(unpacked / "tilewright" / "libTilewright.so")
     shown -= {"TILEWRIGHT_0.1.0"}
     assert shown and all(name.endswith("@@TILEWRIGHT_0.1.0") for name in shown)

@@ -81,8 +81,8 @@ func.func private @many_parts(%p0: tensor<1x4xf32>, %p1: tensor<1x4xf32>, %p2: t
 
 // -----
 
-// In a parallel loop, too, each part of a concatenation is copied to its slice. A part that the kernel computes is
-// computed there.
+// In a parallel loop, too, each part of a concatenation is copied to its slice of the destination. A part that the
+// kernel computes is written directly to its slice.
 // CHECK-LABEL: func.func private @many_parts_in_tiles
 // CHECK-NOT: memref.alloc
 // CHECK: scf.forall (%[[I:.*]]) = (0) to (4) step (2) {

@@ -47,8 +47,8 @@ func.func @to_e5m2(%x: bf16) -> f8E5M2 {
   return %y : f8E5M2
 }
 
-// A canonicalization folds an integer's conversion to f32 and the rounding to f8 into one op. The pass splits this op
-// again.
+// A canonicalization folds the conversion of an integer to f32 and the rounding to f8 into one op. The pass splits this
+// op into the two conversions.
 // CHECK-LABEL: @from_integers
 // CHECK: arith.sitofp %{{.*}} : vector<16xi64> to vector<16xf32>
 // CHECK: arith.minui

@@ -37,11 +37,11 @@ func.func @write(%i: index, %n: index, %outside: i1, %scratch: memref<?xi8>) att
   return
 }
 
-// In a function without a status argument, the index is clamped, and no error is reported.
-// CHECK-LABEL: func @quiet
+// In a function without a status argument, an index out of range is replaced, and no error is reported.
+// CHECK-LABEL: func @without_status
 // CHECK-NOT: scf.if
 // CHECK: arith.select
-func.func @quiet(%i: index, %n: index) -> index {
+func.func @without_status(%i: index, %n: index) -> index {
   %p = tw_tile.place %i below %n : index
   tw_tile.report %i below %n
   return %p : index

@@ -44,7 +44,7 @@ func.func private @views(%a: memref<8x12xf32>, %b: memref<3x8xf32>, %c: memref<2
   %v = memref.subview %a[1, 4] [3, 4] [1, 2] : memref<8x12xf32> to memref<3x4xf32, strided<[12, 2], offset: 16>>
   %w = memref.subview %b[0, 0] [3, 4] [1, 1] : memref<3x8xf32> to memref<3x4xf32, strided<[8, 1]>>
   memref.copy %v, %w : memref<3x4xf32, strided<[12, 2], offset: 16>> to memref<3x4xf32, strided<[8, 1]>>
-  // The view is a column, and its dimension is dropped.
+  // %column is a view of column 5, so this index is a constant in the accesses.
   // CHECK: affine.load %arg0[%[[R:.*]], 5]
   // CHECK: affine.store %{{.*}}, %arg2[%[[R]] + 16]
   %column = memref.subview %a[0, 5] [8, 1] [1, 1] : memref<8x12xf32> to memref<8xf32, strided<[12], offset: 5>>
@@ -62,7 +62,7 @@ func.func private @views(%a: memref<8x12xf32>, %b: memref<3x8xf32>, %c: memref<2
 
 #m = affine_map<(i, k) -> (i, k)>
 #r = affine_map<(i, k) -> (i)>
-// If a sum reads the array in which its result is stored, the loop has no dependence distance.
+// The sum reads the array in which it stores its result, so its loop gets no dependence distance.
 // CHECK-LABEL: func.func private @reads_its_sum
 func.func private @reads_its_sum(%a: memref<8x6xf32>) {
   // CHECK: label = "sum_i", ii = 1>

@@ -4,7 +4,7 @@
 // reads it, and becomes a port after the ports of the model's arguments. The sums of its rows, to which a zero point is
 // added, become constants of the design: 3 x 4096 + 2 x 5 and 3 x 4096 x 2 + 2 x -7.
 
-#turn = affine_map<(i, j) -> (j, i)>
+#transpose = affine_map<(i, j) -> (j, i)>
 #same = affine_map<(i, j) -> (i, j)>
 #rows = affine_map<(i, j) -> (i)>
 #columns = affine_map<(i, j) -> (j)>
@@ -12,7 +12,7 @@
 // CHECK: module attributes {tw_hls.arranged = [dense<{{.*}}> : tensor<4096x2xi8>], tw_hls.embedded = array<i64: 0, 2>}
 // CHECK: func.func @main(%[[X:.*]]: tensor<4096xi8> {tw.name = "x"} loc({{.*}}), %[[W:.*]]: tensor<4096x2xi8> {tw.name = "w"} loc({{.*}})) -> tensor<2xi32>
 // CHECK-DAG: %[[S:.*]] = arith.constant dense<[12298, 24562]> : tensor<2xi32>
-// CHECK-NOT: call @turn
+// CHECK-NOT: call @transpose
 // CHECK-NOT: call @sum
 // CHECK: call @use(%[[X]], %[[W]], %[[S]])
 // ROMS-NOT: tw_hls.arranged
@@ -21,14 +21,14 @@ func.func @main(%w: tensor<2x4096xi8> {tw.name = "w", tw_hls.value = dense<"0x01
                 %x: tensor<4096xi8> {tw.name = "x"},
                 %z: tensor<2xi64> {tw.name = "z", tw_hls.value = dense<[5, -7]> : tensor<2xi64>}) -> tensor<2xi32> {
   %0 = tensor.empty() : tensor<4096x2xi8>
-  %1 = call @turn(%w, %0) : (tensor<2x4096xi8>, tensor<4096x2xi8>) -> tensor<4096x2xi8>
+  %1 = call @transpose(%w, %0) : (tensor<2x4096xi8>, tensor<4096x2xi8>) -> tensor<4096x2xi8>
   %2 = tensor.empty() : tensor<2xi32>
   %3 = call @sum(%w, %z, %2) : (tensor<2x4096xi8>, tensor<2xi64>, tensor<2xi32>) -> tensor<2xi32>
   %4 = call @use(%x, %1, %3) : (tensor<4096xi8>, tensor<4096x2xi8>, tensor<2xi32>) -> tensor<2xi32>
   return %4 : tensor<2xi32>
 }
-func.func private @turn(%w: tensor<2x4096xi8>, %into: tensor<4096x2xi8>) -> tensor<4096x2xi8> {
-  %0 = linalg.generic {indexing_maps = [#turn, #same], iterator_types = ["parallel", "parallel"]} ins(%w : tensor<2x4096xi8>) outs(%into : tensor<4096x2xi8>) {
+func.func private @transpose(%w: tensor<2x4096xi8>, %into: tensor<4096x2xi8>) -> tensor<4096x2xi8> {
+  %0 = linalg.generic {indexing_maps = [#transpose, #same], iterator_types = ["parallel", "parallel"]} ins(%w : tensor<2x4096xi8>) outs(%into : tensor<4096x2xi8>) {
   ^bb0(%in: i8, %out: i8):
     linalg.yield %in : i8
   } -> tensor<4096x2xi8>
@@ -56,7 +56,7 @@ func.func private @sum(%w: tensor<2x4096xi8>, %z: tensor<2xi64>, %into: tensor<2
   return %4 : tensor<2xi32>
 }
 func.func private @use(%x: tensor<4096xi8>, %w: tensor<4096x2xi8>, %s: tensor<2xi32>) -> tensor<2xi32> {
-  %0 = linalg.generic {indexing_maps = [#columns, #turn, #rows], iterator_types = ["parallel", "reduction"]} ins(%x, %w : tensor<4096xi8>, tensor<4096x2xi8>) outs(%s : tensor<2xi32>) {
+  %0 = linalg.generic {indexing_maps = [#columns, #transpose, #rows], iterator_types = ["parallel", "reduction"]} ins(%x, %w : tensor<4096xi8>, tensor<4096x2xi8>) outs(%s : tensor<2xi32>) {
   ^bb0(%a: i8, %b: i8, %out: i32):
     %1 = arith.extsi %a : i8 to i32
     %2 = arith.extsi %b : i8 to i32

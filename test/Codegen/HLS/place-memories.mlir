@@ -21,9 +21,9 @@ func.func private @load(%from: !dram, %to: !large) {
   } {tw_hls.loop = #tw_hls.loop<label = "load_i", ii = 1>}
   return
 }
-// CHECK-LABEL: func.func private @turn
+// CHECK-LABEL: func.func private @transpose
 // CHECK-SAME: %arg0: memref<8192xf32, #tw_hls.partition<none>, #tw_hls.memory<uram>>, %arg1: memref<8192xf32, #tw_hls.partition<cyclic 8>, #tw_hls.memory<bram>>
-func.func private @turn(%x: !large, %y: !small) {
+func.func private @transpose(%x: !large, %y: !small) {
   affine.for %i = 0 to 8192 {
     %v = affine.load %x[-%i + 8191] : !large
     affine.store %v, %y[%i] : !small
@@ -45,7 +45,7 @@ func.func @model(%x: !dram, %y: !dram) attributes {tw_hls.top} {
     %large = tw_hls.buffer "large" : !large
     %small = tw_hls.buffer "small" : !small
     tw_hls.task @load reads(%x) writes(%large) : (!dram) -> !large
-    tw_hls.task @turn reads(%large) writes(%small) : (!large) -> !small
+    tw_hls.task @transpose reads(%large) writes(%small) : (!large) -> !small
     tw_hls.task @store reads(%small) writes(%y) : (!small) -> !dram
   }
   return

@@ -4,8 +4,9 @@
 // RUN: not tilewright-opt %s --tw-hls-port-protocols="ports=x=axis" 2>&1 | FileCheck %s --check-prefix=PROTOCOL
 // RUN: not tilewright-opt %s --tw-hls-port-protocols="ports=x=axi_lite" 2>&1 | FileCheck %s --check-prefix=LITE
 // RUN: not tilewright-opt %s --tw-hls-port-protocols="ports='x=stream x=stream'" 2>&1 | FileCheck %s --check-prefix=TWICE
-// The only task that accesses the stream port x does so in row-major order, so its load becomes a stream read. An
-// axi_lite port is a register and is loaded without a read.
+// Only the task @load_x accesses port x. If the protocol of x is stream, the loads, which are in row-major order,
+// become tw_hls.read ops. A port with protocol axi_lite becomes a scalar argument of @load_s, which replaces the loads
+// of the port.
 // NAME: error: --port q=stream: there is no port 'q'; this design has x, s, y
 // PROTOCOL: error: --port: port 'x': there is no protocol 'axis'; ports are axi_master, axi_lite or stream
 // LITE: error: --port: port 'x': axi_lite is for an input of one element, and this is an input of 48; a stream or axi_master takes it

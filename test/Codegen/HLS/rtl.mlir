@@ -1,5 +1,5 @@
-// The Verilog of a design with integers has an iteration counter, pipeline stages that follow it, memories, and start
-// conditions of tasks.
+// This test checks the Verilog of a design with integers: the iteration counters, the pipeline stages after each
+// counter, the memories, and the start conditions of tasks.
 // RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=1 --rtl -o %t
 // RUN: FileCheck %s --input-file=%t/rtl/model.v
 // RUN: FileCheck %s --input-file=%t/rtl/test_bench.v --check-prefix=BENCH
@@ -13,7 +13,7 @@
 // CHECK: module model (
 // CHECK: output wire x_on, output wire [31:0] x_at, input wire [31:0] x_data
 // CHECK: output wire y_on
-// The product of two bytes has 16 bits, followed by three registers.
+// The product of two bytes passes through three pipeline registers.
 // CHECK: // matmul_{{.*}}: 64 iterations, one every 1
 // CHECK: assign [[PRODUCT:task_matmul_0_s[0-9]+]] = task_matmul_0_s{{.*}} * task_matmul_0_s
 // CHECK: [[PRODUCT]]_r0 <= [[PRODUCT]];

@@ -80,7 +80,7 @@ tw_plan.program @main_plan [] in [] to [] {
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
-// In the consumer @skew, loop j indexes both dimensions of the array, and no dimension is indexed by loop i alone.
+// In the consumer @skew, loop j indexes both dimensions of the array, and no dimension is indexed only by loop i.
 // Therefore the array is not passed in blocks.
 // CHECK-LABEL: func.func private @make
 // CHECK-NOT: block =

@@ -47,9 +47,9 @@ func.func private @sum(%x: memref<64xf32>, %s: memref<f32>) {
 #m = affine_map<(i, k) -> (i, k)>
 #v = affine_map<(i, k) -> (k)>
 #r = affine_map<(i, k) -> (i)>
-// If the result has only one loop, the reduction is unrolled, too, because 62 rows are not divisible by 4. Two rows by
-// two terms have a latency of 15 cycles, and there are 31 iterations between two additions to an element. One row by
-// four terms has 29, and there are 62.
+// The result has only one loop, of 62 rows, which is not divisible by 4. Therefore the reduction is unrolled, too. With
+// two rows and two terms per iteration, the latency of the sum is 15 cycles, and there are 31 iterations between two
+// additions to an element. With one row and four terms, the latency is 29 cycles, and there are 62 iterations.
 // CHECK-LABEL: func.func private @rows
 // CHECK: tw_hls.schedule = #tw_hls.schedule<order = [1, 0], unroll = [{{2, 2|1, 4}}], ii = 1>
 func.func private @rows(%a: memref<62x64xf32>, %b: memref<64xf32>, %c: memref<62xf32>) {

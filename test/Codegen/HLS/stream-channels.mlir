@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-hls-stream-channels | FileCheck %s
-// @turn reads all of x, from an array, before it writes. Meanwhile, @join waits, so the queue of its copy of x must
-// store all 16 elements. @join reads the elements of @turn immediately, so a queue of two elements is sufficient.
+// @transpose reads all of x, from an array, before it writes. Meanwhile, @join waits, so the queue of its copy of x must
+// store all 16 elements. @join reads the elements of @transpose immediately, so a queue of two elements is sufficient.
 
 !dram = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>
 !chip = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<bram>>
@@ -16,8 +16,8 @@ func.func private @load(%from: !dram, %whole: !chip, %copy: !chip) {
   } {tw_hls.loop = #tw_hls.loop<label = "load_i", ii = 1>}
   return
 }
-// CHECK-LABEL: func.func private @turn
-func.func private @turn(%x: !chip, %y: !chip) {
+// CHECK-LABEL: func.func private @transpose
+func.func private @transpose(%x: !chip, %y: !chip) {
   affine.for %i = 0 to 16 {
     // CHECK: affine.load
     %v = affine.load %x[-%i + 15] : !chip
@@ -48,7 +48,7 @@ func.func @model(%x: !dram, %y: !dram) attributes {tw_hls.top} {
     %copy = tw_hls.buffer "copy" : !chip
     %turned = tw_hls.buffer "turned" : !chip
     tw_hls.task @load reads(%x) writes(%whole, %copy) : (!dram) -> (!chip, !chip)
-    tw_hls.task @turn reads(%whole) writes(%turned) : (!chip) -> !chip
+    tw_hls.task @transpose reads(%whole) writes(%turned) : (!chip) -> !chip
     tw_hls.task @join reads(%turned, %copy) writes(%y) : (!chip, !chip) -> !dram
   }
   return

@@ -22,7 +22,7 @@
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 128], consumers = 2, stages = 3>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 256, block = [64, 64], consumers = 1, stages = 4>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 64], consumers = 2, stages = 4>
-// A decoding step, and attention whose queries would not fill the rows of a wgmma, use mma.sync.
+// A decoding step, and attention with fewer queries than the 64 rows of a wgmma, use mma.sync.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [16, 64]
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [64, 64]
 

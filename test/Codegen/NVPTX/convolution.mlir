@@ -4,7 +4,7 @@
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
 // The last three convolutions have a filter of 3 x 3 pixels, a filter of 1 x 1 pixels, and an image of three channels.
-// The windows of the last one are gathered.
+// The windows of the last convolution are gathered.
 // TILED: "convolution{{.*}} tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [64, 128, 32], {{.*}}stages = 4
 // TILED: "convolution{{.*}} tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 16, 32], {{.*}}stages = 2
 // TILED: "convolution{{.*}} tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 16, 64]

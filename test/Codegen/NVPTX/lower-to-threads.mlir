@@ -7,7 +7,7 @@
 
 // A thread computes four adjacent elements. The broadcast operand is read at the columns of these elements. Indices
 // have 32 bits.
-// CHECK-LABEL: func @neighbours(
+// CHECK-LABEL: func @adjacent_elements(
 // CHECK-SAME: %[[X:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, llvm.readonly}, %[[B:.*]]: !llvm.ptr<1> {{.*}}, %[[Y:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias})
 // CHECK-SAME: tw.grid = #[[GRID:.*]], tw.kernel
 // CHECK-SAME: tw_cuda.index = 32 : i64, tw_cuda.threads = 256 : i64
@@ -19,7 +19,7 @@
 // CHECK-NOT: llvm.load
 // CHECK-COUNT-4: llvm.store
 // CHECK-NOT: llvm.store
-func.func private @neighbours(%x: tensor<128x96xf32>, %b: tensor<96xf32>, %y: tensor<128x96xf32>) -> tensor<128x96xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 4>} {
+func.func private @adjacent_elements(%x: tensor<128x96xf32>, %b: tensor<96xf32>, %y: tensor<128x96xf32>) -> tensor<128x96xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 4>} {
   %0 = linalg.generic {indexing_maps = [#id, #columns, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %b : tensor<128x96xf32>, tensor<96xf32>) outs(%y : tensor<128x96xf32>) {
   ^bb0(%in: f32, %c: f32, %out: f32):
     %1 = arith.addf %in, %c : f32
@@ -98,9 +98,9 @@ func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor
   return %0 : tensor<8xi64>
 }
 
-// CHECK-LABEL: func @wide_loop(
+// CHECK-LABEL: func @large_trip_count(
 // CHECK-SAME: tw_cuda.index = 64 : i64
-func.func private @wide_loop(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) -> tensor<8xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 32, vector = 1>} {
+func.func private @large_trip_count(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) -> tensor<8xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 32, vector = 1>} {
   %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0)>], iterator_types = ["parallel", "reduction", "reduction"]} ins(%x : tensor<8x0x5000000000xf32>) outs(%y : tensor<8xf32>) {
   ^bb0(%in: f32, %out: f32):
     %s = arith.addf %out, %in : f32

@@ -6,8 +6,9 @@
 // Each element has a separate index, so this scatter is not computed by rows.
 // TILED: @scatter_3({{.*}}tw.ops = "scatter", tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 1>
 
-// A row of 96 elements has fewer than one vector of four elements per lane. A ballot of the warp finds the sources whose
-// index is the warp's row. The bits of the ballot are processed from the lowest bit on.
+// A row of 96 elements consists of 24 vectors of four elements, so only 24 lanes of the warp compute elements. A ballot
+// of the warp finds the sources whose index is the warp's row. The bits of the ballot are processed from the lowest bit
+// on.
 // CHECK: .entry scatter_1
 // CHECK: .reqntid 256
 // CHECK: setp.gt.u64 {{.*}}, 23;

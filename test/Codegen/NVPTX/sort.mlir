@@ -1,5 +1,5 @@
-// A sort returns the first four elements of each row. The thread of a rank finds the element's bits one by one, and its
-// index once for both results.
+// A sort returns the first four elements of each row. One thread computes one rank: it determines the bits of the
+// element one by one, and then the element's index, which both results use.
 // RUN: tilewright compile %s --target=cuda --emit=vector | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 

@@ -1,4 +1,5 @@
-"""Grows a graph node by node and runs it in its dtypes and in float64: draws operands and limits sizes and numbers."""
+"""Builds a graph node by node, and runs it in its dtypes and in float64. The builder draws operands, and limits sizes
+and numbers."""
 
 from __future__ import annotations
 
@@ -143,7 +144,7 @@ class Builder:
     # Operands.
 
     def chosen(self, candidates: list[Value]) -> Value:
-        """Returns one of the candidates. Late ones, unused ones and computed ones are more likely."""
+        """Returns one of the candidates. Candidates that are recent, unused or computed are more likely."""
         likely = [(1 + i / len(candidates)) * (4 if v.computed and v.uses == 0 else 2 if v.computed else 1) for i, v in enumerate(candidates)]
         return self.rng.choices(candidates, likely)[0]
 
@@ -208,7 +209,7 @@ class Builder:
             torch.set_default_dtype(torch.float32)
 
     def emit_text(self, name: str, text: str, keeps: bool = False, operands=None, writes: Value | None = None) -> Value:
-        """Appends a node and returns its first result. `keeps`: exact operands give exact results."""
+        """Appends a node and returns its first result. `keeps`: results are exact if operands are exact."""
         used = operands or [v for v in self.values if v.name in set(NAME.findall(text))]
         try:
             results, wide = self.run(text, False), self.run(text, True)

@@ -88,7 +88,7 @@ def laid_out(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 
 
 class FromFile:
-    """A program that is exported once; a replacement of judge.Compiled."""
+    """A program that is exported once. The class replaces judge.Compiled."""
 
     fakes: list = []
     apart: set[int] = set()

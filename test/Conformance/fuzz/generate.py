@@ -1,4 +1,4 @@
-"""Generates a graph from a seed: inputs, 5 to 40 ops, some of the results."""
+"""Generates a graph from a seed: inputs, 5 to 40 ops, and outputs, which are some of the results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def weights(rng: random.Random, ops: list[Op]) -> list[float]:
 
 
 def generate(seed: int) -> Program:
-    """Generates a graph. Equal seeds give equal graphs."""
+    """Generates a graph. Graphs of equal seeds are equal."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for attempt in range(50):

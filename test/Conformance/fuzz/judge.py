@@ -277,7 +277,7 @@ class ExactTrigamma(TorchDispatchMode):
 
 def truth(program: Program, dense: bool = False) -> Run:
     """Runs the program in float64. Attention is computed by its products and its softmax, because eager's kernel
-    gives 0 where a few scores are all NaN."""
+    returns 0 if there are a few scores and all of them are NaN."""
     with sdpa_kernel(SDPBackend.MATH), ExactTrigamma():
         return call(program, wide=True, dense=dense)
 
@@ -303,7 +303,8 @@ def of_dense_inputs(program: Program, runs: list[Run], exact: Run) -> tuple[list
 
 
 def examine(program: Program, using) -> str:
-    """Compiles, runs and compares. Returns '' or how the graph was judged. Raises Wrong if it is wrong."""
+    """Compiles and runs the graph, and compares the results. Returns '' or how the graph was judged. Raises Wrong if a
+    result is wrong."""
     runs, exact = references(program)
     compiled = Compiled(program, using)
     words = judged(program, compiled, runs, exact)

@@ -3,8 +3,8 @@
 The rule allows each op an error of eps of its result, and measures a whole model by eager's own error. This does not
 suffice for random graphs: for few numbers, eager's error may be 0 by chance, and if a graph subtracts almost equal
 numbers, the allowed errors of ops grow. Therefore, if a result violates the rule, the graph is run several times in
-float64 with each op's results multiplied by 1 + eps u, for random u in [-1, 1] (for float64 itself, 1e-12 replaces
-eps, as in the rule). This is Monte Carlo arithmetic. The resulting error counts like eager's own. Results that are
+float64 with each op's results multiplied by 1 + eps u, for random u in [-1, 1] (for float64 itself, 1e-12 replaces eps,
+as in the rule). This is Monte Carlo arithmetic. The resulting error is treated like eager's error. Results that are
 exact in any order of evaluation, views and writes in place get no noise. The gradients that an op computes of its
 operands are results of it, too.
 

@@ -37,7 +37,7 @@ COMPILED = {
 
 
 def lost_alias():
-    """Gives results that are views of the same memory separate memory."""
+    """Results that are views of the same memory get separate memory."""
     from tilewright.fx import outputs
 
     outputs.shared_memory = lambda values: set()

@@ -46,7 +46,7 @@ DERIVATIVES = '''    weights = [torch.linspace(0.5, 1.5, r.numel(), dtype=torch.
 
 
 def drawn(i: Input, seed: int) -> str:
-    """Returns the input as an expression. g(seed) gives the same numbers as program.numbers."""
+    """Returns the input as an expression. g(seed) returns the same numbers as program.numbers."""
     dtype, word, count = f"torch.{i.dtype}", i.numbers.partition(":")[0], i.extent() + 3
     generator = f"generator=g({seed})"
     if word == "order":

@@ -27,9 +27,8 @@ from hls_score import points, print_score  # noqa: E402
 from hls_trial import DESIGNS, Result, all_names, trial  # noqa: E402
 
 # The designs that run without --full: a product, one matrix read by two tasks, reductions, windows, bytes, reshapes, a
-# deep queue, integers that wrap around, a ROM, slices that are padded, padding, a whole model of torch with its weights,
-# two stages of a residual network with the inputs of its layers as results and with weights as ports, and two designs
-# in fixed point.
+# deep queue, integers that wrap around, a ROM, padded slices, padding, a torch model with its weights, two stages of a
+# residual network with the inputs of its layers as results and with weights as ports, and two designs in fixed point.
 SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", "fixed_mlp", "fixed_pooled", "attention_block", "streams"]
 
 # Public co-simulated designs of Stream-HLS (FPGA 2025 artifact, part xcu280, clock period 3.33 ns). A key is the budget

@@ -13,7 +13,7 @@ from pathlib import Path
 from hls_trial import DESIGNS, flags_of, generate, run, said
 
 NAMES = sorted(path.stem for path in DESIGNS.glob("rtl_*.mlir"))
-# This budget of multipliers suffices for each design.
+# All designs are compiled with this budget, which suffices for each of them.
 BUDGET = "dsp=10"
 # The designs that run without --full: a product with its consumer, queues, a ROM, two results, windows, a sum, fixed point.
 SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_fixed_constant", "rtl_fixed_mlp", "rtl_gemm_bias_relu", "rtl_max", "rtl_residual", "rtl_table"]
@@ -98,7 +98,7 @@ def synthesise(folder: Path, result: Simulated) -> None:
 
 
 def compare_parts(parts: dict[str, int], report: dict) -> list[str]:
-    """Compares parts: multipliers and block memories equal the estimate; lookup tables are within 30 % of the
+    """Checks that multipliers and block memories equal the estimate, and that lookup tables are within 30 % of the
     report's number for the Verilog."""
     expected = {"dsp": report["dsp"], "bram": report["one_call_bram"]}
     failures = [f"{kind}: yosys has {parts[kind]}, and the estimate is {its}" for kind, its in expected.items() if parts[kind] != its]

@@ -119,7 +119,7 @@ def check(name: str, folder: Path) -> Result:
         "threads": ["g++", *STRICT, "-DTILEWRIGHT_THREADS", *SOURCES, "check/dataflow_check.cpp", "-pthread"],
     }
     if vendor := vendor_headers(result.report):
-        # The vendor's headers replace ours, except for hls_stream.h.
+        # The vendor's headers replace Tilewright's headers, except for hls_stream.h.
         (folder / "vendor").mkdir()
         shutil.copy(folder / "check" / "hls_stream.h", folder / "vendor")
         builds["vendor's headers"] = ["g++", "-std=c++17", "-O1", "-w", "-I.", "-Ivendor", "-isystem", vendor, *SOURCES, "-pthread"]
@@ -155,8 +155,8 @@ def vendor_headers(report: dict) -> Path | None:
 
 
 def off(report: dict) -> list[str]:
-    """Checks that the results of a design of fixed point are as close to the float model's as range analysis has
-    proved."""
+    """Checks that the results of a fixed-point design differ from those of the float model at most by the bound that
+    range analysis has proved."""
     fixed = report.get("fixed") or {"errors": [], "proved": []}
     if len(fixed["errors"]) != len(fixed["proved"]):
         return [f"fixed: {len(fixed['errors'])} results compared, {len(fixed['proved'])} proved"]

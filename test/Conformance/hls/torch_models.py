@@ -18,7 +18,8 @@ FIXED = {
     "fixed_pooled": ["--fixed", "10,4", "--fixed", "input=8,1", "--fixed", "4=12,4"],
 }
 # These flags of a model follow the command's flags, and override them. ResNet-18 fits into the default part only with
-# some budgets, because more multipliers need more banks. It needs a larger part if its inner values are results.
+# some budgets, because more multipliers need more banks. It needs a larger part if the inputs of its quantized layers
+# are results.
 FLAGS = {
     "resnet18_int8": ["--budget", "dsp=1300"],
     "resnet18_int8_inner": ["--budget", "dsp=1300", "--part=xcu250"],

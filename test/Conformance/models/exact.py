@@ -1,4 +1,4 @@
-"""Runs a model in float64, even where its code requests a narrower dtype."""
+"""Runs a model in float64, even if its code requests a float dtype with fewer bits."""
 
 from __future__ import annotations
 

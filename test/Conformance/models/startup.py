@@ -33,7 +33,7 @@ def spread_constants(model: nn.Module) -> None:
 
 
 def without_randomness(model: nn.Module) -> None:
-    """Switches random dropping off, because its results cannot be compared."""
+    """Disables dropout, because random results cannot be compared."""
     for module in model.modules():
         if isinstance(module, (nn.MultiheadAttention, nn.RNNBase)):
             module.dropout = 0.0

@@ -40,7 +40,7 @@ class Architecture(Protocol):
     def build(self) -> torch.nn.Module: ...
 
     def draw(self, model: torch.nn.Module, mode: str, seed: int) -> dict:
-        """Returns the arguments of one call in a mode. Another seed gives other numbers."""
+        """Returns the arguments of one call in a mode. Another seed draws other numbers."""
 
 
 def seed_all(seed: int) -> None:
@@ -189,7 +189,7 @@ def compare(got: Results, runs: list[Results], exact: Results | None, draws: lis
 
 
 def random_draws(trial: Trial, arguments: dict, run: Results) -> list[Results]:
-    """Returns eager's runs with other seeds if these give other numbers, else an empty list."""
+    """Returns eager's runs with other seeds if their numbers differ, else an empty list."""
     others = [with_threads(1, trial.eager, arguments, seed) for seed in (1, 2, 3)]  # `run` had one, too
     same = all(list(o) == list(run) and all(same_numbers(o[n], run[n]) for n in run) for o in others)
     return [] if same else [run, *others]

@@ -6,11 +6,10 @@
     python test/Conformance/onnx_sizes show 17               its nodes
 
 Each graph becomes a library. In each call, a page without access follows every buffer (inputs and results in this
-program; weights, constants and the arena by TILEWRIGHT_GUARD_PAGES). Findings are: a result that differs from the
-reference's, a result where the reference refuses, a refusal at the sizes for which the graph was made, and a process
-that dies. Refusals of sizes that the reference accepts are counted, but are not findings: the reference lets a size
-of 1 broadcast, and cuts slices at the end.
-"""
+program; weights, constants and the arena by TILEWRIGHT_GUARD_PAGES). These outcomes are errors: a result that differs
+from the reference's, a result if the reference refuses the sizes, a refusal of the sizes for which the graph was
+created, and a process that dies. Refusals of other sizes that the reference accepts are counted, but are not errors,
+because the reference broadcasts sizes of 1 and clamps slices. """
 
 from __future__ import annotations
 

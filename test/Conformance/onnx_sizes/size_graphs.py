@@ -1,4 +1,4 @@
-"""Random ONNX graphs whose inputs have symbolic sizes, with constants that fit only some of these sizes.
+"""Random ONNX graphs whose inputs have symbolic sizes, and whose constants are valid only for some of these sizes.
 
 A graph is made for base sizes, at which every node is valid. Weights, shapes, splits and bounds are computed from
 these. At other sizes, some equations hold and others do not. No base size is 1: broadcasting a symbolic size of 1
@@ -18,7 +18,7 @@ OPSET = 18
 
 
 class Unfit(Exception):
-    """Raised if the drawn node does not fit the existing values."""
+    """Raised if the drawn node is not valid for the existing values."""
 
 
 class GraphMaker:

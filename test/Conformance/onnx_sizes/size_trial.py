@@ -138,7 +138,7 @@ def differs(mine: np.ndarray, expected: np.ndarray) -> str:
 
 
 def trial(seed: int, count: int) -> dict:
-    """Returns the result of graph `seed`: counts, and findings."""
+    """Returns the result of graph `seed`: counts, and the errors that were found."""
     maker = GraphMaker(seed)
     model = maker.make()
     result = {"calls": 0, "same": 0, "both refuse": 0, "refused here alone": 0, "findings": [], "not compiled": ""}

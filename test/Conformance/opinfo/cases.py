@@ -68,7 +68,7 @@ def default_cases(known: Iterable[Case]) -> list[Case]:
 
 
 def samples(info, case: Case, seed: int = 0) -> list:
-    """Returns the entry's samples, the same each time. Another seed gives other numbers."""
+    """Returns the entry's samples, which are the same each time. Another seed draws other numbers."""
     random.seed(seed)
     numpy.random.seed(seed)
     torch.manual_seed(seed)
@@ -76,7 +76,7 @@ def samples(info, case: Case, seed: int = 0) -> list:
 
 
 def drawn_anew(info, case: Case, index: int):
-    """Returns a function of a seed that gives sample `index` with other numbers."""
+    """Returns a function of a seed that returns sample `index` with other numbers."""
     return lambda seed: samples(info, case, seed)[index]
 
 

@@ -97,7 +97,7 @@ SEEDS = 8  # of eager's runs of ops that draw random numbers; few windows at ran
 
 
 def random_draws(info, sample, run: Run, gradient: bool) -> list[Run]:
-    """Returns eager's runs with other seeds if these give other numbers, else an empty list."""
+    """Returns eager's runs with other seeds if their numbers differ, else an empty list."""
     others = [call(info.op, info, sample, gradient, seed=1)]
     drawn = torch.get_rng_state()
     torch.manual_seed(1)

@@ -140,8 +140,8 @@ def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str], in
 
 
 def in_processes(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
-    """Runs of_seeds() in one process, or, if that dies, in one process each. A death is a finding unless aot_eager
-    dies, too."""
+    """Runs of_seeds() in one process, or, if that dies, in one process each. If a process dies, this is an error unless
+    aot_eager dies, too."""
     counts, said, ended, why = in_process(seeds)
     if not ended:
         return counts, said

@@ -1,4 +1,4 @@
-"""A mutation campaign for ptx-check: kernels of Tilewright, each changed at one place, must be detected as wrong.
+"""A mutation campaign for ptx-check, which must detect that kernels of Tilewright with one changed site are wrong.
 
     export PYTHONPATH=build/python
     python test/Conformance/ptx_mutations run --seed 0 --count 440   # draws and tries; writes table.json with --table
@@ -6,10 +6,9 @@
     python test/Conformance/ptx_mutations one 'softmax: index: ...'  # one mutation by its key: what the checker reports
     python test/Conformance/ptx_mutations sites                      # how many there are, by kernel and kind
 
-A mutation is found if ptx-check has a finding, or else if the result violates the numbers rule. Mutations that
-survive are shown to be equivalent in equivalent.json, or count as missed. A finding on an unchanged kernel fails
-every command.
-"""
+A mutation is detected if ptx-check reports an error, or if the result violates the numbers rule. A mutation that is not
+detected is counted as missed, unless equivalent.json explains why it is equivalent. If ptx-check reports an error for
+an unchanged kernel, every command fails. """
 
 from __future__ import annotations
 
@@ -45,7 +44,7 @@ def sites_of(folder: Path, names: list[str]) -> list[Site]:
 
 
 def check_unchanged(folder: Path, names: list[str], seeds=(0, 1, 2)) -> int:
-    """Prints findings on unchanged kernels. Returns their number."""
+    """Prints the errors that ptx-check reports for unchanged kernels. Returns their number."""
     count = 0
     for name in names:
         launch = json.loads((folder / name / "launch.json").read_text())

@@ -65,7 +65,8 @@ def kernels() -> dict[str, Kernel]:
         "convolution": Kernel(lambda: (lambda x, w, b: F.relu(F.conv2d(x, w, b, padding=1)), (
             matrix(2, 32, 9, 11).to(memory_format=torch.channels_last), matrix(24, 32, 3, 3).to(memory_format=torch.channels_last), matrix(24)))),
         "convolution-f32": Kernel(lambda: (lambda x, w: F.conv2d(x, w, stride=2), (torch.randn(1, 5, 12, 13), torch.randn(9, 5, 3, 3)))),
-        # Products by warp groups have more steps along k than slots in the ring, so that each slot is filled again.
+        # Products that warp groups compute (wgmma) have more steps along k than slots in the ring buffer, so that each
+        # slot is filled again.
         "groups": Kernel(lambda: (matmul, (matrix(136, 448), matrix(448, 128))), {**groups, "stages": 2}, arch="sm_90a"),
         "groups-gelu": Kernel(lambda: (gelu, (matrix(100, 1024, dtype=f16), matrix(1024, 136, dtype=f16), matrix(136, dtype=f16))), arch="sm_90a"),
         "groups-residual": Kernel(lambda: (residual, (matrix(72, 456), matrix(96, 456).t(), matrix(96), matrix(72, 96))), {**groups, "consumers": 1}, arch="sm_90a"),

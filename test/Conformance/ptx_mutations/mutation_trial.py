@@ -1,4 +1,5 @@
-"""Runs one changed kernel in ptx-check: is it detected by a finding, or by its numbers?"""
+"""Runs one changed kernel in ptx-check, and determines whether an error of ptx-check or wrong results reveal the
+change."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def parameters_of(model) -> set[str]:
 
 
 def draw(model, given: dict, mode: str, seed: int) -> dict:
-    """Returns the arguments of one call. `given` overrides the drawn arguments. Another seed gives other numbers."""
+    """Returns the arguments of one call. `given` overrides the drawn arguments. Another seed draws other numbers."""
     generator = torch.Generator().manual_seed(seed)
     config, takes = model.config, parameters_of(model)
     text = config.get_text_config()

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -verify-diagnostics -split-input-file
-// One program per constraint of dialects/Plan/PlanOps.td, named after it.
+// Each program violates one constraint of dialects/Plan/PlanOps.td, and is named after this constraint.
 
 tw_plan.program @program_c1 [] in [] to [] {
   // expected-error @below {{program_c1: expected number 0, got 1}}

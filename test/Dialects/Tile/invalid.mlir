@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -verify-diagnostics -split-input-file
-// One function per constraint of dialects/Tile/TileOps.td, named after it.
+// Each function violates one constraint of dialects/Tile/TileOps.td, and is named after this constraint.
 
 func.func @tile_matmul_c1(%a: memref<2x4x8xf32>, %b: memref<1x8x16xf32>, %c: memref<4x16xf32>) {
   // expected-error @below {{tile_matmul_c1: A is of rank 3 and C of rank 2}}

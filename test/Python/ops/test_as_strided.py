@@ -96,7 +96,7 @@ def test_as_strided_outside_of_argument_elements_is_refused(x, offset, reason):
 
 
 def test_decomposed_op_results_have_strides_of_eager():
-    """The decomposition of adaptive pooling would give a contiguous result; the op keeps channels-last."""
+    """The decomposition of adaptive pooling would return a contiguous result, but the op preserves channels-last."""
     x = torch.randn(3, 5, 7, 7).contiguous(memory_format=torch.channels_last)
     check(lambda x: torch.nn.functional.adaptive_avg_pool2d(x, 3), x)
     check(torch.diagonal_scatter, torch.randn(3, 4).t()[:3], torch.randn(3))  # memory with gaps

@@ -1,5 +1,5 @@
-"""Tests ops with a channels-last input, alone and after a convolution. For any loop order, results must satisfy the numbers rule and
-have eager's strides."""
+"""Tests ops with a channels-last input, in graphs of one op and after a convolution. For any loop order, results must
+satisfy the numbers rule and have eager's strides."""
 
 import pytest
 import torch
@@ -59,7 +59,7 @@ def test_op_on_channels_last_3d_input_and_gradient_match_eager(op):
     check_gradient(op, x)
 
 
-# Only eager's max_pool1d without indices and gradients gives contiguous results; torch's meta function differs.
+# Only eager's max_pool1d without indices and gradients returns contiguous results, unlike torch's meta function.
 @pytest.mark.parametrize("op", [lambda x: F.max_pool1d(x, 3, 2, 1).contiguous(), lambda x: F.max_pool1d(x, 2, return_indices=True), lambda x: F.avg_pool1d(x, 3, 2, 1)])
 def test_pool1d_of_transposed_input_and_gradient_match_eager(op):
     check(lambda x: op(x.transpose(1, 2)), torch.randn(2, 19, 24))

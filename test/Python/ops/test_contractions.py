@@ -230,7 +230,7 @@ def test_group_batch_and_layer_norm_match_eager():
     check(lambda x, w, b, m, v: F.batch_norm(x, m, v, w, b), x, w, b, torch.randn(6), torch.rand(6) + 0.5)
     check(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, w, b)
     check_gradient(lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), x, w, b)
-    # Found by fuzz (graph 202070): if all elements are equal, the result is the bias.
+    # Regression (graph 202070 of the fuzzer): if all elements are equal, the result is the bias.
     check(lambda x, w, b: F.batch_norm(x.expand(33, 6), None, None, w, b, training=True), torch.randn(6), w, b)
     check_gradient(lambda x, w, b: F.layer_norm(x, (7,), w, b), x, torch.randn(7), torch.randn(7))
     check_gradient(lambda x, w, b: F.group_norm(x, 3, w, b), x, w, b)

@@ -1,4 +1,5 @@
-"""Tests grouped convolutions: depthwise, with several filters per channel, narrow and wide groups, and their gradients."""
+"""Tests grouped convolutions and their gradients: depthwise, with several filters per channel, and with small and large
+groups."""
 
 import pytest
 import torch

@@ -30,7 +30,7 @@ protected:
   Value constant(TypedAttr value) { return arith::ConstantOp::create(builder, loc(), value); }
   Location loc() { return builder.getUnknownLoc(); }
 
-  /// Returns elements of every sign, and the ends of the range.
+  /// Returns elements of every sign, and the smallest and the largest value of the type.
   std::vector<TypedAttr> samples() {
     std::vector<TypedAttr> found;
     if (GetParam().elements == Case::Float)

@@ -38,7 +38,7 @@ template <typename T> struct Runs {
 constexpr float notANumber = std::numeric_limits<float>::quiet_NaN();
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-TEST(CompareKernels, EqualAndRounded) {
+TEST(CompareKernels, RoundingErrorsAreAllowed) {
   Runs<float> runs(4000);
   EXPECT_EQ(runs.compare(), "");
   for (float &x : runs.got)
@@ -56,7 +56,7 @@ TEST(CompareKernels, ErrorsAboveTheBoundAreNamed) {
   EXPECT_NE(text.find("worst element [1, 2]: cpu gives"), std::string::npos) << text;
 }
 
-TEST(CompareKernels, LongReductionsMayErrMore) {
+TEST(CompareKernels, LongReductionsMayHaveLargerErrors) {
   Runs<float> runs(4000);
   for (float &x : runs.got)
     x *= 1 + 2e-6f;
@@ -64,7 +64,7 @@ TEST(CompareKernels, LongReductionsMayErrMore) {
   EXPECT_EQ(runs.compare(1000), "");
 }
 
-TEST(CompareKernels, PlainShowsWhatTheFormulaCosts) {
+TEST(CompareKernels, ErrorsOfTheFormulaAreAllowed) {
   Runs<float> runs(4000);
   for (float &x : runs.got)
     x += 1e-3f;
@@ -83,11 +83,11 @@ TEST(CompareKernels, OneWrongElementOfMany) {
   EXPECT_NE(runs.compare().find("element [24, 3]"), std::string::npos) << runs.compare();
 }
 
-TEST(CompareKernels, NotANumberAndInfinities) {
+TEST(CompareKernels, NanAndInfinitiesMustAgree) {
   Runs<float> runs(100);
   runs.got[11] = notANumber;
   EXPECT_NE(runs.compare().find("element [2, 1]: cpu gives nan"), std::string::npos) << runs.compare();
-  runs.plain[11] = notANumber; // the dtype of `plain` overflows there
+  runs.plain[11] = notANumber; // in `plain`, this element overflows, too
   EXPECT_EQ(runs.compare(), "");
   runs.exact[12] = runs.plain[12] = -infinity;
   runs.got[12] = infinity;
@@ -96,7 +96,7 @@ TEST(CompareKernels, NotANumberAndInfinities) {
   EXPECT_EQ(runs.compare(), "");
 }
 
-TEST(CompareKernels, Doubles) {
+TEST(CompareKernels, ErrorsOfDoublesAreNamed) {
   Runs<double> runs(4000);
   for (double &x : runs.got)
     x *= 1 + 1e-13;

@@ -28,7 +28,7 @@ constexpr char racing[] = R"(
   ret;
 })";
 
-TEST(DeviceCode, FindingsNameTheUsersLine) {
+TEST(DeviceCode, ErrorsNameTheUsersLine) {
   Session session;
   auto module = mlir::parseSourceString<mlir::ModuleOp>(graph, &session.context());
   ASSERT_TRUE(module);

@@ -128,7 +128,7 @@ struct Graph {
   int threads = 2;
 };
 
-/// A graph that is compiled both ways, with its inputs and the expected results.
+/// A graph that is compiled by the JIT and to a library, with its inputs and the expected results.
 class Both {
 public:
   explicit Both(Graph given) : graph(std::move(given)) {
@@ -271,36 +271,36 @@ func.func @main(%n: index {tw.symbol = "batch", tw.min = 1 : i64, tw.max = 512 :
   return %y : tensor<?x10xf32, #out>
 })";
 
-TEST(Library, MatmulBiasGelu) { compare({matmulBiasGelu(), {}, {}}); }
+TEST(Library, MatmulBiasGeluEqualsJit) { compare({matmulBiasGelu(), {}, {}}); }
 
-TEST(Library, Softmax) {
+TEST(Library, SoftmaxEqualsJit) {
   compare({R"(func.func @main(%x: tensor<37x301xf32>) -> tensor<37x301xf32> {
   %y = tw.softmax %x {dim = 1 : i64, safe} : tensor<37x301xf32> -> tensor<37x301xf32>
   return %y : tensor<37x301xf32> })"});
 }
 
-TEST(Library, ReductionsAndTwoResults) {
+TEST(Library, ReductionsAndTwoResultsEqualJit) {
   compare({R"(func.func @main(%x: tensor<64x96xf32>, %i: tensor<64x96xi32>) -> (tensor<64xf32>, tensor<96xi32>) {
   %y = tw.reduce sum %x {dims = array<i64: 1>} : tensor<64x96xf32> -> tensor<64xf32>
   %j = tw.reduce sum %i {dims = array<i64: 0>} : tensor<64x96xi32> -> tensor<96xi32>
   return %y, %j : tensor<64xf32>, tensor<96xi32> })"});
 }
 
-TEST(Library, SymbolicBatch) {
+TEST(Library, SymbolicBatchEqualsJit) {
   for (int64_t batch : {1, 7, 128})
     compare({symbolicMlp, {batch}, {1, 2}});
 }
 
 TEST(Library, ParametersWithoutDataAreInputs) { compare({symbolicMlp, {5}, {}}); }
 
-TEST(Library, ExternalWeights) { compare({symbolicMlp, {9}, {1, 2}, /*external=*/true}); }
+TEST(Library, ExternalWeightsEqualJit) { compare({symbolicMlp, {9}, {1, 2}, /*external=*/true}); }
 
-TEST(Library, PackedByCreate) {
+TEST(Library, WeightsPackedByCreateEqualJit) {
   compare({matmulBiasGelu(), {}, {}, /*external=*/false, /*packed=*/false});
   compare({symbolicMlp, {9}, {1, 2}, /*external=*/true, /*packed=*/false});
 }
 
-TEST(Library, Bf16) {
+TEST(Library, Bf16EqualsJit) {
   compare({R"(func.func @main(%x: tensor<40x64xbf16>, %w: tensor<64x64xbf16> {tw.static}) -> tensor<40x64xbf16> {
   %p = tw.matmul %x, %w : (tensor<40x64xbf16>, tensor<64x64xbf16>) -> tensor<40x64xbf16>
   %y = tw.gelu %p : (tensor<40x64xbf16>) -> tensor<40x64xbf16>
@@ -309,14 +309,14 @@ TEST(Library, Bf16) {
            {1}});
 }
 
-TEST(Library, GatherAndDoubles) {
+TEST(Library, GatherAndDoublesEqualJit) {
   compare({R"(func.func @main(%t: tensor<4x64xf64>, %i: tensor<2x17xi64>) -> tensor<2x17x64xf64> {
   %0 = tw.take %t [%i] {dim = 0 : i64} : (tensor<4x64xf64>, tensor<2x17xi64>) -> tensor<2x17x64xf64>
   %1 = tw.exp %0 : (tensor<2x17x64xf64>) -> tensor<2x17x64xf64>
   return %1 : tensor<2x17x64xf64> })"});
 }
 
-TEST(Library, WrittenInPlaceEmptyAndScalar) {
+TEST(Library, InPlaceEmptyAndScalarTensorsEqualJit) {
   Both both({R"(#n = affine_map<()[s0] -> (s0)>
 func.func @main(%n: index {tw.symbol = "n"}, %x: tensor<32xf32> {tw.name = "x"}, %e: tensor<?xf32, #n>, %k: tensor<i64>)
     -> (tensor<32xf32> {tw.into = 0 : i64}, tensor<?xf32, #n>, tensor<i64>) {
@@ -344,7 +344,7 @@ func.func @main(%n: index {tw.symbol = "n"}, %x: tensor<32xf32> {tw.name = "x"},
   loaded.destroy(model);
 }
 
-TEST(Library, ChildOfFork) {
+TEST(Library, ChildOfForkComputesEqualResults) {
   Both both({symbolicMlp, {128}, {1, 2}});
   ASSERT_NO_FATAL_FAILURE(both.runJit());
   ASSERT_NO_FATAL_FAILURE(both.writeFiles());
@@ -391,7 +391,8 @@ std::unique_ptr<llvm::MemoryBuffer> callingObject(const char *extra = nullptr) {
   return object;
 }
 
-/// Each function that the JIT resolves by name is in a library that a compiled library links, or in its own runtime.
+/// Each function that the JIT resolves by name is available in a compiled library, either in a system library to which
+/// it is linked, or in the library's runtime.
 TEST(Library, ContainsTheFunctionsThatKernelsCall) {
   Folder folder;
   auto link = [&](const llvm::MemoryBuffer &object) {
@@ -428,7 +429,7 @@ TEST(Library, LinkerErrorsAreReported) {
   EXPECT_FALSE(llvm::sys::fs::exists(folder.file("f.so")));
 }
 
-TEST(Library, OtherMachines) {
+TEST(Library, OtherInstructionSetsEqualJit) {
   Both both({symbolicMlp, {6}, {1, 2}});
   both.options.cpu = "x86-64-v3";
   ASSERT_NO_FATAL_FAILURE(both.runJit());
@@ -436,7 +437,7 @@ TEST(Library, OtherMachines) {
   both.runLibrary(Loaded(both.folder.file("net.so"), "net"), 2);
 }
 
-TEST(Library, InstancesOnSeveralThreads) {
+TEST(Library, InstancesOnSeveralThreadsComputeEqualResults) {
   Graph graph{symbolicMlp, {128}, {1, 2}};
   Both both(graph);
   ASSERT_NO_FATAL_FAILURE(both.runJit());
@@ -521,7 +522,7 @@ TEST_F(Mistakes, AreErrorTexts) {
   EXPECT_EQ(loaded->output(-1), nullptr);
 }
 
-TEST(Library, IndexOutOfRange) {
+TEST(Library, IndexOutOfRangeIsReported) {
   Both both({R"(func.func @main(%t: tensor<4x64xf32>, %i: tensor<17xi64>) -> tensor<17x64xf32> {
   %0 = tw.take %t [%i] {dim = 0 : i64} : (tensor<4x64xf32>, tensor<17xi64>) -> tensor<17x64xf32> loc("model.py":12:3)
   return %0 : tensor<17x64xf32> })"});
@@ -539,7 +540,7 @@ TEST(Library, IndexOutOfRange) {
   loaded.destroy(model);
 }
 
-TEST(Library, WeightsFileOfAnotherModel) {
+TEST(Library, WeightsFileOfAnotherModelIsRefused) {
   Both both({symbolicMlp, {4}, {1, 2}, /*external=*/true});
   ASSERT_NO_FATAL_FAILURE(both.writeFiles());
   Loaded loaded(both.folder.file("net.so"), "net");
@@ -584,7 +585,7 @@ std::string problemOf(const std::string &text, const std::string &target = "cpu"
   return llvm::toString(std::move(failed));
 }
 
-TEST(Library, GraphsThatCannotBeLibraries) {
+TEST(Library, UnsupportedGraphsAreRefused) {
   EXPECT_EQ(problemOf(R"(#n = affine_map<()[s0] -> (s0 floordiv 2)>
 func.func @main(%n: index {tw.symbol = "batch"}, %x: tensor<?xf32, #n>) -> tensor<?xf32, #n> {
   %y = tw.exp %x : (tensor<?xf32, #n>) -> tensor<?xf32, #n>

@@ -1,4 +1,4 @@
-// A new temporary folder removes the folders of killed processes.
+// Tests that the creation of a temporary folder removes the folders of killed processes.
 #include "lib/Driver/TemporaryFolder.h"
 
 #include <gtest/gtest.h>

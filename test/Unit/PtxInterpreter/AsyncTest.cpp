@@ -1,6 +1,6 @@
 //===- AsyncTest.cpp - mbarrier and bulk copies, one instruction at a time -------------------===//
 //
-// The expected values are derived by hand from the text of the PTX ISA.
+// The expected values were derived manually from the text of the PTX ISA.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -44,7 +44,8 @@ TEST(Mbarrier, PhasesAndPendingCounts) {
 }
 
 TEST(Mbarrier, DropsAndBytes) {
-  // One of the 2 arrivals is a drop, so the next phase needs one arrival. Pending bytes delay the end of a phase.
+  // One of the two arrivals is arrive_drop, so the next phase needs one arrival. Pending bytes delay the end of a
+  // phase.
   Outcome outcome = single("mbarrier.init.b64 [bar], 2;\nmbarrier.arrive_drop.shared.b64 _, [%r1];\n"
                            "mbarrier.arrive.expect_tx.shared.b64 _, [%r1], 48;\n"
                            "mbarrier.test_wait.parity.shared.b64 %p1, [%r1], 0;\nselp.b32 %r10, 1, 0, %p1;\n"

@@ -26,7 +26,7 @@ TEST(Check, ReversalThroughSharedMemory) {
   }
 }
 
-TEST(Check, ARaceIsFoundInEitherOrder) {
+TEST(Check, ARaceIsDetectedInEitherOrder) {
   // Warp 0 writes and warp 1 reads, in either order.
   std::string body = kAddresses + "mov.b32 %r5, 0;\nst.shared.b32 [%r3], %r1;\nbar.sync 0;\nsetp.lt.u32 %p1, %r1, "
                                   "32;\n@%p1 st.shared.b32 [s], %r5;\n@!%p1 ld.shared.b32 %r4, [s];\n";
@@ -76,7 +76,7 @@ TEST(Check, FencesAndAtomicsOrderBlocks) {
   }
 }
 
-TEST(Check, Bounds) {
+TEST(Check, AccessesOutOfBoundsAreReported) {
   Outcome past = runBody("ld.global.b32 %r1, [%rd31+4];\n", threads(1));
   ASSERT_EQ(past.count(Kind::OutOfBounds), 1u);
   EXPECT_NE(past.report.findings[0].message.find("'in' has 4 bytes, the access begins at byte 4"), std::string::npos)
@@ -95,18 +95,18 @@ TEST(Check, Bounds) {
             1u);
 }
 
-TEST(Check, Uninitialised) {
+TEST(Check, UninitialisedReadsAreReported) {
   EXPECT_EQ(runBody("ld.shared.b32 %r1, [s];\n", threads(1), 8, {}, kShared).count(Kind::UninitialisedMemory), 1u);
   Outcome wrong = runBody("add.s32 %r1, %r2, 1;\n", threads(1));
   ASSERT_EQ(wrong.count(Kind::UninitialisedRegister), 1u);
   EXPECT_NE(wrong.report.findings[0].message.find("%r2"), std::string::npos);
-  // A move of an uninitialized register is not a finding; a use of its result is.
+  // A move of an uninitialized register is not an error, but a use of the copy is.
   EXPECT_TRUE(runBody("mov.b32 %r1, %r2;\n", threads(1)).report.findings.empty());
   EXPECT_EQ(runBody("mov.b32 %r1, %r2;\nst.global.b32 [%rd30], %r1;\n", threads(1)).count(Kind::UninitialisedRegister),
             1u);
 }
 
-TEST(Check, Barriers) {
+TEST(Check, DivergentBarriersAreReported) {
   std::string half = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 16;\n";
   // Lanes of a warp diverge and wait at two barriers; other lanes exit.
   std::string parted = half + "@%p1 bra $other;\nbar.sync 0;\nbra $end;\n$other:\nbar.sync 1;\n$end:\n";
@@ -135,7 +135,7 @@ TEST(Check, Barriers) {
   ASSERT_EQ(reduced.error, "");
   EXPECT_TRUE(reduced.report.findings.empty()) << reduced.report.text();
   EXPECT_EQ(reduced.out[95], 48u);
-  // Test a producer that only arrives.
+  // The producer warp executes bar.arrive, and does not wait.
   std::string pair = kAddresses +
                      "setp.lt.u32 %p1, %r1, 32;\n@%p1 st.shared.b32 [%r3], %r1;\n@%p1 bar.arrive 1, 64;\n@%p1 bra "
                      "$end;\nbar.sync 1, 64;\nld.shared.b32 %r4, [%r3+-128];\nst.global.b32 [%rd1], %r4;\n$end:\n";

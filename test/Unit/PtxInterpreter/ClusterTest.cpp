@@ -1,6 +1,6 @@
 //===- ClusterTest.cpp - blocks of a cluster: addresses, barrier, mbarriers, multicast -----------===//
 //
-// The expected values are derived by hand from the text of the PTX ISA.
+// The expected values were derived manually from the text of the PTX ISA.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -82,7 +82,8 @@ TEST(Cluster, InvalidLaunchesAreRefused) {
             std::string::npos);
 }
 
-/// Two blocks of 32 threads. Each thread writes 100 * rank + tid into its block's s, and reads the other block's s.
+/// A cluster has two blocks of 32 threads. Each thread writes 100 * rank + tid into its block's s, and reads the other
+/// block's s.
 const std::string kShared = ".shared .align 16 .b8 s[128];\n.shared .align 8 .b8 bar[16];\n";
 const std::string kSync = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
 const std::string kBegin = "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %cluster_ctarank;\nmad.lo.u32 %r3, %r2, 100, %r1;\n"
@@ -95,7 +96,8 @@ const std::string kRead = "ld.shared::cluster.b32 %r9, [%r8];\n", kOut = "st.glo
 Outcome pair(const std::string &body, uint64_t seed = 0, uint32_t block = 32) {
   return runBody(body, clusters({2, 1, 1}, {2, 1, 1}, block, seed), 1024, {}, kShared);
 }
-/// Returns the number of thread orders, of eight, in which there is a finding of one of the kinds.
+/// Runs `body` in eight orders of the threads. Returns the number of orders in which ptx-check reports an error of
+/// `kinds`.
 uint32_t orders(const std::string &body, std::initializer_list<Kind> kinds) {
   uint32_t found = 0;
   for (uint64_t seed = 0; seed < 8; ++seed) {
@@ -129,9 +131,9 @@ TEST(Cluster, ReadsMemoryOfAnotherBlock) {
   EXPECT_EQ(orders(kBegin + write + kMap + kRead + kOut + kSync, {Kind::Race}), 8u);
   EXPECT_EQ(orders(relaxed, {Kind::Race}), 8u);
   EXPECT_EQ(orders(replaced(relaxed, "barrier.cluster", "fence.acq_rel.cluster;\nbarrier.cluster"), {Kind::Race}), 0u);
-  // The last barrier prevents a block from exiting before the other block has read.
+  // The last barrier prevents a block from exiting before the other block has read its shared memory.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut, {Kind::ExitedBlock}), 8u);
-  // A barrier within the block does not prevent this.
+  // A barrier within the block does not prevent the block from exiting too early.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut + "bar.sync 0;\n", {Kind::ExitedBlock}), 8u);
 }
 
@@ -143,7 +145,8 @@ TEST(Cluster, AddressesAreChecked) {
   EXPECT_EQ(pair(replaced(body, "[%r8]", "[%r8+2]")).count(Kind::Misaligned), 1u);
   EXPECT_EQ(pair(replaced(body, "%r5, %r6;", "%r5, 2;")).count(Kind::BadOperand), 1u);
   EXPECT_GE(pair(replaced(body, "[%r8]", "[%r8+67108864]")).count(Kind::OutOfBounds), 1u); // four ranks higher
-  // mapa with a block's own rank gives its own address, also for .shared::cta. getctarank gives the rank.
+  // mapa with the rank of the executing block returns an address of this block, also for .shared::cta. getctarank
+  // returns the rank of an address.
   Outcome own = pair(kBegin +
                      "st.shared.b32 [%r5], %r3;\nmapa.shared::cluster.u32 %r8, %r5, %r2;\nld.shared.b32 %r9, "
                      "[%r8];\n" +

@@ -1,7 +1,7 @@
 //===- GemmTest.cpp - a tensor-core kernel, correct and with planted defects ------------===//
 //
 // test/Tools/Inputs/ptx/gemm-bf16.ptx uses ldmatrix, mma.sync, three stages of cp.async, and zero-filled rows. Each
-// defect is a change of its text. The checker must find every defect, and must report no finding for the unchanged
+// defect is a change of its text. The checker must detect every defect, and must report no error for the unchanged
 // kernel.
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -65,7 +65,7 @@ bool isProduct(const Problem &problem) {
   return true;
 }
 
-TEST(Gemm, EqualsADoubleLoopAndHasNoFinding) {
+TEST(Gemm, EqualsADoubleLoopWithoutErrors) {
   std::string text = readInput("gemm-bf16.ptx"), error;
   for (uint64_t seed : {0, 1, 2, 3}) {
     Problem problem(100, 128, 160);
@@ -168,7 +168,7 @@ const std::vector<Defect> &defects() {
 
 class Planted : public testing::TestWithParam<size_t> {};
 
-TEST_P(Planted, IsFound) {
+TEST_P(Planted, IsDetected) {
   const Defect &defect = defects()[GetParam()];
   std::string text = readInput("gemm-bf16.ptx"), error;
   size_t at = text.find(defect.from);
@@ -194,7 +194,7 @@ TEST_P(Planted, IsFound) {
 INSTANTIATE_TEST_SUITE_P(Gemm, Planted, testing::Range(size_t(0), defects().size()),
                          [](const testing::TestParamInfo<size_t> &info) { return defects()[info.param].name; });
 
-TEST(Gemm, AFindingNamesBothSidesAndTheUsersLine) {
+TEST(Gemm, ARaceReportNamesBothAccessesAndTheUsersLine) {
   std::string text = readInput("gemm-bf16.ptx"), error;
   text.erase(text.find("\tbar.sync 0;\n"), 13);
   Problem problem(64, 64, 160);

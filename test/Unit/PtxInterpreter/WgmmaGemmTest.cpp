@@ -1,7 +1,8 @@
 //===- WgmmaGemmTest.cpp - a kernel with TMA, mbarriers and wgmma, with and without bugs ----===//
 //
 // test/Tools/Inputs/ptx/gemm-wgmma.ptx has a producer warp group, a ring of three stages, and two consumer warp groups.
-// Each defect is a change of its text that the checker must find. The unchanged kernel has no finding.
+// Each defect is a change of its text that the checker must detect. The checker must report no error for the unchanged
+// kernel.
 //
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
@@ -71,7 +72,7 @@ struct Product {
   }
 };
 
-TEST(WgmmaGemm, EqualsADoubleLoopAndHasNoFinding) {
+TEST(WgmmaGemm, EqualsADoubleLoopWithoutErrors) {
   std::string text = readInput("gemm-wgmma.ptx"), error;
   for (uint64_t seed : {0, 1, 2}) {
     Product product(128, 256, 320);
@@ -83,7 +84,7 @@ TEST(WgmmaGemm, EqualsADoubleLoopAndHasNoFinding) {
   }
 }
 
-TEST(WgmmaGemm, WrongSwizzleGivesWrongResults) {
+TEST(WgmmaGemm, WrongSwizzleReturnsWrongResults) {
   std::string text = readInput("gemm-wgmma.ptx"), error;
   Product product(128, 128, 64);
   product.swizzle = 0;
@@ -92,7 +93,7 @@ TEST(WgmmaGemm, WrongSwizzleGivesWrongResults) {
   EXPECT_FALSE(product.isRight());
 }
 
-// Damaged text causes an error or findings, but no crash. The sanitizers detect invalid accesses.
+// Damaged text is rejected, or causes errors at run time, but no crash. The sanitizers detect invalid accesses.
 TEST(WgmmaGemm, DamagedTextNeverCrashes) {
   std::string whole = readInput("gemm-wgmma.ptx"), error;
   std::mt19937 random(5);
@@ -109,7 +110,7 @@ TEST(WgmmaGemm, DamagedTextNeverCrashes) {
     Product product(128, 128, 192);
     read += product.run(text, uint64_t(round), error, 1500).has_value();
   }
-  EXPECT_GE(read, 5u); // the others are rejected
+  EXPECT_GE(read, 5u); // the other texts are rejected
 }
 
 struct Defect {
@@ -226,7 +227,7 @@ const std::vector<Defect> &defects() {
 
 class PlantedInWgmma : public testing::TestWithParam<size_t> {};
 
-TEST_P(PlantedInWgmma, IsFound) {
+TEST_P(PlantedInWgmma, IsDetected) {
   const Defect &defect = defects()[GetParam()];
   std::string text = readInput("gemm-wgmma.ptx"), error;
   size_t at = text.find(defect.from);
@@ -234,7 +235,7 @@ TEST_P(PlantedInWgmma, IsFound) {
     at = text.find(defect.from, at + 1);
   ASSERT_NE(at, std::string::npos) << defect.from;
   text.replace(at, defect.from.size(), defect.to);
-  // The seed determines which threads are late. Some defects show only in certain orders.
+  // The seed determines which threads are late. Some defects cause an error only in certain orders of the threads.
   bool found = false;
   std::string reported;
   for (uint64_t seed = 1; seed <= 4 && !found; ++seed) {

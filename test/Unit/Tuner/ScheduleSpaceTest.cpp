@@ -24,7 +24,7 @@ TEST(ScheduleSpace, EnumeratesPointsThatMeetEveryConstraint) {
   ScheduleSpace space = product();
   int64_t visited = 0;
   std::vector<SchedulePoint> points = space.points(&visited);
-  // The expected points are those of all combinations that satisfy each constraint.
+  // The expected points are all combinations of values that satisfy each constraint.
   std::vector<SchedulePoint> expected;
   for (int64_t rows : {8, 16, 32, 64})
     for (int64_t columns : {48, 96, 192})
@@ -35,7 +35,8 @@ TEST(ScheduleSpace, EnumeratesPointsThatMeetEveryConstraint) {
             expected.push_back({rows, columns, order, depth});
         }
   EXPECT_EQ(points, expected);
-  // The enumeration prunes partial points. For example, it tries no order and depth for 64 rows of 96 columns.
+  // The enumeration prunes partial points: for 64 rows and 96 columns, it visits no values of the knobs order and
+  // depth.
   EXPECT_LT(visited, 4 + 12 + 24 + 48);
 }
 
@@ -50,7 +51,7 @@ TEST(ScheduleSpace, ContainsTheDefault) {
   EXPECT_FALSE(space.contains({64, 192, 0, 64}));
 }
 
-/// Returns a space of tiles with several stages, which must fit into a memory of 2048 bytes.
+/// Returns a space of tiles with several stages, which together may take at most 2048 bytes.
 static ScheduleSpace staged() {
   ScheduleSpace space;
   space.knobs = {{"rows", {16, 32, 64}, 16}, {"columns", {16, 32, 64, 128}, 16}, {"stages", {2, 3, 4}, 2}};

@@ -9,7 +9,7 @@ using namespace tilewright;
 
 namespace {
 
-/// Returns the page of one kernel with these schedules.
+/// Returns the HTML page that reports the tuning of one kernel with these schedules.
 std::string pageOf(std::vector<SeenSchedule> seen) {
   TuneReport report;
   report.kernels.emplace_back();
@@ -19,7 +19,8 @@ std::string pageOf(std::vector<SeenSchedule> seen) {
   return tunePage(report, "model.mlir");
 }
 
-/// Returns the first number that `pattern` captures, for each match.
+/// Finds all matches of the regular expression `pattern` in `page`. Returns the number in the first group of each
+/// match.
 std::vector<double> numbers(const std::string &page, const std::string &pattern) {
   const std::regex compiled(pattern);
   std::vector<double> found;

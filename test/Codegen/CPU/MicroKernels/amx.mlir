@@ -2,7 +2,7 @@
 
 // The kernel has four accumulator tiles, two tiles of A that are loaded without a copy, and two tiles of B. It stores
 // whole tiles.
-// CHECK-LABEL: func private @whole
+// CHECK-LABEL: func private @whole_tiles
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c64
 // CHECK-COUNT-4: amx.tile_zero
 // CHECK: scf.for %{{.*}} step %c32 iter_args(
@@ -13,13 +13,13 @@
 // CHECK: scf.yield
 // CHECK-COUNT-4: amx.tile_store %arg2
 // CHECK-NOT: vector.masked
-func.func private @whole(%a: memref<64x256xbf16>, %b: memref<1x128x64xbf16>, %c: memref<64x32xf32>) attributes {tw.kernel} {
+func.func private @whole_tiles(%a: memref<64x256xbf16>, %b: memref<1x128x64xbf16>, %c: memref<64x32xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<64x256xbf16>, memref<1x128x64xbf16>) outs(%c : memref<64x32xf32>)
   return
 }
 
-// Two steps of k are unrolled if the task packed B into its own scratch memory, because this memory is not prefetched.
-// CHECK-LABEL: func private @straight
+// The loop over k is unrolled by two if the task has packed B into scratch memory, because such a B is not prefetched.
+// CHECK-LABEL: func private @b_in_scratch
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c64
 // CHECK-NOT: iter_args
 // CHECK-NOT: memref.prefetch
@@ -28,32 +28,32 @@ func.func private @whole(%a: memref<64x256xbf16>, %b: memref<1x128x64xbf16>, %c:
 // CHECK-COUNT-4: amx.tile_load
 // CHECK-COUNT-4: amx.tile_mulf
 // CHECK-COUNT-4: amx.tile_store %arg1
-func.func private @straight(%a: memref<64x64xbf16>, %c: memref<64x32xf32>, %arg2: memref<?xi8>) attributes {tw.kernel} {
+func.func private @b_in_scratch(%a: memref<64x64xbf16>, %c: memref<64x32xf32>, %arg2: memref<?xi8>) attributes {tw.kernel} {
   %c0 = arith.constant 0 : index
   %b = memref.view %arg2[%c0][] : memref<?xi8> to memref<1x32x64xbf16>
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<64x64xbf16>, memref<1x32x64xbf16>) outs(%c : memref<64x32xf32>)
   return
 }
 
-// 5 rows, 40 columns and 33 k fill no whole tiles. A is copied to a buffer that is padded with zeros. C is computed in
-// a buffer, and then stored with masks.
-// CHECK-LABEL: func private @tails
+// The sizes 5, 40 and 33 are not multiples of the tile's 16 rows, 16 columns and 32 k. Therefore A is copied to a
+// buffer that is padded with zeros, and C is computed in a buffer and then stored with masks.
+// CHECK-LABEL: func private @remainders
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x32x
 // CHECK: vector.maskedload %arg0
 // CHECK: amx.tile_load %{{alloca.*}}
 // CHECK: amx.tile_store %{{alloca.*}}
 // CHECK: vector.maskedstore %arg2
-func.func private @tails(%a: memref<5x33xbf16>, %b: memref<2x32x64xbf16>, %c: memref<5x40xf32>) attributes {tw.kernel} {
+func.func private @remainders(%a: memref<5x33xbf16>, %b: memref<2x32x64xbf16>, %c: memref<5x40xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<5x33xbf16>, memref<2x32x64xbf16>) outs(%c : memref<5x40xf32>)
   return
 }
 
 // A long sum is computed in equal K-blocks, and C is loaded again for each of them.
-// CHECK-LABEL: func private @deep
+// CHECK-LABEL: func private @large_k
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32
 // CHECK: scf.for %{{.*}} = %c256 to %c2048 step %c256
 // CHECK-COUNT-4: amx.tile_load %arg2
-func.func private @deep(%a: memref<32x2048xbf16>, %b: memref<1x1024x64xbf16>, %c: memref<32x32xf32>) attributes {tw.kernel} {
+func.func private @large_k(%a: memref<32x2048xbf16>, %b: memref<1x1024x64xbf16>, %c: memref<32x32xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<32x2048xbf16>, memref<1x1024x64xbf16>) outs(%c : memref<32x32xf32>)
   return
 }
@@ -142,18 +142,19 @@ func.func private @overlapped_strided(%a: memref<256x128xbf16, strided<[512, 2]>
   return
 }
 
-// A kernel cannot use tiles of two shapes, because it has only eight tile registers. If a product of 60 rows is the
-// only product of the kernel, its tiles have 15 rows. If there is another product of 32 rows, all tiles have 16 rows.
-// CHECK-LABEL: func private @alone
+// All tiles of a kernel have the same shape, because LLVM can run out of the eight tile registers if it assigns them to
+// tiles of several shapes. In the first kernel, a product of 60 rows is the only product, and its tiles have 15 rows.
+// The second kernel also contains a product of 32 rows, so all tiles have 16 rows.
+// CHECK-LABEL: func private @one_product
 // CHECK: amx.tile_zero : !amx.tile<15x16xf32>
-// CHECK-LABEL: func private @beside
+// CHECK-LABEL: func private @two_products
 // CHECK-NOT: amx.tile<15x
 // CHECK: return
-func.func private @alone(%a: memref<60x256xbf16>, %b: memref<1x128x64xbf16>, %c: memref<60x32xf32>) attributes {tw.kernel} {
+func.func private @one_product(%a: memref<60x256xbf16>, %b: memref<1x128x64xbf16>, %c: memref<60x32xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<60x256xbf16>, memref<1x128x64xbf16>) outs(%c : memref<60x32xf32>)
   return
 }
-func.func private @beside(%a: memref<60x256xbf16>, %b: memref<1x128x64xbf16>, %c: memref<60x32xf32>, %d: memref<32x256xbf16>, %e: memref<32x32xf32>) attributes {tw.kernel} {
+func.func private @two_products(%a: memref<60x256xbf16>, %b: memref<1x128x64xbf16>, %c: memref<60x32xf32>, %d: memref<32x256xbf16>, %e: memref<32x32xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<60x256xbf16>, memref<1x128x64xbf16>) outs(%c : memref<60x32xf32>)
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%d, %b : memref<32x256xbf16>, memref<1x128x64xbf16>) outs(%e : memref<32x32xf32>)
   return

@@ -4,9 +4,9 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-expand-math{bf16-denormals=true}))' \
 // RUN:   | FileCheck %s --check-prefix=DENORMALS
 
-// exp(x) is 2^n exp(r). The code clamps x from both sides, computes n by adding a constant that rounds, computes r in
-// two steps, evaluates a polynomial of degree 8, and multiplies twice by a scale made from the bits of n. No result is
-// denormal.
+// exp(x) is 2^n exp(r). The code clamps x to a range, rounds n to an integer by adding a large constant, computes r in
+// two steps, evaluates a polynomial of degree 8, and multiplies the result twice by powers of two whose bits are
+// computed from n. No result is denormal.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select
@@ -27,7 +27,8 @@ func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   return %y : vector<16xf32>
 }
 
-// There is no vscalefps for a two-dimensional vector of 4x16 lanes, so the scale is made from the bits of n.
+// The intrinsic for vscalefps has no two-dimensional operands such as 4x16 lanes, so the scale is computed from the
+// bits of n.
 // AVX512-LABEL: func.func @exp_of_a_tile
 // AVX512-NOT: llvm.call_intrinsic
 // AVX512: return
@@ -106,20 +107,20 @@ func.func @fpowi(%x: vector<16xf32>, %n: vector<16xi32>) -> vector<16xf32> {
   return %y : vector<16xf32>
 }
 
-// Functions for which the CPU has instructions are unchanged.
-// CHECK-LABEL: func.func @stays
+// The pass does not change functions for which the CPU has instructions.
+// CHECK-LABEL: func.func @unchanged
 // CHECK: math.sqrt
 // CHECK: math.floor
 // CHECK: math.roundeven
-func.func @stays(%x: vector<16xf32>) -> vector<16xf32> {
+func.func @unchanged(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.sqrt %x : vector<16xf32>
   %1 = math.floor %0 : vector<16xf32>
   %2 = math.roundeven %1 : vector<16xf32>
   return %2 : vector<16xf32>
 }
 
-// For vectors of f64, the polynomial of exp has degree 11. The scale is applied as two powers of two, or by vscalefpd,
-// which is called twice for a vector of 16 elements.
+// For vectors of f64, the polynomial of exp has degree 11. The scale is applied by two products with powers of two, or
+// by vscalefpd, which is executed twice for a vector of 16 elements.
 // CHECK-LABEL: func.func @exp_double
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge, {{.*}} : vector<8xf64>
 // CHECK: math.roundeven
@@ -172,7 +173,8 @@ func.func @sin_double(%x: vector<2x4xf64>) -> vector<2x4xf64> {
   return %y : vector<2x4xf64>
 }
 
-// Functions without a formula are computed lane by lane. Scalars are left to --convert-math-to-libm.
+// A function of vectors for which the pass has no formula is computed lane by lane. The pass does not change functions
+// of scalars, which --convert-math-to-libm converts later.
 // CHECK-LABEL: func.func @power_double
 // CHECK: %[[A:.*]] = vector.extract %[[X:.*]][0] : f64
 // CHECK: math.powf %[[A]], %{{.*}} : f64
@@ -223,7 +225,8 @@ func.func @remainder(%x: vector<16xf32>, %y: vector<16xf32>) -> vector<16xf32> {
   return %0 : vector<16xf32>
 }
 
-// For f64, a quotient that is too large by one is corrected. The math library computes vectors with denormal divisors.
+// In f64, the rounded quotient may be too large by one, which the code corrects. If any divisor is denormal, the math
+// library computes the whole vector.
 // CHECK-LABEL: func.func @remainder_double
 // CHECK: scf.while {{.*}} : (vector<8xf64>) -> vector<8xf64>
 // CHECK: vector.reduction <or>
@@ -240,16 +243,16 @@ func.func @remainder_double(%x: vector<8xf64>, %y: vector<8xf64>) -> vector<8xf6
   return %0 : vector<8xf64>
 }
 
-// f64 is rounded to bf16 through f32. With an option of the pass, denormals are not flushed to zero.
-// CHECK-LABEL: func.func @brain_of_double
+// f64 is rounded to bf16 through f32. With the option bf16-denormals, denormals are not flushed to zero.
+// CHECK-LABEL: func.func @double_to_bf16
 // CHECK: arith.truncf %{{.*}} : vector<8xf32> to vector<8xbf16>
-// DENORMALS-LABEL: func.func @brain_of_double
+// DENORMALS-LABEL: func.func @double_to_bf16
 // DENORMALS: %[[SINGLE:.*]] = arith.truncf %{{.*}} : vector<8xf64> to vector<8xf32>
 // DENORMALS: arith.bitcast %[[SINGLE]] : vector<8xf32> to vector<8xi32>
 // DENORMALS: arith.select
 // DENORMALS-NOT: arith.truncf
 // DENORMALS: arith.bitcast %{{.*}} : vector<8xi16> to vector<8xbf16>
-func.func @brain_of_double(%x: vector<8xf64>) -> vector<8xbf16> {
+func.func @double_to_bf16(%x: vector<8xf64>) -> vector<8xbf16> {
   %0 = arith.truncf %x : vector<8xf64> to vector<8xf32>
   %1 = arith.truncf %0 : vector<8xf32> to vector<8xbf16>
   return %1 : vector<8xbf16>

@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=split-f16=true --canonicalize | FileCheck %s
 
 // Each f16 is split into a sum of two bf16. For each K-block of 192 k, the rows of A and a panel of B are split, and
-// each step of 32 k has sixteen products of tiles and ten loads. A remainder of zero is stored as a tiny value. At the
-// end, sums of only such values become zero.
+// each step of 32 k has sixteen products of tiles and ten loads. If the second bf16 of an element would be zero, a tiny
+// value is stored instead. At the end, sums of only such values become zero.
 // CHECK-LABEL: func private @split
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x416xbf16>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x64xbf16>
@@ -41,7 +41,7 @@ func.func private @split(%a: memref<64x384xf16>, %b: memref<2x192x64xf16>, %c: m
 }
 
 // For 5 rows, FMAs compute the products of pairs of k. K is odd, so the second element of A's last pair is not read.
-// CHECK-LABEL: func private @few
+// CHECK-LABEL: func private @few_rows
 // CHECK-NOT: amx.
 // CHECK: %{{.*}}:10 = scf.for %[[K:.*]] = %c0 to %c17
 // CHECK-COUNT-2: vector.deinterleave {{.*}} : vector<32xf32>
@@ -50,7 +50,7 @@ func.func private @split(%a: memref<64x384xf16>, %b: memref<2x192x64xf16>, %c: m
 // CHECK-COUNT-10: vector.fma
 // CHECK-NOT: vector.fma
 // CHECK: return
-func.func private @few(%a: memref<5x33xf16>, %b: memref<1x32x64xf16>, %c: memref<5x32xf32>) attributes {tw.kernel} {
+func.func private @few_rows(%a: memref<5x33xf16>, %b: memref<1x32x64xf16>, %c: memref<5x32xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<5x33xf16>, memref<1x32x64xf16>) outs(%c : memref<5x32xf32>)
   return
 }

@@ -32,7 +32,7 @@ func.func private @blocks(%a: memref<1x7x229x3xbf16>, %b: memref<2x80x64xbf16>, 
   return
 }
 
-// If the width of a line is unknown, the last block has the remaining windows. Its last three windows are gathered one
+// If the width of a line is symbolic, the last block has the remaining windows. Its last three windows are gathered one
 // by one.
 // CHECK-LABEL: func private @unknown
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<256x32xbf16>

@@ -62,8 +62,8 @@ func.func private @broadcast(%x: memref<1x7x7x64xf32>, %w: memref<3x3x32x64xf32>
   return
 }
 
-// If the line's width is unknown, pixels whose taps may be outside of the image are computed one by one, in a loop over
-// the taps that are inside. The pixels between them are computed in blocks of 14.
+// If the line's width is symbolic, pixels whose taps may be outside of the image are computed one by one, in a loop
+// over the taps that are inside. The pixels between them are computed in blocks of 14.
 // CHECK-LABEL: func private @unknown
 // CHECK: %[[FROM:.*]] = arith.maxsi
 // CHECK: %[[TO:.*]] = arith.minsi

@@ -26,7 +26,7 @@ func.func private @fours(%a: memref<64x128xi8>, %b: memref<1x32x128xi8>, %c: mem
   return
 }
 
-// Pairs of adjacent k are widened to i16.
+// Without VNNI, pairs of adjacent k are widened to i16 for vpmaddwd.
 // DOT-LABEL: func private @pairs
 // DOT: arith.extsi {{.*}} vector<32xi8> to vector<32xi16>
 // DOT: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
@@ -64,10 +64,10 @@ func.func private @packs(%a: memref<64x32xi8>, %p: memref<1x16x128xi8>, %b: memr
   return
 }
 
-// If there are 63 rows, the last group of four has three, and zeros replace the fourth.
-// DOT-LABEL: func private @packs_less
+// B has 63 rows, so the last group of four rows has only three rows of B, and a row of zeros.
+// DOT-LABEL: func private @pack_remainder
 // DOT-COUNT-4: vector.maskedload %arg0
-func.func private @packs_less(%a: memref<63x32xi8>, %p: memref<1x16x128xi8>) attributes {tw.kernel} {
+func.func private @pack_remainder(%a: memref<63x32xi8>, %p: memref<1x16x128xi8>) attributes {tw.kernel} {
   tw_tile.pack {group = 4 : i64, panel = 32 : i64, permutation = array<i64: 0, 1>} ins(%a : memref<63x32xi8>) outs(%p : memref<1x16x128xi8>)
   return
 }

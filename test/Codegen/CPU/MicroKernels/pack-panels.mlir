@@ -23,16 +23,16 @@ func.func private @one_panel(%a: memref<6x4096xf32>, %p: memref<1x4096x32xf32>) 
   return
 }
 
-// Whole panels need no masks.
-// CHECK-LABEL: func private @whole
+// The code for whole panels uses no masks.
+// CHECK-LABEL: func private @whole_panels
 // CHECK-NOT: arith.minsi
 // CHECK: vector.load %arg0
-func.func private @whole(%a: memref<64x4096xf32>, %p: memref<2x4096x32xf32>) attributes {tw.kernel} {
+func.func private @whole_panels(%a: memref<64x4096xf32>, %p: memref<2x4096x32xf32>) attributes {tw.kernel} {
   tw_tile.pack {group = 1 : i64, panel = 32 : i64, permutation = array<i64: 1, 0>} ins(%a : memref<64x4096xf32>) outs(%p : memref<2x4096x32xf32>)
   return
 }
 
-// Seven k are transposed as one square block, of which seven rows are stored.
+// K is 7. Each block of 16 columns is transposed as one square block, of which seven rows are stored.
 // CHECK-LABEL: func private @few_k
 // CHECK-COUNT-16: vector.maskedload %arg0
 // CHECK-NOT: vector.maskedload

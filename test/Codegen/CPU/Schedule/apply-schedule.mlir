@@ -64,7 +64,8 @@ func.func private @window(%x: tensor<2x9xf32> {tw.sizes = affine_map<() -> (2, 9
 
 // -----
 
-// A tile of a grouped convolution reads whole images. The position of its first pixel is passed as operands.
+// A tile of a grouped convolution reads whole images. The op of a tile has the position of the tile's first pixel as
+// operands.
 // CHECK-LABEL: func private @grouped
 // CHECK: scf.forall (%[[N:.*]], %[[LINE:.*]]) = (0, 0) to (2, 8) step (1, 2)
 // CHECK: %[[X:.*]] = tensor.extract_slice %{{.*}}[%[[N]], 0, 0, 0] [1, 8, 8, 4] [1, 1, 1, 1]

@@ -27,8 +27,8 @@ func.func private @rows(%x: tensor<4x768xf32>, %e: tensor<4x768xf32>, %s: tensor
   return %0, %1 : tensor<4x768xf32>, tensor<4xf32>
 }
 
-// A sum over rows is computed row by row. A merged op would compute it column by column, and store its elements with a
-// large stride.
+// A sum over the rows is not merged with the elementwise op. It is computed row by row, but a merged op would compute
+// it column by column, and store the elements of the elementwise result with a large stride.
 // CHECK-LABEL: func private @columns
 // CHECK: linalg.generic
 // CHECK: linalg.generic
@@ -46,7 +46,7 @@ func.func private @columns(%x: tensor<4x768xf32>, %e: tensor<4x768xf32>, %s: ten
   return %0, %1 : tensor<4x768xf32>, tensor<768xf32>
 }
 
-// The sum also reads the result of another op on the same elements, so the elements must be computed first.
+// The sum also reads %t, which another op computes from the elements, so all elements must be computed before the sum.
 // CHECK-LABEL: func private @between
 // CHECK: %[[E:.*]] = linalg.generic
 // CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[E]]

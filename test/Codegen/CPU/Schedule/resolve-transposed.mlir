@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --split-input-file --tw-stage-graph --tw-stage-structured --tw-resolve-layouts=bf16-group=2 | FileCheck %s
 
 // In the gradient of a weight, A is stored k x rows, and is read for 768 columns. A is transposed once, in a separate
-// launch immediately before the product, as packed operands are.
+// launch immediately before the product, in the same way as operands are packed.
 // CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func @main
 // CHECK: %[[OTHER:.*]] = call @exp_0(%arg2
@@ -33,8 +33,9 @@ func.func @main(%g: tensor<512x3072xf32>, %x: tensor<512x64xf32>) -> tensor<3072
 
 // -----
 
-// A large operand is stored in huge pages. There, strided reads take no longer than a transposed copy. This copy would
-// be the largest one of a training step (gradient of a language model's output projection).
+// A large A is not transposed, because it is stored in huge pages, in which strided reads take no longer than a
+// transposed copy. In the training step of a language model, the copy for the gradient of the output projection would
+// be the largest copy.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: transpose
 // CHECK: tw_tile.matmul {{.*}}lhs_permutation = array<i64: 1, 0>
@@ -46,7 +47,7 @@ func.func @main(%g: tensor<512x30522xf32>, %x: tensor<512x768xf32>) -> tensor<30
 
 // -----
 
-// Without the transposition, pairs of k would be gathered one by one, so A is transposed for any number of columns.
+// A of bf16 is transposed for any number of columns, because otherwise pairs of k would be gathered one by one.
 // CHECK-LABEL: func.func @main
 // CHECK: call @transpose_1(%arg0
 // CHECK: tw_tile.matmul {group = 2 {{.*}}lhs_permutation = array<i64: 0, 1, 2>
@@ -58,7 +59,7 @@ func.func @main(%g: tensor<4x512x96xbf16>, %x: tensor<4x512x64xbf16>) -> tensor<
 
 // -----
 
-// The number of rows is unknown, so the sizes are arguments of the copy.
+// The number of rows is symbolic, so the sizes are arguments of the kernel that copies A.
 // CHECK-LABEL: func.func @main(%arg0: index
 // CHECK: call @transpose_1(%arg0, %arg1, %{{.*}}) {tw.ops = "transpose"} : (index, tensor<512x?xf32>, tensor<?x512xf32>)
 #source = affine_map<()[s0] -> (512, s0)>

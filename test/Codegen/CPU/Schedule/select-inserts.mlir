@@ -1,7 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-select-schedule="threads=4" -split-input-file | FileCheck %s
 
-// A concatenation is not tiled along the concatenated dimension. Of the other dimensions, the outer ones are tiled
-// first.
+// A concatenation is not tiled along the concatenated dimension. Outer dimensions are tiled before inner dimensions.
 // CHECK: func.func private @insert_slice_0
 // CHECK-SAME: tw.schedule = #tw_cpu.schedule<tiles = [2, 0, 0], nanoseconds
 func.func @main(%a: tensor<64x256x64xf32>, %b: tensor<64x64x64xf32>) -> tensor<64x320x64xf32> {

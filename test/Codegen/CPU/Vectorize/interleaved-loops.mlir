@@ -49,15 +49,16 @@ func.func @swapped(%a: memref<16x2xf32>, %c: memref<16x2xf32>) attributes {tw.ke
   return
 }
 
-// If the number of lines is unknown, masked stores write the remainder. The mask extends over two vectors.
-// CHECK-LABEL: func @rest
+// If the number of lines is symbolic, masked stores write the remainder of interleaved elements, which may fill two
+// vectors.
+// CHECK-LABEL: func @remainder
 // CHECK: scf.if
 // CHECK: vector.create_mask
 // CHECK: vector.maskedstore
 // CHECK: %[[LEFT:.*]] = arith.addi %{{.*}}, %c-8 : index
 // CHECK: %[[MASK:.*]] = vector.create_mask %[[LEFT]] : vector<8xi1>
 // CHECK: vector.maskedstore %{{.*}}[%c8], %[[MASK]]
-func.func @rest(%a: memref<?xf32>, %c: memref<?x2xf32>) attributes {tw.kernel} {
+func.func @remainder(%a: memref<?xf32>, %c: memref<?x2xf32>) attributes {tw.kernel} {
   linalg.generic {indexing_maps = [#line, #pairs], iterator_types = ["parallel", "parallel"]}
       ins(%a: memref<?xf32>) outs(%c: memref<?x2xf32>) {
   ^bb0(%x: f32, %o: f32):

@@ -4,14 +4,14 @@
 #along = affine_map<(d0, d1) -> (d0, d1)>
 
 // The transposition of a whole block has four loads, two rounds of shuffles and four stores.
-// CHECK-LABEL: func @whole
+// CHECK-LABEL: func @whole_blocks
 // CHECK-COUNT-4: vector.load %arg0
 // CHECK: %[[A:.*]] = vector.shuffle %{{.*}}, %{{.*}} [0, 1, 4, 5]
 // CHECK: vector.shuffle %{{.*}}, %{{.*}} [2, 3, 6, 7]
 // CHECK: vector.shuffle %[[A]], %{{.*}} [0, 4, 2, 6]
 // CHECK-COUNT-4: vector.store %{{.*}}, %arg1
 // CHECK-NOT: vector.load
-func.func @whole(%a: memref<64x56xf32>, %b: memref<56x64xf32>) attributes {tw.kernel} {
+func.func @whole_blocks(%a: memref<64x56xf32>, %b: memref<56x64xf32>) attributes {tw.kernel} {
   linalg.generic {indexing_maps = [#across, #along], iterator_types = ["parallel", "parallel"]}
       ins(%a: memref<64x56xf32>) outs(%b: memref<56x64xf32>) {
   ^bb0(%x: f32, %o: f32):
@@ -21,7 +21,7 @@ func.func @whole(%a: memref<64x56xf32>, %b: memref<56x64xf32>) attributes {tw.ke
 }
 
 // Nine columns are two blocks and one line of a third block. Three rows are a block whose fourth line is not loaded.
-// CHECK-LABEL: func @rest
+// CHECK-LABEL: func @remainders
 // CHECK: scf.for
 // CHECK: vector.create_mask %{{.*}} : vector<4xi1>
 // CHECK-COUNT-3: vector.load %arg0
@@ -30,7 +30,7 @@ func.func @whole(%a: memref<64x56xf32>, %b: memref<56x64xf32>) attributes {tw.ke
 // CHECK-COUNT-3: vector.maskedload %arg0
 // CHECK-COUNT-1: vector.maskedstore %arg1
 // CHECK-NOT: vector.maskedstore
-func.func @rest(%a: memref<3x9xf32>, %b: memref<9x3xf32>) attributes {tw.kernel} {
+func.func @remainders(%a: memref<3x9xf32>, %b: memref<9x3xf32>) attributes {tw.kernel} {
   linalg.generic {indexing_maps = [#across, #along], iterator_types = ["parallel", "parallel"]}
       ins(%a: memref<3x9xf32>) outs(%b: memref<9x3xf32>) {
   ^bb0(%x: f32, %o: f32):
@@ -39,8 +39,8 @@ func.func @rest(%a: memref<3x9xf32>, %b: memref<9x3xf32>) attributes {tw.kernel}
   return
 }
 
-// If the sizes are unknown, the last line is loaded again instead of lines after it. The remaining columns are
-// gathered.
+// If the sizes are symbolic, a block at the end loads the last line again instead of lines that do not exist. The
+// remaining columns are gathered.
 // CHECK-LABEL: func @unknown
 // CHECK: vector.load %arg0
 // CHECK: scf.if

@@ -32,7 +32,7 @@ func.func private @row_sum(%x: memref<3x128xf32>, %y: memref<3xf32>) attributes 
   return
 }
 
-// A sum over the other dimension accumulates vectors of columns.
+// A sum over a dimension that is not contiguous accumulates vectors of columns.
 // CHECK-LABEL: func private @column_sum
 // CHECK-NOT: vector.reduction
 // CHECK: arith.addf {{.*}} : vector<16xf32>
@@ -66,12 +66,12 @@ func.func private @outer_sum(%x: memref<300x100x32xf32>, %y: memref<32xf32>) att
 }
 
 // Rows of up to four vectors are computed without a loop over columns.
-// CHECK-LABEL: func private @narrow
+// CHECK-LABEL: func private @few_columns
 // CHECK: scf.for %[[ROW:.*]] = %c0 to %c3
 // CHECK-NOT: scf.for
 // CHECK-COUNT-3: math.exp {{.*}} : vector<16xf32>
 // CHECK-NOT: math.exp
-func.func private @narrow(%x: memref<3x48xf32>, %y: memref<3x48xf32>) attributes {tw.kernel} {
+func.func private @few_columns(%x: memref<3x48xf32>, %y: memref<3x48xf32>) attributes {tw.kernel} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<3x48xf32>) outs(%y : memref<3x48xf32>) {
   ^bb0(%a: f32, %o: f32):
     %v = math.exp %a : f32
@@ -80,8 +80,8 @@ func.func private @narrow(%x: memref<3x48xf32>, %y: memref<3x48xf32>) attributes
   return
 }
 
-// If a reduction has a second result with one element per step, each step stores its element. The remainder of the row
-// is masked for both results.
+// A reduction may have a second result with one element per iteration of the reduction loop. Each iteration then stores
+// its elements, and the last, partial vector is masked for both results.
 // CHECK-LABEL: func private @stored_in_steps
 // CHECK: %[[SUM:.*]] = scf.for {{.*}} iter_args
 // CHECK: %[[E:.*]] = math.exp {{.*}} : vector<16xf32>
@@ -114,8 +114,8 @@ func.func private @greatest_number(%x: memref<3x64xf32>, %m: memref<3xf32>) attr
   return
 }
 
-// A scalar load whose index is replaced by 0 if it is outside of the row, and whose value is then unused, becomes a
-// masked load.
+// The body loads element 0 if the index is outside of the row, and does not use the loaded value in this case. Such a
+// load becomes a masked load.
 // CHECK-LABEL: func private @guarded
 // CHECK: %[[THERE:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : vector<16xindex>
 // CHECK: vector.maskedload %arg0[%{{.*}}], %[[THERE]]
@@ -139,11 +139,11 @@ func.func private @guarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes {t
   return
 }
 
-// If the loaded value is used also for indices outside of the row, element 0 is needed, so the load is not masked.
-// CHECK-LABEL: func private @unguarded
+// If the body also uses the value that it loads for an index outside of the row (element 0), the load is not masked.
+// CHECK-LABEL: func private @value_used_outside
 // CHECK-NOT: vector.maskedload
 // CHECK: memref.load %arg0
-func.func private @unguarded(%x: memref<40xf32>, %y: memref<48xf32>) attributes {tw.kernel} {
+func.func private @value_used_outside(%x: memref<40xf32>, %y: memref<48xf32>) attributes {tw.kernel} {
   %c0 = arith.constant 0 : index
   %c3 = arith.constant 3 : index
   %c40 = arith.constant 40 : index
@@ -173,9 +173,9 @@ func.func private @bytes(%x: memref<256xi8>, %y: memref<256xi8>) attributes {tw.
   return
 }
 
-// CHECK-LABEL: func private @halves
+// CHECK-LABEL: func private @sixteen_bits
 // CHECK: arith.addi {{.*}} : vector<32xi16>
-func.func private @halves(%x: memref<256xi16>, %y: memref<256xi16>) attributes {tw.kernel} {
+func.func private @sixteen_bits(%x: memref<256xi16>, %y: memref<256xi16>) attributes {tw.kernel} {
   linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<256xi16>) outs(%y : memref<256xi16>) {
   ^bb0(%a: i16, %o: i16):
     %v = arith.addi %a, %a : i16
@@ -198,7 +198,7 @@ func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {
 
 // Elements with strides of two and three are selected from whole vectors. The last vector that is loaded ends with the
 // last selected element.
-// CHECK-LABEL: func @apart
+// CHECK-LABEL: func @strided
 // CHECK: memref.reinterpret_cast %{{.*}} sizes: [31], strides: [1]
 // CHECK: vector.load
 // CHECK: vector.load
@@ -207,7 +207,7 @@ func.func private @widened(%x: memref<256xi8>, %y: memref<256xi32>) attributes {
 // CHECK-COUNT-3: vector.load
 // CHECK-NOT: memref.load
 // CHECK: return
-func.func @apart(%a: memref<64xf32, strided<[2], offset: 1>>, %b: memref<64xf32, strided<[3]>>, %c: memref<64xf32>) attributes {tw.kernel} {
+func.func @strided(%a: memref<64xf32, strided<[2], offset: 1>>, %b: memref<64xf32, strided<[3]>>, %c: memref<64xf32>) attributes {tw.kernel} {
   linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
       ins(%a, %b: memref<64xf32, strided<[2], offset: 1>>, memref<64xf32, strided<[3]>>) outs(%c: memref<64xf32>) {
   ^bb0(%x: f32, %y: f32, %o: f32):
@@ -218,10 +218,10 @@ func.func @apart(%a: memref<64xf32, strided<[2], offset: 1>>, %b: memref<64xf32,
 }
 
 // A loop without iterations is not vectorized.
-// CHECK-LABEL: func @nothing
+// CHECK-LABEL: func @no_iterations
 // CHECK-NOT: vector.
 // CHECK: return
-func.func @nothing(%x: memref<3x0xf32>, %y: memref<3x0xf32>) attributes {tw.kernel} {
+func.func @no_iterations(%x: memref<3x0xf32>, %y: memref<3x0xf32>) attributes {tw.kernel} {
   linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<3x0xf32>) outs(%y : memref<3x0xf32>) {
   ^bb0(%a: f32, %o: f32):
     %v = math.exp %a : f32

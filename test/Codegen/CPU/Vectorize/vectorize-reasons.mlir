@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --tw-vectorize-loops --remarks-filter-missed=vectorize --remark-policy=all 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s --tw-vectorize-loops | FileCheck %s
 
-// The result is written along a diagonal.
+// The loop is not vectorized, because it writes its result along a diagonal.
 // REMARK: [Missed] VectorizeLoops | Category:vectorize {{.*}}its results are not contiguous along any loop
 // CHECK-LABEL: func private @diagonal
 // CHECK-SAME: kind = "vectorize", reason = "its results are not contiguous along any loop

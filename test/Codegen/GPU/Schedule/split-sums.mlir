@@ -1,6 +1,6 @@
 // A product with long sums and few results is split into a batch of products, and a kernel that adds their results in
 // order and computes the epilogue. A product is not split if it has enough tiles for all SMs of the GPU, or if the
-// number of terms has no divisor.
+// number of terms has no suitable divisor.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=HOPPER
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT

@@ -23,7 +23,8 @@ def some_channels(b, drawn):
 
 
 def groups(b, drawn):
-    """Draws a number of groups with so many elements each that a norm's gradient is not only rounding error."""
+    """Draws a number of groups. Each group has enough elements that a norm's gradient does not consist only of rounding
+    errors."""
     channels, elements = drawn["x"].shape[1], drawn["x"].numel() // drawn["x"].shape[0]
     found = [g for g in (1, 2, 4, channels) if channels % g == 0 and elements // g >= 8]
     need(found)

@@ -1,4 +1,4 @@
-// 2mm of a tenth of PolyBench's size MEDIUM: alpha A B C + beta D.
+// 2mm of PolyBench, with a tenth of the sizes of MEDIUM: alpha A B C + beta D.
 func.func @main(%A: tensor<18x21xf32> {tw.name = "A"},
                 %B: tensor<21x19xf32> {tw.name = "B"},
                 %C: tensor<19x22xf32> {tw.name = "C"},

@@ -1,4 +1,4 @@
-// 3mm of a tenth of PolyBench's size MEDIUM: (A B) (C D).
+// 3mm of PolyBench, with a tenth of the sizes of MEDIUM: (A B) (C D).
 func.func @main(%A: tensor<18x20xf32> {tw.name = "A"},
                 %B: tensor<20x19xf32> {tw.name = "B"},
                 %C: tensor<19x22xf32> {tw.name = "C"},

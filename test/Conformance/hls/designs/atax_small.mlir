@@ -1,4 +1,4 @@
-// atax of a tenth of PolyBench's size MEDIUM: transposed A times (A x).
+// atax of PolyBench, with a tenth of the sizes of MEDIUM: transposed A times (A x).
 func.func @main(%A: tensor<39x41xf32> {tw.name = "A"},
                 %x: tensor<41x1xf32> {tw.name = "x"})
     -> (tensor<41x1xf32> {tw.name = "y"}) {

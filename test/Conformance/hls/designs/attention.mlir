@@ -1,4 +1,4 @@
-// Attention of 16 tokens, two heads of 8.
+// Attention of 16 tokens with two heads of size 8.
 func.func @main(%q: tensor<1x2x16x8xf32> {tw.name = "q"},
                 %k: tensor<1x2x16x8xf32> {tw.name = "k"},
                 %v: tensor<1x2x16x8xf32> {tw.name = "v"})

@@ -1,4 +1,4 @@
-// bicg of a tenth of PolyBench's size MEDIUM: q = A p, s = transposed A times r.
+// bicg of PolyBench, with a tenth of the sizes of MEDIUM: q = A p, s = transposed A times r.
 func.func @main(%A: tensor<41x39xf32> {tw.name = "A"},
                 %p: tensor<39x1xf32> {tw.name = "p"},
                 %r: tensor<41x1xf32> {tw.name = "r"})

@@ -1,4 +1,4 @@
-// gemm of a tenth of PolyBench's size MEDIUM: C = alpha A B + beta C.
+// gemm of PolyBench, with a tenth of the sizes of MEDIUM: C = alpha A B + beta C.
 func.func @main(%A: tensor<20x24xf32> {tw.name = "A"},
                 %B: tensor<24x22xf32> {tw.name = "B"},
                 %C: tensor<20x22xf32> {tw.name = "C"})

@@ -1,4 +1,4 @@
-// gesummv of a tenth of PolyBench's size MEDIUM: y = alpha A x + beta B x.
+// gesummv of PolyBench, with a tenth of the sizes of MEDIUM: y = alpha A x + beta B x.
 func.func @main(%A: tensor<25x25xf32> {tw.name = "A"},
                 %B: tensor<25x25xf32> {tw.name = "B"},
                 %x: tensor<25x1xf32> {tw.name = "x"})

@@ -1,4 +1,4 @@
-// mvt of a tenth of PolyBench's size MEDIUM: x1 + A y1, x2 + transposed A times y2.
+// mvt of PolyBench, with a tenth of the sizes of MEDIUM: x1 + A y1, x2 + transposed A times y2.
 func.func @main(%A: tensor<40x40xf32> {tw.name = "A"},
                 %x1: tensor<40x1xf32> {tw.name = "x1"},
                 %x2: tensor<40x1xf32> {tw.name = "x2"},

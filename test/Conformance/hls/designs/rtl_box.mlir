@@ -1,4 +1,4 @@
-// A box filter of 4x4: sums of an image's bytes, which a shift divides to averages.
+// A box filter of 4x4 on an image of bytes. A shift divides the sums to compute the averages.
 func.func @main(%x: tensor<1x1x19x19xi8> {tw.name = "x"}) -> (tensor<1x1x16x16xi32> {tw.name = "y"}) {
   %k = tw.constant dense<1> : tensor<1x1x4x4xi8>
   %four = tw.constant dense<4> : tensor<i32>

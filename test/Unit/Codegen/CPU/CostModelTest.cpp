@@ -37,7 +37,8 @@ static ProductShape bf16Product(int64_t m, int64_t n, int64_t k) {
   return shape;
 }
 
-// On two threads, tiles of 32, 64 and 128 rows took 1.22, 1.06 and 1.00 times the best measured time.
+// Measurements on two threads: tiles of 32, 64 and 128 rows took 1.22, 1.06 and 1.00 times as long as the best tiles
+// (docs/decisions/0017-cost-model.md).
 TEST(CostModel, MoreRowsPerTaskReadWeightsLessOften) {
   ProductShape shape = f32Product(128, 4096, 1024);
   auto time = [&](int64_t rows) { return costOfProduct(shape, {rows, 1}, server()).nanoseconds; };
@@ -47,7 +48,7 @@ TEST(CostModel, MoreRowsPerTaskReadWeightsLessOften) {
 }
 
 // Rows that do not fit into the L2 cache are read again for each panel, which took 1.96 times as long.
-TEST(CostModel, RowsThatExceedTheCacheCost) {
+TEST(CostModel, RowsThatExceedTheCacheTakeLonger) {
   ProductShape shape = bf16Product(2048, 2048, 2048);
   EXPECT_GT(costOfProduct(shape, {512, 1}, server()).nanoseconds,
             1.3 * costOfProduct(shape, {256, 1}, server()).nanoseconds);
@@ -76,7 +77,7 @@ TEST(CostModel, TasksAreBalancedOverThreads) {
     ProductTiles tiles = chooseProductTiles(shape, 32, 256, machine);
     int64_t tasks = (shape.m + tiles.rows - 1) / tiles.rows * ((shape.panels + tiles.panels - 1) / tiles.panels);
     EXPECT_GE(tasks, threads);
-    // The time is at most 1.34 times an even share of one thread's time.
+    // The time on several threads is at most 1.34 times the time on one thread divided by the number of threads.
     CostMachine alone = machine;
     alone.threads = 1;
     EXPECT_LT(costOfProduct(shape, tiles, machine).nanoseconds * double(threads),
@@ -103,7 +104,7 @@ TEST(CostModel, PreparedOperandsAreShared) {
 
 TEST(CostModel, ReportsTheBottleneck) {
   EXPECT_EQ(costOfProduct(f32Product(1024, 1024, 1024), {128, 1}, server()).bound, Bound::Compute);
-  // With one row, weights come from the shared cache, or from memory if they do not fit.
+  // With one row, weights are read from the shared cache, or from memory if they are larger than this cache.
   EXPECT_EQ(costOfProduct(f32Product(1, 4096, 1024), {1, 1}, server()).bound, Bound::L3);
   EXPECT_EQ(costOfProduct(f32Product(1, 32768, 4096), {1, 1}, server()).bound, Bound::Dram);
   EXPECT_EQ(costOfProduct(f32Product(8, 48, 64), {8, 1}, server()).bound, Bound::Tasks); // one task for two threads

@@ -204,7 +204,7 @@ void checkBinary(const char *op, Pairs pairs, long double (*exactOf)(double, dou
     }
 }
 
-// Tests quotients of all sizes. Near an integer, a rounded quotient would give a wrong remainder.
+// Tests quotients of all sizes. If the quotient is near an integer, rounding it would cause a wrong remainder.
 TEST(Binary64, RemainderIsExact) {
   Pairs pairs = specialPairs();
   Random random;
@@ -246,7 +246,8 @@ TEST(Binary64, Atan2) {
       "atan2", std::move(pairs), [](double a, double b) { return std::atan2((long double)a, (long double)b); }, 2.0);
 }
 
-// Vectors of few lanes and scalars may use the library's functions, and must agree with vectors of 16 lanes.
+// Functions of scalars and of vectors with few lanes may call libm. Their results must agree with those of vectors of
+// 16 lanes.
 TEST(Shapes64, ScalarsAndFewLanesAgree) {
   std::vector<double> x;
   for (int i = 0; i < 48 * 7; ++i)

@@ -15,7 +15,7 @@ namespace {
 
 float fromBits(uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Returns the bit patterns at an odd stride, and special values that the stride may skip.
+/// Returns the floats whose bit patterns are multiples of an odd stride, and special values that the stride may skip.
 std::vector<float> sampleFloats(uint64_t stride) {
   std::vector<float> samples{0.0f,
                              -0.0f,
@@ -103,7 +103,7 @@ double rsqrtOf(double x) { return 1 / std::sqrt(x); }
 double sigmoidOf(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// The bound is the sum of the steps' errors: 1.5 ULP for exp, and 0.5 ULP each for the sum and the quotient. Without
-/// AVX-512, the quotient is a division (2.01 ULP at -78.35). With AVX-512, vrcp14ps gives 1.1 ULP.
+/// AVX-512, the quotient is a division (2.01 ULP at -78.35). With AVX-512, vrcp14ps is used, and the error is 1.1 ULP.
 TEST(Sigmoid, IsExactForNormalResultsAndZeroBelow) {
   Compiled<float> compiled;
   ASSERT_TRUE(compileOp("sigmoid", 1, 16, "native", compiled));

@@ -1,6 +1,6 @@
 //===- HostileModelsTest.cpp - a thousand damaged .onnx files, under the sanitizers ----------===//
 //
-// Each file is derived from a valid one with a random seed: bytes are changed, removed or repeated, the end is
+// Each file is derived from a valid file with a random seed: bytes are changed, removed or repeated, the end is
 // truncated, or integers of the encoding (lengths, sizes, types) are replaced by large integers. The importer must
 // return a model or an error. The test reads every byte of every tensor of a returned model.
 //
@@ -70,7 +70,7 @@ uint64_t touch(const Graph &graph) {
   return sum;
 }
 
-TEST(HostileModels, AThousandGiveAModelOrAnError) {
+TEST(HostileModels, DamagedFilesReturnAModelOrAnError) {
   const std::string file = smallModel();
   unsigned read = 0, refused = 0;
   uint64_t sum = 0;

@@ -1,6 +1,6 @@
 //===- HostileFilesTest.cpp - a thousand damaged .pt2 files, under the sanitizers -----------===//
 //
-// Each file is derived from a valid one with a random seed: bytes are changed, the end is truncated, or its JSON is
+// Each file is derived from a valid file with a random seed: bytes are changed, the end is truncated, or its JSON is
 // changed and the archive is written again with correct checksums. The importer must return a program or an error. The
 // test reads every element of a returned program's weights.
 //
@@ -138,7 +138,7 @@ std::string damaged(const std::string &file, const std::vector<Part> &parts, Ran
   }
 }
 
-TEST(HostileFiles, AThousandGiveAProgramOrAnError) {
+TEST(HostileFiles, DamagedFilesReturnAProgramOrAnError) {
   const std::string file = perceptron();
   const std::vector<Part> parts = perceptronParts();
   unsigned read = 0, refused = 0;

@@ -78,7 +78,7 @@ TEST(ReadProgram, NamesTheKindOfAFile) {
                   "it has the programs a, b"));
 }
 
-TEST(ReadProgram, ADamagedByteIsFound) {
+TEST(ReadProgram, ADamagedByteIsDetected) {
   std::string file = perceptron();
   std::string good = file, error;
   file[ZipArchive::open(good, error)->find("perceptron/data/weights/weight_0")->data] ^= 1;

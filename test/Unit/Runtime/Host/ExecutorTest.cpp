@@ -290,7 +290,7 @@ TEST_F(PackFixture, PacksOnceAndAgainAfterAChange) {
 TEST_F(PackFixture, PacksOfChangingInputsServeOneCall) {
   auto executable = make();
   expectSum(*executable, 12);
-  EXPECT_EQ(executable->packedBytes(), 4096 * 4); // nothing has changed yet
+  EXPECT_EQ(executable->packedBytes(), 4096 * 4); // the parameter has not changed yet
   for (int step = 0; step < 3; ++step) {
     ++version;
     weight.assign(4096, 2 + step);
@@ -447,7 +447,7 @@ TEST(Packing, FingerprintSeesFirstAndLastBytes) {
   EXPECT_EQ(fingerprint(nullptr, 0), fingerprint(data.data(), 0));
 }
 
-/// Reports an element of 7 or more in its status, and computes addOne().
+/// Computes addOne(). If an element is 7 or more, stores it in the status in `scratch`, as the check of an index does.
 static void checkIndex(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end, void *scratch) {
   auto *status = static_cast<int64_t *>(scratch);
   for (int64_t i = begin; i < end; ++i)

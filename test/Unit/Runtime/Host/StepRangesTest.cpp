@@ -29,8 +29,8 @@ void turnAndAdd(void *const *buffers, const int64_t *sizes, int64_t begin, int64
         static_cast<const float *>(buffers[0])[sizes[0] - 1 - i] + static_cast<const float *>(buffers[1])[i];
 }
 
-/// A small backward graph over s0 floats: carried = reversed(carried) + saved[layer], gradient[layer] = carried + 1.
-/// No step accesses output 4.
+/// Returns the plan of a small backward graph over s0 floats. For each layer, it computes carried = reversed(carried) +
+/// saved[layer] and gradient[layer] = carried + 1. No step accesses output 4.
 plan::Plan backwardPlan() {
   plan::Plan plan;
   plan.symbols = {{"length", 0, int64_t(1) << 30}};

@@ -15,8 +15,8 @@
 
 using namespace tilewright::runtime;
 
-/// Builds float name(const float *data, i64 count), the sum of function(x) over data. Without a function, it is the sum
-/// of x.
+/// Builds the function float name(const float *data, i64 count), which returns the sum of function(x) over all elements
+/// x. If `function` is null, it returns the sum of x.
 static std::unique_ptr<llvm::Module> makeSumModule(llvm::LLVMContext &context, const std::string &name,
                                                    const char *function = nullptr) {
   auto module = std::make_unique<llvm::Module>(name, context);

@@ -7,10 +7,12 @@
 
 using Random = std::mt19937;
 
-/// Returns `bytes` with some of them changed, removed, repeated or cut off. The result always differs from `bytes`.
+/// Returns a copy of `bytes` in which some bytes are changed, removed or repeated, or the end is truncated. The copy
+/// always differs from `bytes`.
 std::string damagedBytes(const std::string &bytes, Random &random);
 
-/// Returns JSON with other values: numbers out of range, other strings, values of other keys, values removed.
+/// Returns a copy of the JSON text in which values are replaced by numbers out of range, by other strings or by values
+/// of other keys, or are removed.
 std::string damagedJson(const std::string &text, Random &random);
 
 #endif

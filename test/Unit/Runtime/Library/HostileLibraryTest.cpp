@@ -125,24 +125,24 @@ struct HostileLibrary : testing::Test {
 } // namespace
 
 /// All damaged libraries are rejected before the system's loader, which does not validate files, opens them.
-TEST_F(HostileLibrary, ThousandLibrariesAreRefused) {
+TEST_F(HostileLibrary, DamagedLibrariesAreRefused) {
   Tally tally = tryThousand("m.so", damagedBytes);
   EXPECT_EQ(tally.refused, 1000);
 }
 
-TEST_F(HostileLibrary, ThousandWeightsAreRefused) {
+TEST_F(HostileLibrary, DamagedWeightsAreRefused) {
   Tally tally = tryThousand("m.weights", damagedBytes);
   EXPECT_EQ(tally.refused, 1000);
 }
 
-TEST_F(HostileLibrary, ThousandManifestsOfChangedBytes) {
+TEST_F(HostileLibrary, ManifestsWithChangedBytesDoNotCrash) {
   Tally tally = tryThousand("m.json", damagedBytes);
   EXPECT_GT(tally.refused, 500);
 }
 
 /// Numbers, strings and whole values of the manifests change. The manifests are still valid JSON, so more of the code
 /// that reads them is executed.
-TEST_F(HostileLibrary, ThousandManifestsOfChangedValues) {
+TEST_F(HostileLibrary, ManifestsWithChangedValuesDoNotCrash) {
   Tally tally = tryThousand("m.json", damagedJson);
   EXPECT_GT(tally.refused, 200);
   EXPECT_GT(tally.ran, 50); // changes of values that only inform the user

@@ -1,8 +1,9 @@
 //===- HostileWeightsTest.cpp - damaged files for a library's runtime------------------------===//
 //
-// A C program passes only a path to create() and reads no manifest. This test compiles the runtime that is a part of
-// every library with sanitizers, and links it with a handwritten description and kernels. The file of weights and the
-// image of the plan are changed a thousand times.
+// A C program passes the path of the weights file to create(), and does not read the manifest. Therefore the runtime in
+// the library must validate the file. This test compiles that runtime with sanitizers, and links it with a handwritten
+// description and kernels. It makes a thousand changes to the weights file and a thousand changes to the serialized
+// plan. The runtime must report an error or compute a result, and must not crash.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Library/Description.h"
@@ -24,26 +25,27 @@ using plan::Buffer;
 using plan::Expr;
 namespace fs = std::filesystem;
 
-/// Makes failed allocations return null, as without sanitizers.
+/// The options of AddressSanitizer: a failed allocation returns null, as it does without the sanitizer.
 extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace {
 
 constexpr int64_t rows = 64, columns = 4, tableBytes = rows * columns * 4, indexBytes = rows * 8;
 
-/// The weights are a table, which a `once` step copies, and `indices`: for each row, the index of the row that is read.
+/// The kernel of the `once` step copies the weight `table` to its pack. (The model has two weights: `table` and
+/// `indices`.)
 void pack(void *const *buffers, const int64_t *, int64_t, int64_t, void *) {
   memcpy(buffers[1], buffers[0], tableBytes);
 }
 
-/// y[r] = x[r] + table[indices[r % rows]]
+/// Computes y[r] = x[r] + table[indices[r % rows]].
 void add(void *const *buffers, const int64_t *sizes, int64_t, int64_t, void *scratch) {
   const auto *x = static_cast<const float *>(buffers[0]), *table = static_cast<const float *>(buffers[1]);
   const auto *indices = static_cast<const int64_t *>(buffers[2]);
   auto *y = static_cast<float *>(buffers[3]);
   for (int64_t r = 0; r < sizes[0]; ++r) {
     const int64_t index = indices[r % rows];
-    if (index < 0 || index >= rows) { // generated code reports the error in this form
+    if (index < 0 || index >= rows) { // generated code reports an index out of range in the same form
       const int64_t status[3] = {1, index, rows};
       memcpy(scratch, status, sizeof status);
       return;
@@ -53,7 +55,7 @@ void add(void *const *buffers, const int64_t *sizes, int64_t, int64_t, void *scr
   }
 }
 
-/// A kernel for damaged plans, whose buffers may have any size.
+/// A kernel that accesses no buffer. Damaged plans use it, because their buffers may have any size.
 void nothing(void *const *, const int64_t *, int64_t, int64_t, void *) {}
 
 plan::Plan makePlan() {
@@ -77,7 +79,7 @@ plan::Plan makePlan() {
   return plan;
 }
 
-/// The handwritten equivalent of the data that the compiler writes into a library.
+/// The data that the compiler would write into the library of this model.
 struct Model {
   std::vector<uint8_t> image = plan::serialize(makePlan());
   tilewright_kernel_fn kernels[2] = {pack, add};
@@ -123,7 +125,8 @@ struct HostileWeights : testing::Test {
     std::ofstream(path, std::ios::binary).write(bytes.data(), std::streamsize(bytes.size()));
   }
 
-  /// Creates an instance and calls it. Returns the result, or an empty vector and the error in `problem`.
+  /// Creates an instance of `model` and calls it. Returns the result. If an error occurs, stores its text in `problem`
+  /// and returns an empty vector.
   std::vector<float> call(const Model &model, std::string &problem, bool verify = false) {
     char error[512] = "";
     const std::string name = path.string();
@@ -158,8 +161,9 @@ TEST_F(HostileWeights, AreReadAsWritten) {
     EXPECT_EQ(y[r * columns], 0.5f + float((rows - 1 - r % rows) * columns));
 }
 
-/// A damaged file is rejected, or its elements differ. Damaged indices are checked when they are used.
-TEST_F(HostileWeights, AThousandFiles) {
+/// create() rejects a damaged file, or the call computes with the changed elements and reports changed indices that are
+/// out of range.
+TEST_F(HostileWeights, DamagedFilesAreRejectedOrChangeResults) {
   Model model;
   const std::string good = model.weightsFile();
   std::string problem;
@@ -171,7 +175,7 @@ TEST_F(HostileWeights, AThousandFiles) {
     EXPECT_EQ(y.empty(), !problem.empty()) << "seed " << seed;
     (y.empty() ? refused : ran) += 1;
     outOfRange += problem.find("out of range") != std::string::npos;
-    // The option `verify` detects every change.
+    // With the option `verify`, create() detects every change.
     EXPECT_TRUE(call(model, problem, /*verify=*/true).empty()) << "seed " << seed;
     EXPECT_NE(problem.find("m.weights"), std::string::npos) << problem;
   }
@@ -185,7 +189,7 @@ TEST_F(HostileWeights, NonFilesAreRefused) {
   std::string problem;
   EXPECT_TRUE(call(model, problem).empty());
   EXPECT_NE(problem.find("cannot open the weights"), std::string::npos);
-  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); // a pipe without a writer
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0); // a pipe to which no process writes
   EXPECT_TRUE(call(model, problem).empty());
   EXPECT_NE(problem.find("use the file that was written with the library"), std::string::npos) << problem;
   path = folder;
@@ -193,8 +197,8 @@ TEST_F(HostileWeights, NonFilesAreRefused) {
   EXPECT_NE(problem, "");
 }
 
-/// Images of plans with damage but a correct hash: create() must validate everything else.
-TEST_F(HostileWeights, AThousandPlans) {
+/// The serialized plans are damaged, but their hashes are correct. create() must detect the damage by other checks.
+TEST_F(HostileWeights, DamagedPlansDoNotCrash) {
   Model model;
   write(model.weightsFile());
   model.kernels[0] = model.kernels[1] = nothing;
@@ -215,8 +219,8 @@ TEST_F(HostileWeights, AThousandPlans) {
   EXPECT_GT(refused, 300);
 }
 
-/// Tests descriptions that do not match their plan.
-TEST_F(HostileWeights, DescriptionsOfOtherPlans) {
+/// Tests that create() rejects descriptions that do not match their plan.
+TEST_F(HostileWeights, DescriptionsOfOtherPlansAreRejected) {
   Model good;
   write(good.weightsFile());
   auto expectDamaged = [&](auto &&change) {

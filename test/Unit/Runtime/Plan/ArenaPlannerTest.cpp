@@ -46,7 +46,7 @@ TEST(ArenaPlanner, ChainNeedsTwoBuffers) {
   EXPECT_EQ(layout.total, 2048);
 }
 
-TEST(ArenaPlanner, ImpossibleSizes) {
+TEST(ArenaPlanner, ImpossibleSizesAreErrors) {
   ArenaLayout layout;
   std::string error;
   EXPECT_FALSE(planArena({{-1, {0, 0}}}, layout, error));

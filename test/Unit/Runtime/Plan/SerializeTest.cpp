@@ -89,7 +89,7 @@ TEST(Guards, TheFirstThatDoesNotHoldIsReported) {
   EXPECT_NE(verify(plan).find("guard (part): a size"), std::string::npos);
 }
 
-TEST(Serialize, TruncationAtEveryByte) {
+TEST(Serialize, TruncationAtEveryByteIsDetected) {
   std::vector<uint8_t> image = serialize(examplePlan());
   for (size_t size = 0; size < image.size(); ++size) {
     std::vector<uint8_t> cut(image.begin(), image.begin() + size); // a separate block, so sanitizers detect overruns
@@ -100,7 +100,7 @@ TEST(Serialize, TruncationAtEveryByte) {
   }
 }
 
-TEST(Serialize, EveryBitFlipIsFound) {
+TEST(Serialize, EveryBitFlipIsDetected) {
   std::vector<uint8_t> image = serialize(examplePlan());
   for (size_t bit = 0; bit < image.size() * 8; ++bit) {
     std::vector<uint8_t> altered = image;
@@ -112,7 +112,7 @@ TEST(Serialize, EveryBitFlipIsFound) {
   }
 }
 
-TEST(Serialize, ForeignVersionSaysSo) {
+TEST(Serialize, ForeignVersionIsReported) {
   std::vector<uint8_t> image = serialize(examplePlan());
   image[8] = TILEWRIGHT_ABI_VERSION + 1;
   Plan read;
@@ -121,8 +121,9 @@ TEST(Serialize, ForeignVersionSaysSo) {
   EXPECT_NE(error.find("version"), std::string::npos);
 }
 
-// An image with a valid hash may be damaged. Reading it must give a plan or an error, and verify() must not crash.
-TEST(Serialize, DamageAfterAValidHash) {
+// An image with a valid hash may be damaged. Reading such an image must return a plan or an error, and verify() must
+// not crash.
+TEST(Serialize, DamageWithAValidHashDoesNotCrash) {
   std::vector<uint8_t> image = serialize(examplePlan());
   std::mt19937 random(7);
   for (int round = 0; round < 20000; ++round) {

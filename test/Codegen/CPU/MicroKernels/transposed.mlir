@@ -2,7 +2,7 @@
 
 // A is stored k x rows. For each K-block of 256 of the 512 k, 64 rows are transposed in blocks of 16 rows by 16 pairs
 // of k, and their products are added to C, which is zero at first. No element of A is loaded separately.
-// CHECK-LABEL: func private @turned
+// CHECK-LABEL: func private @transposed
 // CHECK: %[[ROWS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x288xbf16>
 // CHECK: vector.store %{{.*}}, %arg2
 // CHECK: scf.for %{{.*}} = %c0 to %c512 step %c256
@@ -21,20 +21,20 @@
 // CHECK-COUNT-2: amx.tile_load %arg1
 // CHECK-COUNT-4: amx.tile_mulf
 // CHECK-COUNT-4: amx.tile_store %arg2
-func.func private @turned(%a: memref<512x64xbf16>, %b: memref<1x256x64xbf16>, %c: memref<64x32xf32>) attributes {tw.kernel} {
+func.func private @transposed(%a: memref<512x64xbf16>, %b: memref<1x256x64xbf16>, %c: memref<64x32xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 1, 0>, panel = 32 : i64} ins(%a, %b : memref<512x64xbf16>, memref<1x256x64xbf16>) outs(%c : memref<64x32xf32>)
   return
 }
 
-// 5 rows and 33 k fill no whole square block. Elements after the last row or k are not read. Rows after the last one
-// are computed but not stored.
-// CHECK-LABEL: func private @tails
+// The sizes of 5 rows and 33 k are not multiples of a block's sizes. Elements after the last row or the last k are not
+// read. Rows of C after the last one are computed, but not stored.
+// CHECK-LABEL: func private @remainders
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x288xbf16>
 // CHECK-NOT: memref.load
 // CHECK: vector.maskedload %arg0
 // CHECK-NOT: memref.load
 // CHECK: vector.maskedstore %arg2
-func.func private @tails(%a: memref<33x5xbf16>, %b: memref<2x32x64xbf16>, %c: memref<5x40xf32>) attributes {tw.kernel} {
+func.func private @remainders(%a: memref<33x5xbf16>, %b: memref<2x32x64xbf16>, %c: memref<5x40xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 1, 0>, panel = 32 : i64} ins(%a, %b : memref<33x5xbf16>, memref<2x32x64xbf16>) outs(%c : memref<5x40xf32>)
   return
 }
