@@ -12,11 +12,12 @@
 //   %3 = tw.add %1, %2 : (tensor<34x64xf32>, tensor<34x64xf32>) -> tensor<34x64xf32>
 //   %4, %m, %s = tw.layer_norm %3 {rank = 1} : tensor<34x64xf32>
 //
-// Let an op read a reshape. If its other operands are available in the lower rank of the reshape's input too, the op is
-// computed in this rank: a reshape of a dense tensor is free. A first walk, from producers to consumers, moves reshapes
-// after the ops that read them. A second walk, from consumers to producers, moves the remaining reshapes before the ops
-// that produce their inputs. A third walk, like the first, cancels reshapes of the two kinds. Permutes and slices are
-// not dense tensors, so the pass does not change them.
+// If an op reads a reshape that increases the rank, and its other operands are also available in the rank of the
+// reshape's input, the pass computes the op in this lower rank and reshapes its result. A reshape of a dense tensor
+// needs no copy. A first walk, from producers to consumers, moves reshapes after the ops that read them. A second walk,
+// from consumers to producers, moves the remaining reshapes before the ops that produce their inputs. A third walk,
+// like the first, cancels adjacent reshapes that are inverse to each other. The pass does not change permutes and
+// slices, because their results are not dense.
 //
 // Test: test/Graph/collapse-views.mlir
 //

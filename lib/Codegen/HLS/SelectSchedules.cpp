@@ -91,8 +91,8 @@ public:
     candidates = blockGroups(module, blockNests);
   }
 
-  /// Selects schedules, with groups if `blocks`. Returns std::nullopt if the budget does not suffice for one copy of
-  /// every operator.
+  /// Selects schedules, and if `blocks` also groups of nests that run in blocks. Returns std::nullopt if even the
+  /// schedules with the fewest multipliers exceed the budget.
   std::optional<Selection> select(bool blocks) {
     std::optional<Selection> best = choose({});
     if (!best || !blocks)
@@ -153,7 +153,8 @@ private:
     return after;
   }
 
-  /// Returns `group` with each of the block sizes that are fastest with the multipliers that its nests have in `now`.
+  /// Returns `group` with each of the block sizes that are fastest if the group has the multipliers of its nests in
+  /// `now`.
   SmallVector<Blocked> sizesOf(const BlockGroup &group, const Selection &now) const {
     int64_t dsp = 0;
     for (auto [nest, loop] : group.loops)
@@ -183,7 +184,8 @@ private:
     return best;
   }
 
-  /// Returns the best selection in which `groups` run in blocks. Returns std::nullopt if a group would wait for itself.
+  /// Returns the best selection in which `groups` run in blocks. Returns std::nullopt if a group would wait for itself,
+  /// or if the budget does not suffice.
   std::optional<Selection> choose(std::vector<Blocked> groups) const {
     // `costs` has the nests outside of groups, followed by the groups.
     SmallVector<NestCosts> costs;

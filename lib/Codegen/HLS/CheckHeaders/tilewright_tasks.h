@@ -71,7 +71,7 @@ private:
   std::vector<const std::function<bool()> *> conditions;
 };
 
-/// The state of an array that one task writes and another reads. The reader starts after the writer has ended.
+/// The state of an array between two tasks. The consumer starts after the producer has ended.
 class Filled {
 public:
   explicit Filled(const char *name) : what(std::string("the reader of ") + name + " waits for its writer") {}

@@ -1,9 +1,9 @@
 //===- TimeDataflow.cpp - end times of the tasks of a design -------------------------------===//
 //
-// This is a simulation in which each task advances through its iterations as far as its queues allow. Only iterations
-// that access a queue are visited: if every access has a condition that a loop counter has a certain value, the counter
-// takes only these values. The write and read times of all elements of a queue are stored, because a task may be ahead
-// of its readers by the depth of the queue.
+// This file simulates the tasks. Each task advances through its iterations as far as its queues allow. Only iterations
+// that access a queue are simulated: if all accesses are under a condition that fixes the value of a loop counter, the
+// counter takes only the values of these conditions. The write and read times of all elements of a queue are stored,
+// because a producer may be ahead of the consumer by the depth of the queue.
 //
 // Test: test/Python/test_hls_estimate.py
 //
