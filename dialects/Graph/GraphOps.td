@@ -77,8 +77,8 @@ class TW_Elementwise<string mnemonic, dag ins, string what, list<Trait> traits =
 class TW_Unary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what>;
 class TW_Binary<string mnemonic, string what, list<Trait> traits = []>
     : TW_Elementwise<mnemonic, (ins TW_Tensor:$lhs, TW_Tensor:$rhs), what, traits>;
-/// A function that is defined only for floats; integers are converted before the op. Functions of C's math library have
-/// a row in ScalarFunctions.def.
+/// A function that is defined only for floats: integers are converted to floats before the op. If the function is in
+/// C's math library, ScalarFunctions.def has a row for it.
 def FloatsOnly : DeclareOpTrait<"FloatsOnly">;
 class TW_UnaryOfFloats<string mnemonic, string what>
     : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what, [FloatsOnly]>;

@@ -69,7 +69,7 @@ LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule) {
   return success();
 }
 
-/// The tasks of one dataflow region that write and read a channel or a port.
+/// The task that writes a channel or a port, and the task that reads it, in one dataflow region.
 struct Users {
   TaskOp writer, reader;
 };

@@ -25,8 +25,8 @@ def Tile_Dialect : Dialect {
 
 def Tile_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
 
-/// The base class of destination-style ops. The `outs` operands are last. On tensors, an op has one result for each of
-/// them.
+/// The base class of destination-style ops. The `outs` operands come after the other operands. An op on tensors has one
+/// result per `outs` operand.
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, !listconcat([
     AttrSizedOperandSegments, DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {
@@ -114,7 +114,7 @@ def Tile_GroupedConvolutionOp : Tile_Op<"grouped_convolution", [DeclareOpInterfa
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padding);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first` `(` $first^ `)`)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
   let extraClassDeclaration = destination # [{
-    /// Returns the number of groups of the input. The result has the same number.
+    /// Returns the number of groups of the convolution.
     int64_t getGroups() {
       auto sizeOf = [](::mlir::Value v, int64_t dim) { return ::llvm::cast<::mlir::ShapedType>(v.getType()).getDimSize(dim); };
       return sizeOf(getInputs()[0], 3) / sizeOf(getInputs()[1], 2);

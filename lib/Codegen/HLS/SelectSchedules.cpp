@@ -206,8 +206,8 @@ private:
       for (const GroupChoice &choice : blocked.choices)
         its.choices.push_back({choice.cycles, choice.dsp});
     }
-    // A unit is the launches of a group, or a single launch outside of groups. inOrder() sorts units so that each comes
-    // after the units for which it waits.
+    // A unit consists of the launches of a group, or of a single launch outside of all groups. inOrder() sorts the
+    // units so that each unit comes after the units for which it waits.
     std::vector<LaunchStep> units(groups.size());
     for (auto [number, blocked] : llvm::enumerate(groups))
       units[number].nests.push_back(firstGroup + number);
@@ -374,7 +374,7 @@ private:
         struck -= choices.size();
       }
       if (struck == 0 && !std::exchange(inBlocks, false))
-        return selection; // --tw-hls-build-design reports the error
+        return selection; // --tw-hls-build-design reports the array as an error
     }
   }
 

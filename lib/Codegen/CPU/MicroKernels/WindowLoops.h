@@ -1,8 +1,8 @@
 //===- WindowLoops.h - loops over lines of windows ---------------------------------===//
 //
-// Common code of convolutions that read their input without a padded copy: short names for index arithmetic and loops,
-// the taps of a window that are inside of the image, and loops over blocks of pixels. For each block, the set of taps
-// that are inside of the image is known at compile time.
+// This is the common code of convolutions that read their input without a padded copy. It consists of short names for
+// index arithmetic and loops, of the taps of a window that are inside of the image, and of loops over blocks of pixels.
+// For each block of pixels, the set of taps that are inside of the image is known at compile time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H

@@ -1,9 +1,9 @@
 //===- CostModel.h - predicts the time of a kernel with a schedule -------------===//
 //
-// The model computes a kernel's time from the machine's rates (MachineRates.h): the computation of a task, its traffic
-// from the L2 cache and from the memory beyond it, the overhead of a task, and the load balance of the threads. Its
-// purpose is to compare schedules of one kernel, for which it is accurate to about 5%. The absolute time is only an
-// estimate.
+// The model computes a kernel's time from the machine's rates (MachineRates.h). The time consists of the computation of
+// the tasks, the memory traffic from the L2 cache, the L3 cache and DRAM, and the overhead of tasks. It also depends on
+// the load balance of the threads. The purpose of the model is to compare schedules of one kernel, for which it is
+// accurate to about 5%. The absolute time is only an estimate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_COSTMODEL_H
