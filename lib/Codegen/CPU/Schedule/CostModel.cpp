@@ -102,7 +102,7 @@ public:
     if (shape.tiles)
       return divideCeilSigned(rows, 16) * 16;
     int64_t rest = rows % 8;
-    return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8); // a block of few rows waits for the latency of FMAs
+    return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8); // few rows wait for the latency of FMAs
   }
 
   Cost cost() const {

@@ -136,8 +136,7 @@ inline Lanes polynomial(Lanes x, llvm::ArrayRef<double> c) {
   return sum;
 }
 
-/// A constant for |x| < 2^22 (f32) or 2^51 (f64): the sum of x and this constant has x, rounded to an integer, in its
-/// low bits.
+/// If |x| < 2^22 (f32) or 2^51 (f64), the sum of x and this constant has x, rounded to an integer, in its low bits.
 inline constexpr double roundingShift32 = 0x1.8p23, roundingShift64 = 0x1.8p52;
 
 } // namespace tilewright::cpu
