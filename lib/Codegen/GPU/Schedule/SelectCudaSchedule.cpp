@@ -171,8 +171,8 @@ private:
     return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
   }
 
-  /// Returns the number of adjacent elements that a thread computes. In the operand with the smallest type, these
-  /// elements take 16 bytes. If this number does not divide all `sizes`, it is halved until it does.
+  /// Returns the number of adjacent elements, at most 8, that a thread computes. In the operand with the smallest type,
+  /// these elements take at most 16 bytes. If the number does not divide all `sizes`, it is halved until it does.
   int64_t vectorOf(ArrayRef<int64_t> sizes) {
     int64_t narrowest = 16;
     for (Type type : kernel.getArgumentTypes())
