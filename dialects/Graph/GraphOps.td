@@ -2,8 +2,8 @@
 //
 // The description of the dialect below states the conventions for symbolic sizes and element types.
 //
-// Constraints are numbered per op (`matmul_c1`). The verifier's message and the function in test/Graph/invalid.mlir
-// have the same label.
+// The constraints of an op are numbered (`matmul_c1`). The verifier's message contains this label, and the function in
+// test/Graph/invalid.mlir that violates the constraint is named after it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_GRAPHOPS

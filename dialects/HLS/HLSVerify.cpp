@@ -1,6 +1,7 @@
 //===- HLSVerify.cpp - constraints of tw_hls that vendors' tools rely on -----===//
 //
-// Each constraint has a label of HLSOps.td in its message and a case in test/Dialects/HLS/invalid.mlir.
+// The error message of each constraint contains the label of the constraint in HLSOps.td.
+// test/Dialects/HLS/invalid.mlir has a case for each constraint.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"

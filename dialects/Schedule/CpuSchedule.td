@@ -58,7 +58,7 @@ def CpuSchedule_ScheduleAttr : AttrDef<CpuSchedule_Dialect, "CpuSchedule",
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Returns a copy of this schedule with these tiles.
+    /// Returns this schedule with these tiles and otherwise unchanged.
     CpuScheduleAttr withTiles(::llvm::ArrayRef<int64_t> tiles) const;
     /// Returns this schedule with a prediction; std::nullopt removes it.
     CpuScheduleAttr withPrediction(std::optional<Prediction> prediction) const;

@@ -18,8 +18,8 @@
 #include "dialects/Tile/TileOps.h.inc"
 
 namespace tilewright::tile {
-/// Returns true if the scatter does not change the innermost index of an element, so that adjacent elements of the
-/// source are written to adjacent addresses.
+/// Returns true if each element's innermost index is unchanged: adjacent elements of the source are then written next
+/// to each other.
 bool writesRows(ScatterOp scatter);
 /// Computes tw_tile.divisor of `divisor`, which is 1 if `divisor` is 0. If `isZero` is not null, sets it to a value
 /// that is true if `divisor` is 0.

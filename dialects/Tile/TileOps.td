@@ -114,7 +114,7 @@ def Tile_GroupedConvolutionOp : Tile_Op<"grouped_convolution", [DeclareOpInterfa
     DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padding);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first` `(` $first^ `)`)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
   let extraClassDeclaration = destination # [{
-    /// Returns the number of groups of the convolution.
+    /// Returns the number of groups of the input. The result has the same number.
     int64_t getGroups() {
       auto sizeOf = [](::mlir::Value v, int64_t dim) { return ::llvm::cast<::mlir::ShapedType>(v.getType()).getDimSize(dim); };
       return sizeOf(getInputs()[0], 3) / sizeOf(getInputs()[1], 2);

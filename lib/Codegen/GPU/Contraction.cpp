@@ -137,10 +137,10 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
   return positions;
 }
 
-/// Sets the result indices of an epilogue with row reductions. Every op must iterate over loops of the product, and
-/// reduce only over its columns.
+/// Sets the indices of the results of an epilogue with row reductions. Every op of the epilogue must iterate over loops
+/// of the product, and reduce only over columns of the product.
 static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
-  DenseMap<Value, SmallVector<unsigned>> loopsOf; // for each dimension of the value, the loop of the product
+  DenseMap<Value, SmallVector<unsigned>> loopsOf; // the loop of the product for each dimension of the value
   auto setLoops = [&](OpResult result, ArrayRef<unsigned> loops) {
     auto op = cast<linalg::LinalgOp>(result.getOwner());
     for (AffineExpr expr : op.getMatchingIndexingMap(op.getDpsInitOperand(result.getResultNumber())).getResults()) {

@@ -11,8 +11,8 @@ namespace tilewright::cuda {
 /// epilogue of a sum.
 class ContractionCode : ThreadCode {
 public:
-  /// Sets the grid, with one block per tile or per `tilesPerBlock` tiles, and selects the block's first tile. In a
-  /// schedule with clusters, tiles with consecutive numbers are in consecutive rows of tiles. The last tiles of a
+  /// Sets the grid, with one block per tile or per `tilesPerBlock` tiles, and selects the block's first tile. If the
+  /// schedule has clusters, tiles with consecutive numbers are in consecutive rows of tiles, and the last tiles of a
   /// cluster may be past C's last row.
   ContractionCode(ThreadKernel &kernel, Contraction contraction);
 

@@ -95,7 +95,8 @@ private:
   mlir::Value sort(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value groupedConvolution(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value depthwiseGradient(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
-  /// Emits a loop over 0 ... extent - 1. `body` gets the index and the accumulator, and returns the new accumulator.
+  /// Emits a loop over 0 ... extent - 1. `body` receives the index and the accumulator, and returns the new
+  /// accumulator.
   mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
                       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> body);
   mlir::Value indexOrNone(mlir::Value number, mlir::Value limit, bool fromEnd);

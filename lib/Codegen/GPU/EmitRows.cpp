@@ -41,8 +41,8 @@ public:
 
   LogicalResult run(Operation *anchor) {
     locateRow(anchor->getResult(0));
-    // Reductions use two buffers alternately. When a thread is at the second barrier after a reduction, all threads
-    // have finished reading the buffer of this reduction.
+    // Reductions use two buffers alternately, and each reduction has one barrier. Therefore, when a thread is at the
+    // second barrier after a reduction, all threads have finished reading the buffer of this reduction.
     int64_t reservedBytes = kernel.schedule.rowsAcrossLanes ? kernel.schedule.threads * 8
                             : group > warpSize              ? kernel.schedule.group / warpSize * 8
                                                             : 0;

@@ -162,8 +162,8 @@ std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, Arr
   limits.erase(llvm::unique(limits), limits.end());
   std::vector<GroupChoice> all;
   for (int64_t limit : limits)
-    // Members with few multipliers may be faster than the slowest member by this factor, so that the first block is
-    // available earlier.
+    // If a member needs few multipliers, its blocks may be computed faster than those of the slowest member by this
+    // factor, so that the first block is available earlier.
     for (int64_t hurry : {1, 2, 4, 8, 16}) {
       GroupChoice group;
       int64_t slowest = 0, path = 0;

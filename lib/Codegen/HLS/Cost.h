@@ -76,9 +76,9 @@ struct QueueEstimate {
 struct RtlEstimate {
   int64_t lut = 0, ff = 0;
 };
-/// The estimate of a design. `latency` is the number of cycles of one call, which is the longest chain of tasks.
+/// The estimate of a design. `latency` is the number of cycles of one call, that is, of the longest chain of tasks.
 /// `kernelLatency` is the latency if all inputs are on the chip and ports take no time. `interval` is the number of
-/// cycles between the starts of two calls, which is that of the slowest task.
+/// cycles between the starts of two calls, that is, the cycles of the slowest task.
 struct DesignEstimate {
   int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
   int64_t macs = 0;        ///< number of products added to elements, in one call

@@ -19,8 +19,8 @@ int64_t bytesOf(MemRefType type) {
   return std::max<int64_t>(1, type.getNumElements()) * int64_t(llvm::divideCeil(bits, 8));
 }
 
-/// Returns a stack size for the arrays of the design and of its tasks, with the gaps that sanitizers insert between
-/// them.
+/// Returns the size of a stack for the arrays of the design and of its tasks, with the gaps that sanitizers insert
+/// between arrays.
 int64_t stackBytes(func::FuncOp top) {
   int64_t bytes = 0;
   auto count = [&](BufferOp buffer) {

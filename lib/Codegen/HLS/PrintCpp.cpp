@@ -135,7 +135,7 @@ std::string printSignature(func::FuncOp function) {
       text += streamType(stream) + " &" + name;
       continue;
     }
-    if (argument.use_empty()) // a port of the model that no task reads
+    if (argument.use_empty()) // no task uses this port of the model
       text += "[[maybe_unused]] ";
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type) {

@@ -7,7 +7,7 @@
 //   #pragma HLS loop_flatten
 //         y[i][j] = (k == 0 ? 0.0f : y[i][j]) + a[i][k] * b[k][j];
 //
-// Every pragma comes from an attribute of the IR; the printer makes no decisions.
+// Every pragma is printed from an attribute of the IR. The printer makes no decisions.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/PrintFunction.h"

@@ -292,7 +292,7 @@ private:
         x = arith::ExtFOp::create(builder, loc, element, x);
       return vector::BroadcastOp::create(builder, loc, vectorType, x);
     }
-    // All channels of the vector's groups; lane l belongs to group l / perGroup.
+    // Load all channels of the groups of the vector. Lane l is a filter of group l / perGroup.
     const int64_t together = lanes / perGroup * channels;
     Value x = vector::LoadOp::create(builder, loc, VectorType::get({together}, inElement), in,
                                      ValueRange{image, window.inLine, pixel, channel});

@@ -143,9 +143,9 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
   return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, element), builder.getI64IntegerAttr(64));
 }
 
-/// Returns the buffer into which A is copied for each K-block; null if A is read in place. A is copied if it is
-/// transposed: its rows are contiguous and its k are not. If such an A were read in place, each k would be in another
-/// cache line, often in another page, and a block of rows would use only a part of the line.
+/// Returns the buffer into which A is copied for each K-block, or null if A is read in place. A is copied if its rows
+/// are contiguous and its k are not. If such an A were read in place, each k would be in another cache line, often in
+/// another page, and a block of rows would use only a part of the line.
 static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                        int64_t blockRows, Product product) {
   constexpr int64_t mostBytes = 256 * 1024;

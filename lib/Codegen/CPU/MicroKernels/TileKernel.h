@@ -40,9 +40,9 @@ mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const B
 void addTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
               int64_t panel);
 
-/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C. 32 of each 64 k of
-/// access.lhs are high parts, the other 32 are low parts, and the rows of access.rhs have the same order. Rows up to
-/// the end of the last block of rows must be readable, even if they are not rows of A.
+/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C. Of each 64 k of
+/// access.lhs, 32 are high parts and 32 are low parts. The rows of access.rhs are in the same order. Rows up to the end
+/// of the last block of rows must be readable, even if they are not rows of A.
 void addSplitTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                    int64_t panel);
 

@@ -72,7 +72,7 @@ protected:
   /// one at a time. The body determines which taps are in the image.
   void overPixelsOfLongLines(mlir::Value firstPixel, mlir::Value count, int64_t most,
                              llvm::function_ref<void(const PixelBlock &)> body);
-  /// Returns a pixel block for a window that begins at tap `tap` of the windows of `block`.
+  /// Returns the first pixel of `block` as a block whose window begins at tap `tap` of the window of `block`.
   PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
   /// Loads contiguous elements from `indices` on as a vector.
   mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> indices, mlir::VectorType computed);

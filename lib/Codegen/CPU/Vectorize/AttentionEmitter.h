@@ -26,7 +26,7 @@ protected:
   using Folds = llvm::ArrayRef<mlir::OpFoldResult>;
   using Names = llvm::ArrayRef<llvm::StringRef>;
 
-  /// `inputs` are those of `op`, the query first; `mask` is null if there is none.
+  /// `inputs` are the inputs of `op`, beginning with the query. `mask` is null if there is no mask.
   AttentionEmitter(mlir::Operation *op, mlir::ValueRange inputs, Value mask, bool causal, double scale,
                    std::optional<llvm::ArrayRef<int64_t>> permutations, const ExpandAttentionOptions &options);
 

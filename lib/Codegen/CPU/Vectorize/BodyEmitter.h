@@ -36,9 +36,9 @@ public:
 
   mlir::Value sumOfProducts(mlir::OpBuilder &builder, mlir::Operation &combiner, const mlir::IRMapping &values);
 
-  /// Emits one step at the current indices: reads of the outputs, the body, and stores. The outputs whose numbers are
-  /// in `combined`, in ascending order, are neither read nor stored: their values are `accumulators`, and this function
-  /// returns their new values as vectors.
+  /// Emits one step at the current indices: reads of the outputs, the body, and stores. `combined` are the numbers of
+  /// the outputs that are neither read nor stored, in ascending order. Their values are `accumulators`, and this
+  /// function returns their new values as vectors.
   llvm::SmallVector<mlir::Value> emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask,
                                               llvm::ArrayRef<unsigned> combined = {},
                                               mlir::ValueRange accumulators = {});

@@ -23,8 +23,8 @@ struct AttentionGradient {
 /// Returns the gradient of attention in `kernel` for tensor cores, or null with the reason.
 std::optional<AttentionGradient> matchAttentionGradient(mlir::func::FuncOp kernel, std::string &reason);
 
-/// Returns a schedule of the kind `attention`: a block owns rows of keys or of queries, 16 per warp, and iterates over
-/// tiles of the other operand's rows.
+/// Returns a schedule of the kind `attention`. In this schedule, a block owns rows of keys or of queries, 16 per warp,
+/// and iterates over tiles of the other operand's rows.
 Schedule chooseAttentionGradient(const AttentionGradient &gradient);
 
 /// The layout of a block's shared memory. It begins with the block's own rows of both operands. The slots of the tiles

@@ -1,8 +1,8 @@
 //===- DesignFacts.h - the facts about a design that the estimator uses -------------------===//
 //
-// The facts describe loops, numbers of operators, and connections between tasks, without the ops themselves. Public
-// designs are described in this form (test/Conformance/hls/public). Designs of Tilewright are estimated from their IR
-// (Cost.cpp), with the same table of operators and with the II of their schedules.
+// The facts describe the loops of a design, the numbers of operators, and the connections between tasks, but not the
+// ops themselves. Public designs are described in this form (test/Conformance/hls/public). Designs of Tilewright are
+// estimated from their IR (Cost.cpp), with the same table of operators and with the II of their schedules.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_ESTIMATE_DESIGNFACTS_H
@@ -76,7 +76,7 @@ struct SumColumns {
 };
 
 /// A product in the computation of an address: an index that depends on counters of the flattened nest, times a
-/// constant that is not a power of two. A counter of an outer loop needs no product, because synthesis replaces the
+/// constant that is not a power of two. If an index depends only on counters of outer loops, synthesis replaces the
 /// product by a running sum.
 struct AddressProduct {
   int64_t factor = 1; ///< the constant: number of words of a bank between two rows

@@ -46,8 +46,8 @@ public:
   }
 
 private:
-  /// Returns the only value of a counter that satisfies a condition on this counter alone; std::nullopt if there is
-  /// none.
+  /// Returns the value of a counter that satisfies a condition on this counter and no other counter. Returns
+  /// std::nullopt if there is no such condition.
   static std::optional<int64_t> fixedBy(const QueueAccess &access, size_t loop) {
     for (const Condition &condition : access.when)
       if (!condition.orMore && condition.terms.size() == 1 && condition.terms[0].first == loop)
