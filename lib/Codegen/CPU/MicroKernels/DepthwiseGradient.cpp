@@ -10,10 +10,10 @@
 //     line:
 //       14 x 4 loads of %g, 16 x 4 of %x; 14 x 12 fma into 12 sums from zero, which are added to %w } } }
 //
-// Vectors have consecutive channels. A vector of the input is loaded once for all taps that use it, and a vector of the
-// gradient is loaded once for all taps of a line of the window. The products of a few pixels are summed in registers,
-// and these partial sums are added to the sums in memory. The rounding error therefore grows with the number of partial
-// sums, not with the number of pixels.
+// The elements of a vector are consecutive channels. A vector of the input is loaded once for all taps that use it, and
+// a vector of the gradient is loaded once for all taps of a line of the window. The products of a few pixels are summed
+// in registers, and these partial sums are added to the sums in memory. The rounding error therefore grows with the
+// number of partial sums, not with the number of pixels.
 //
 // Test: test/Codegen/CPU/MicroKernels/depthwise-gradient.mlir
 //

@@ -10,11 +10,11 @@
 //         3 loads of %w[%kh, 0...2, 0, %f], 16 of %x[0, line, pixel, %f]; 42 fma }
 //       14 stores } }
 //
-// Vectors have consecutive filters. A vector of the input is loaded once for all pixels whose windows contain it, and a
-// vector of the weight is loaded once for all pixels of a block. Taps outside of the image are skipped. The bounds of
-// the loop over kh skip whole lines of the window. If the length of a line is known, no code is emitted for the other
-// taps outside of the image. Otherwise, the bounds of a loop over kw skip these taps for pixels near the ends of the
-// line. There are two ways to multiply filters with channels:
+// The elements of a vector are consecutive filters. A vector of the input is loaded once for all pixels whose windows
+// contain it, and a vector of the weight is loaded once for all pixels of a block. Taps outside of the image are
+// skipped. The bounds of the loop over kh skip whole lines of the window. If the length of a line is known, no code is
+// emitted for the other taps outside of the image. Otherwise, the bounds of a loop over kw skip these taps for pixels
+// near the ends of the line. There are two ways to multiply filters with channels:
 //   spread: a vector contains the filters of several groups. It is multiplied by a vector in which all lanes of a group
 //     contain the same channel of this group.
 //   broadcast: a vector contains filters of one group. It is multiplied by one channel at a time.

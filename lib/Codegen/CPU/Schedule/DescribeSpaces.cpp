@@ -173,8 +173,8 @@ private:
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
       std::vector<int64_t> kBlocks;
-      // Products of few rows and many columns are limited by memory bandwidth. In a panel, all elements of a cache line
-      // are used soon after it is loaded if K-blocks are short and a block has many panels.
+      // Products of few rows and many columns are limited by memory bandwidth. If K-blocks are short and a block has
+      // many panels, all elements of a cache line are used soon after it is loaded.
       for (int64_t value : {32, 128, 256, 512})
         if (value == kBlock || (2 * value <= 3 * steps && steps > 96) || (wide && value < kBlock))
           kBlocks.push_back(value);

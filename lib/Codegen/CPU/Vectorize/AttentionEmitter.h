@@ -46,7 +46,7 @@ protected:
   /// Returns a view of `value` of rank `rank`, without the dimensions `drop`, which have size 1.
   Value view(Value value, llvm::ArrayRef<int64_t> drop, int64_t rank);
   /// Returns operand number `operand` as a matrix of rows x columns. `permutations` of the op determines its rows and
-  /// columns. Returns null if rows are not before columns in memory.
+  /// columns. Returns null if the column dimension comes before the row dimension.
   Value matrix(Value value, int64_t operand);
   Value slice(Value value, Folds offsets, Folds sizes);
   /// Returns a view of `count` rows of `matrix`, starting at row `from`.
