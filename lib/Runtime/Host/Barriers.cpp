@@ -57,8 +57,8 @@ std::vector<Access> accessesOf(const Frame &frame, size_t step, const std::vecto
 } // namespace
 
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias) {
-  // `byAll` and `byFirst` contain the accesses since the last barrier. `byAll` is for steps that all threads execute, and
-  // `byFirst` is for steps that only thread 0 executes. `current` contains the accesses of the current step.
+  // `byAll` and `byFirst` contain the accesses since the last barrier. `byAll` is for steps that all threads execute,
+  // and `byFirst` is for steps that only thread 0 executes. `current` contains the accesses of the current step.
   std::vector<Access> byAll, byFirst, current;
   bool afterHost = false;
   for (size_t i = 0; i < frame.steps.size(); ++i) {
