@@ -2,14 +2,14 @@
 //
 // The attribute tw.decisions of a function or of the module is an array of
 //   {kind = "fusion", done = false, subject = "matmul with gelu", reason = "...", where = "model.py:12"}
-// The driver removes these attributes after each stage, and reports them. Each decision is also a remark
-// (mlir/IR/Remarks.h), whose category is the kind: tilewright-opt prints remarks with --remarks-filter-missed=fusion
-// --remark-policy=all.
+// The driver removes these attributes after each stage, and reports them. Each decision is also emitted as a remark
+// (mlir/IR/Remarks.h), whose category is the kind of the decision. For example, tilewright-opt prints the remarks about
+// fusion with --remarks-filter-missed=fusion --remark-policy=all. The kinds of decisions are:
 //
-//   fusion     two ops are in one kernel, or are not
-//   quantize   a product is computed in integers, or in floats
-//   pack       a contraction reads a packed operand, or an unpacked one
-//   vectorize  a loop is vectorized, or is executed element by element
+//   fusion     whether two ops are in one kernel
+//   quantize   whether a product is computed in integers or in floats
+//   pack       whether a contraction reads a packed operand
+//   vectorize  whether a loop is vectorized or is executed element by element
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_DECISIONS_H

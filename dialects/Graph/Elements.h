@@ -6,10 +6,10 @@
 
 namespace tilewright::graph {
 
-/// Returns true if `op`, an op of the elementwise table, is defined on elements of type `element`: square roots need
-/// floats, shifts need integers, and remainders of booleans are undefined. If it is not defined, the verifier reports
-/// elementwise_c3, and the importers reject the operator. The lowering to linalg has a scalar form of every accepted
-/// combination.
+/// Returns true if `op`, an op of the elementwise table, is defined on elements of type `element`. For example, square
+/// roots need floats, shifts need integers, and remainders of booleans are undefined. If the op is not defined, the
+/// verifier reports elementwise_c3, and the importers reject the operator. The lowering to linalg has a scalar form of
+/// every op and type that this function accepts.
 bool hasMeaning(mlir::Operation *op, mlir::Type element);
 
 } // namespace tilewright::graph

@@ -6,7 +6,7 @@
 //   broadcast(broadcast(x))                                  ->  broadcast(x)
 //   slice(slice(x))                                          ->  slice(x), offsets and strides combined
 //
-// Compositions are folded in place: the op's operand becomes its producer's operand.
+// A composition of two views is folded in place: the operand of the second view becomes the operand of the first view.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/GraphVerify.h"

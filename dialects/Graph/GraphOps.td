@@ -2,8 +2,8 @@
 //
 // The description of the dialect below states the conventions for symbolic sizes and element types.
 //
-// Constraints are numbered per op (`matmul_c1`). The verifier's message and the function in test/Graph/invalid.mlir
-// have the same label.
+// The constraints of an op are numbered (`matmul_c1`). The verifier's message contains this label, and the function in
+// test/Graph/invalid.mlir that violates the constraint is named after it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_GRAPHOPS
@@ -77,8 +77,8 @@ class TW_Elementwise<string mnemonic, dag ins, string what, list<Trait> traits =
 class TW_Unary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what>;
 class TW_Binary<string mnemonic, string what, list<Trait> traits = []>
     : TW_Elementwise<mnemonic, (ins TW_Tensor:$lhs, TW_Tensor:$rhs), what, traits>;
-/// A function that is defined only for floats; integers are converted before the op. Functions of C's math library have
-/// a row in ScalarFunctions.def.
+/// A function that is defined only for floats: integers are converted to floats before the op. If the function is in
+/// C's math library, ScalarFunctions.def has a row for it.
 def FloatsOnly : DeclareOpTrait<"FloatsOnly">;
 class TW_UnaryOfFloats<string mnemonic, string what>
     : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what, [FloatsOnly]>;

@@ -20,7 +20,8 @@ struct SizeTerm {
   int64_t factor = 0;
   std::vector<AffineExpr> atoms;
 };
-/// Maps the printed form of the atoms to a term. The order of terms therefore does not depend on pointers.
+/// A polynomial, as a map from the printed forms of a term's atoms to the term. The terms are sorted by text, so their
+/// order does not depend on pointers.
 using SizePolynomial = std::map<std::vector<std::string>, SizeTerm>;
 
 std::string sizeKey(AffineExpr expr) {
@@ -66,7 +67,7 @@ AffineExpr rebuild(const SizePolynomial &sum, MLIRContext *context) {
   AffineExpr result;
   for (const auto &[key, term] : sum) {
     if (term.atoms.empty())
-      continue; // the constant is added last
+      continue; // the constant term is added after the other terms
     AffineExpr product;
     for (AffineExpr atom : term.atoms)
       product = product ? product * atom : atom;
@@ -92,8 +93,8 @@ bool divideAtoms(std::vector<std::string> &key, SizeTerm &term, const std::vecto
   return true;
 }
 
-/// Divides every term of `sum` by the single term of `divisor`. If a term is a multiple of the divisor, its quotient is
-/// added to `whole`, and the term is removed from `sum`. The remainder of a constant term stays in `sum`.
+/// Divides every term of `sum` by the single term of `divisor`. If a term is a multiple of the divisor, the quotient is
+/// added to `whole`, and the term is removed from `sum`. The remainder of the constant term stays in `sum`.
 void splitMultiples(SizePolynomial &sum, const SizePolynomial &divisor, SizePolynomial &whole) {
   const auto &[atoms, single] = *divisor.begin();
   for (auto it = sum.begin(); it != sum.end();) {
@@ -135,7 +136,7 @@ SizePolynomial quotientOf(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs) {
   }
   if (single)
     splitMultiples(numerator, divisor, whole);
-  // The remainder is less than the divisor d if it is 0, or a constant in [0, d).
+  // What is left of the numerator is less than the divisor d if it is 0, or a constant in [0, d).
   bool small = numerator.empty() || (constant && numerator.size() == 1 && numerator.begin()->first.empty());
   if (single && small)
     return kind == AffineExprKind::Mod ? numerator : whole;

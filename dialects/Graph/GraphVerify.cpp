@@ -23,7 +23,8 @@ namespace {
 /// The list to which the verifier in this thread adds the rules that it cannot decide; null if they are not requested.
 thread_local SmallVectorImpl<SizeRule> *openRules = nullptr;
 
-/// Returns a - b if it is a constant. Otherwise adds the relation a == b, or a >= b with `atLeast`, to `openRules`.
+/// Returns a - b if the difference is a constant. Otherwise adds the relation a == b, or a >= b if `atLeast`, to
+/// `openRules`, and returns std::nullopt.
 std::optional<int64_t> knownDifference(AffineExpr a, AffineExpr b, bool atLeast) {
   std::optional<int64_t> difference = a == b ? 0 : constantOf(canonicalSize(a - b));
   if (!difference && openRules)
@@ -226,7 +227,7 @@ LogicalResult RandomOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::verify() {
-  // Removes the constant sizes that both shapes have, so that the rule relates only the remaining sizes.
+  // Remove the constant sizes that both shapes have, so that a rule between the products has only the remaining sizes.
   Sizes before = sizesOf(getInput()), after;
   for (AffineExpr size : sizesOf(getResult())) {
     auto *same = llvm::find(before, size);
@@ -288,7 +289,7 @@ LogicalResult SliceOp::verify() {
     std::optional<int64_t> first = constantOf(offset), count = constantOf(size), all = constantOf(whole);
     if (count == 0)
       continue;
-    if (first && count && all) { // the index of the last element may overflow 64 bits
+    if (first && count && all) { // check for overflow of the last element's index
       int64_t last = 0;
       if (*count > 0 && (__builtin_mul_overflow(*count - 1, stride, &last) ||
                          __builtin_add_overflow(*first, last, &last) || last >= *all))
@@ -296,7 +297,7 @@ LogicalResult SliceOp::verify() {
                                 << " from " << *first << " on by " << stride;
       continue;
     }
-    AffineExpr end = canonicalSize(offset + (size - 1) * stride + 1); // an empty slice may end at any index
+    AffineExpr end = canonicalSize(offset + (size - 1) * stride + 1); // the end of a slice that is not empty
     if (surelyBelow(whole, end))
       return broken(*this, 2) << "dimension " << i << " of size " << printSize(whole) << " ends before element "
                               << printSize(canonicalSize(end - 1));

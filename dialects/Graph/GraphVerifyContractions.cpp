@@ -53,13 +53,14 @@ LogicalResult checkRanks(Operation *op, Value input, Value other) {
 } // namespace
 
 namespace {
-/// Returns the sizes in torch's order, N x C x spatial, even if `op` is channels-last.
+/// Returns the sizes in torch's order, N x C x spatial, from the order of `op`, which may be channels-last.
 Sizes plainOrder(Operation *op, Sizes sizes) {
   if (op->hasAttr(channelsLastAttrName) && sizes.size() >= 3)
     std::rotate(sizes.begin() + 1, sizes.end() - 1, sizes.end());
   return sizes;
 }
-/// Returns a weight's sizes in torch's order, F x C x spatial (transposed: C x F x spatial), from spatial x C x F.
+/// Returns the sizes of a weight in torch's order, F x C x spatial (for a transposed convolution, C x F x spatial). The
+/// argument has the order of `op`: for channels-last, spatial x C x F.
 Sizes plainWeight(Operation *op, Sizes sizes, bool transposed = false) {
   if (!op->hasAttr(channelsLastAttrName) || sizes.size() < 3)
     return sizes;
@@ -68,7 +69,7 @@ Sizes plainWeight(Operation *op, Sizes sizes, bool transposed = false) {
     std::swap(sizes[0], sizes[1]);
   return sizes;
 }
-/// Returns sizes in the order of `op`: the inverse of plainOrder().
+/// Returns the sizes in the order of `op`. This is the inverse of plainOrder().
 Sizes givenOrder(Operation *op, Sizes plain) {
   if (op->hasAttr(channelsLastAttrName) && plain.size() >= 3)
     std::rotate(plain.begin() + 1, plain.begin() + 2, plain.end());
@@ -167,13 +168,13 @@ LogicalResult AttentionGradientOp::verify() {
 }
 
 namespace {
-/// The parameters of a pool in one dimension.
+/// The parameters of a pooling op in one dimension.
 struct PoolWindow {
   int64_t kernel, stride, padding, dilation;
 };
 
-/// Returns true if torch computes `count` windows over `size` elements with or without ceil_mode: the last window
-/// begins inside the input or its leading padding, and no further window fits.
+/// Returns true if torch computes `count` windows over `size` elements, with or without ceil_mode. In both cases, the
+/// last window begins inside the input or its leading padding, and no further whole window is possible.
 bool windowsFit(AffineExpr size, AffineExpr count, const PoolWindow &w) {
   if (w.kernel < 1 || w.stride < 1 || w.dilation < 1)
     return true;

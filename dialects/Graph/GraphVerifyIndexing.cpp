@@ -28,7 +28,7 @@ Sizes indexShape(ValueRange indices) {
 FailureOr<Sizes> checkIndices(Operation *op, Value input, ValueRange indices, int64_t dim, unsigned rangeLabel,
                               unsigned typeLabel) {
   int64_t rank = rankOf(input), count = indices.size();
-  if (count == 0 || dim < 0 || dim > rank - count) { // dim + count may overflow
+  if (count == 0 || dim < 0 || dim > rank - count) { // not dim + count > rank, which may overflow
     broken(op, rangeLabel) << count << " index tensors from dimension " << dim << " on do not fit rank " << rank;
     return failure();
   }

@@ -67,7 +67,7 @@ SmallVector<ReshapeGroup> reshapeGroups(ArrayRef<AffineExpr> from, ArrayRef<Affi
   SmallVector<ReshapeGroup> groups;
   unsigned i = 0, j = 0;
   while (i < from.size() && j < to.size()) {
-    // Find the shortest pair of runs with equal products.
+    // Find the two shortest runs of dimensions, one of `from` and one of `to`, with equal products of sizes.
     unsigned bestFrom = 0, bestTo = 0;
     unsigned longest = (from.size() - i) + (to.size() - j);
     for (unsigned total = 2; total <= longest && !bestFrom; ++total)

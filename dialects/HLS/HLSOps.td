@@ -1,8 +1,9 @@
 //===- HLSOps.td - hardware kernels: directives as verified IR -------------===//
 //
-// The pragmas that a vendor's tool reads are attributes and ops of this dialect, which are verified before the C++ is
-// printed. Loops have #tw_hls.loop, and ports have #tw_hls.interface. The memref type of an array has the banks as its
-// layout and the kind of memory as its memory space. A dataflow region contains tasks that run in parallel.
+// This dialect represents the pragmas of a vendor's tool as attributes and ops, which are verified before the C++ is
+// printed. The attribute of a loop is #tw_hls.loop, and the attribute of a port is #tw_hls.interface. The memref type
+// of an array has the banks as its layout and the kind of memory as its memory space. A dataflow region contains tasks
+// that run in parallel.
 //
 // Tests: test/Dialects/HLS/ops.mlir, test/Dialects/HLS/invalid.mlir
 //

@@ -1,6 +1,7 @@
 //===- HLSVerify.cpp - constraints of tw_hls that vendors' tools rely on -----===//
 //
-// Each constraint has a label of HLSOps.td in its message and a case in test/Dialects/HLS/invalid.mlir.
+// The error message of each constraint contains the label of the constraint in HLSOps.td.
+// test/Dialects/HLS/invalid.mlir has a case for each constraint.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
@@ -69,7 +70,7 @@ LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule) {
   return success();
 }
 
-/// The tasks of one dataflow region that write and read a channel or a port.
+/// The task that writes a channel or a port, and the task that reads it, in one dataflow region.
 struct Users {
   TaskOp writer, reader;
 };

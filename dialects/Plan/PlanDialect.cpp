@@ -37,7 +37,7 @@ LogicalResult ProgramOp::verify() {
     return emitOpError("program_c3: ") << getSymbols().size() << " symbols, " << getMins().size() << " least and "
                                        << getMaxs().size() << " largest sizes";
   for (auto [min, max] : llvm::zip_equal(getMins(), getMaxs()))
-    if (min > max) // a symbol may be negative if it is not a size, such as a start that is counted from the end
+    if (min > max) // a symbol that is not a size may be negative, such as the start of a slice
       return emitOpError("program_c3: a size from ") << min << " to " << max;
   return success();
 }
@@ -108,8 +108,8 @@ static LogicalResult verifyWrites(LaunchOp launch, ArrayRef<BufferOp> buffers) {
   return success();
 }
 
-/// The constraints that relate an op to buffers are checked here, in one pass. If each op searched for its buffers,
-/// verifying it would take time proportional to the number of buffers.
+/// This function checks all constraints between ops and buffers in one pass over the program. If each op searched for
+/// its buffers, the verification of an op would take time proportional to the number of buffers.
 LogicalResult ProgramOp::verifyRegions() {
   SmallVector<BufferOp> buffers(getBody().getOps<BufferOp>());
   for (Operation &op : getBody().front()) {

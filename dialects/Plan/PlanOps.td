@@ -26,8 +26,8 @@ def Plan_BufferKind : I32EnumAttr<"BufferKind", "the kind of a buffer, which det
   let cppNamespace = "::tilewright::plan";
 }
 class Plan_Op<string mnemonic, list<Trait> traits = []> : Op<Plan_Dialect, mnemonic, traits>;
-/// The base class of a program's steps, guards and buffers. Their affine maps have no dimensions, and the symbols of
-/// the maps are those of the program.
+/// The base class of the steps, guards and buffers of a program. Their affine maps have no dimensions, and symbol i of
+/// a map is symbol i of the program.
 class Plan_PartOp<string mnemonic> : Plan_Op<mnemonic, [HasParent<"ProgramOp">]> {
   let hasVerifier = 1;
 }

@@ -46,7 +46,7 @@ int64_t knobOr(func::FuncOp kernel, int64_t (CpuScheduleAttr::*knob)() const, in
 }
 
 namespace {
-/// The parameters of a schedule, to be changed.
+/// A mutable copy of the parameters of a schedule.
 struct Parameters {
   explicit Parameters(CpuScheduleAttr schedule)
       : context(schedule.getContext()), tiles(schedule.getTiles().asArrayRef()), record(schedule.getRecord()),

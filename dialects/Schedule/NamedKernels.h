@@ -9,7 +9,8 @@
 
 namespace tilewright::schedule {
 
-/// Returns true if `key` is a pattern. A pattern may match any number of kernels, or none, also of other graphs.
+/// Returns true if `key` is a pattern. A pattern may match any number of kernels, including kernels of other graphs, or
+/// no kernel.
 bool isPattern(llvm::StringRef key);
 
 /// Returns the entries of a user's schedule file, a JSON object. Patterns come first, because an entry with the name of

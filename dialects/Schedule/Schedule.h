@@ -14,7 +14,7 @@
 
 namespace tilewright::schedule {
 
-/// Names and values of knobs, as a point of a schedule space has them.
+/// The name and the value of each knob of a point in a schedule space.
 using KnobValues = llvm::ArrayRef<std::pair<std::string, int64_t>>;
 
 /// The time that a cost model predicts for one launch of a kernel, and the resource that takes most of it.

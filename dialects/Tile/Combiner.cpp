@@ -63,7 +63,7 @@ APFloat floatIdentity(Identity identity, const llvm::fltSemantics &semantics) {
   case Identity::Greatest:
     return APFloat::getInf(semantics);
   case Identity::AllOnes:
-    break; // defined only for integers
+    break; // only integers have this identity
   }
   llvm::reportFatalInternalError("a bitwise combiner has no identity for floats");
 }

@@ -16,7 +16,7 @@
 
 namespace tilewright::tile {
 
-/// Returns `loc` with the reason for the copy at it, a phrase without a period.
+/// Returns the location `loc` of a copy with the reason for the copy. The reason is a phrase without a period.
 inline mlir::Location withCopyReason(mlir::Location loc, const llvm::Twine &reason) {
   return mlir::FusedLoc::get(loc.getContext(), {loc}, mlir::StringAttr::get(loc.getContext(), reason));
 }

@@ -88,7 +88,7 @@ AffineMap operandMap(OpOperand &operand) {
       for (int64_t dim = 0; dim + 1 < rank; ++dim)
         loopOfDim[matmul.getLhsPermutation()[dim]] = dim;
   } else if (isa<AttentionGradientOp>(op)) {
-    constexpr unsigned logsumexp = 5; // the dimensions of other operands may be permuted
+    constexpr unsigned logsumexp = 5; // other operands may have permuted dimensions and are not tiled
     if (operand.getOperandNumber() == logsumexp)
       loopOfDim = {0, 1, -1};
   } else if (isa<ConvolutionOp, GroupedConvolutionOp, DepthwiseGradientOp>(op)) {
@@ -98,8 +98,9 @@ AffineMap operandMap(OpOperand &operand) {
   return readMap(loops, loopOfDim, context);
 }
 
-/// Returns, for each dimension of the result, the row of the cluster along which its users are tiled. The row is -1 if
-/// a user needs the whole dimension or two users disagree. Sets `used` to false if the cluster has no user.
+/// Returns, for each dimension of the result, the row of the cluster along which the result's users are tiled. The row
+/// is -1 if a user reads the whole dimension, or if two users are tiled along different rows. Sets `used` to false if
+/// no member of the cluster uses the result.
 static SmallVector<int64_t> rowsOfResult(OpResult result, const llvm::DenseMap<Operation *, SmallVector<int64_t>> &rows,
                                          bool &used) {
   auto rank = cast<ShapedType>(result.getType()).getRank();
@@ -160,7 +161,7 @@ std::optional<RowMap> computeRows(ArrayRef<Operation *> members, std::string &re
           mine = mine == other ? mine : -1;
       first = false;
     }
-    // This member can be tiled only along leading rows that its loops iterate over.
+    // This member can be tiled only along the leading rows over which its loops iterate.
     int64_t prefix = 0;
     while (llvm::is_contained(rowOfLoop, prefix))
       ++prefix;

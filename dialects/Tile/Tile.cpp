@@ -23,8 +23,8 @@ void TileDialect::initialize() {
 }
 
 namespace {
-/// Adds the effects of an op on memrefs, which reads its inputs, and reads and writes its outputs. An op on tensors has
-/// none.
+/// Adds the memory effects of an op on memrefs: the op reads its inputs, and reads and writes its outputs. An op on
+/// tensors has no memory effects.
 void bufferEffects(DestinationStyleOpInterface op,
                    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   for (OpOperand &operand : op->getOpOperands()) {
@@ -36,7 +36,7 @@ void bufferEffects(DestinationStyleOpInterface op,
   }
 }
 
-/// Bufferizes by the destination-style rule: each result is its output operand's buffer.
+/// Bufferizes destination-style ops: the buffer of each result is the buffer of its output operand.
 template <typename OpTy>
 struct DestinationModel : bufferization::DstBufferizableOpInterfaceExternalModel<DestinationModel<OpTy>, OpTy> {
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter, const bufferization::BufferizationOptions &options,

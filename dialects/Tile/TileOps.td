@@ -25,8 +25,8 @@ def Tile_Dialect : Dialect {
 
 def Tile_Shaped : AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
 
-/// The base class of destination-style ops. The `outs` operands are last. On tensors, an op has one result for each of
-/// them.
+/// The base class of destination-style ops. The `outs` operands come after the other operands. An op on tensors has one
+/// result per `outs` operand.
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, !listconcat([
     AttrSizedOperandSegments, DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)> {

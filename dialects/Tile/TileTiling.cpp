@@ -1,8 +1,8 @@
 //===- TileTiling.cpp - TilingInterface of the tw_tile ops --------------------===//
 //
-// A tile of matmul, a convolution, pack or attention is the same op on tiles of its operands. The loops are the
-// parallel dimensions of the first result (for attention: batch, head, row; for pack: the leading dimensions and the
-// panel). Other dimensions are not tiled.
+// A tile of matmul, a convolution, pack or attention is an op of the same kind on tiles of the operands. The loops are
+// the parallel dimensions of the first result. For attention, these are batch, head and row. For pack, these are the
+// leading dimensions and the panel. Other dimensions are not tiled.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -218,7 +218,7 @@ FailureOr<TilingResult> GroupedConvolutionOp::getTiledImplementation(OpBuilder &
                                              {sliceOf(builder, loc, getInputs()[0], inOffsets, inSizes),
                                               sliceOf(builder, loc, getInputs()[1], wOffsets, wSizes),
                                               sliceOf(builder, loc, getOutputs()[0], outOffsets, outSizes)});
-  // The op needs the position of the tile, because it determines which taps are inside the input.
+  // Pass the position of the tile to the op, because the position determines which taps are inside the input.
   if (succeeded(tiled)) {
     auto tile = cast<GroupedConvolutionOp>(tiled->tiledOps[0]);
     OpBuilder::InsertionGuard guard(builder);
@@ -320,8 +320,8 @@ LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayR
 
 //===--- attention: loops batch, head, row ------------------------------------===//
 
-/// Returns the dimension of `operand` (0 query, 1 key, 2 value, 3 result) that corresponds to canonical dimension
-/// `dim`.
+/// Returns the dimension of `operand` (0 query, 1 key, 2 value, 3 result) that corresponds to dimension `dim` of the
+/// order batch, head, row, column.
 template <typename Op> static int64_t dimOf(Op op, int64_t operand, int64_t dim) {
   std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
   return permutations ? (*permutations)[operand * 4 + dim] : dim;
@@ -374,7 +374,7 @@ FailureOr<TilingResult> AttentionOp::getTiledImplementation(OpBuilder &builder, 
     operands.push_back(sliceOf(builder, loc, getOutputs()[number], o, s));
   }
   FailureOr<TilingResult> tiled = tiledClone(builder, *this, operands);
-  // A causal tile needs the index of its first row.
+  // A causal tile needs the index of its first row to determine which keys a row attends to.
   if (succeeded(tiled) && getCausal())
     cast<AttentionOp>(tiled->tiledOps[0])
         .getFirstRowMutable()

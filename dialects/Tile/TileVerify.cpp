@@ -1,6 +1,6 @@
 //===- TileVerify.cpp - constraints of the tw_tile ops -----------------------===//
 //
-// Sizes are compared only if both are constants, because the sizes of tiles may depend on loops.
+// Two sizes are compared only if both are constants, because the sizes of a tile may depend on loop variables.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
@@ -35,7 +35,7 @@ bool isPermutation(ArrayRef<int64_t> numbers, int64_t rank) {
   return static_cast<int64_t>(numbers.size()) == rank;
 }
 
-/// Checks the numbers of operands, and that an op on tensors has one result per output.
+/// Checks the numbers of inputs and outputs, and that an op on tensors has one result per output.
 LogicalResult checkOperands(Operation *op, OperandRange inputs, OperandRange outputs, ArrayRef<size_t> numInputs,
                             size_t numOutputs) {
   if (!llvm::is_contained(numInputs, inputs.size()) || outputs.size() != numOutputs)
@@ -52,7 +52,7 @@ LogicalResult checkOperands(Operation *op, OperandRange inputs, OperandRange out
   return success();
 }
 
-/// Returns true if the sizes may be equal in all dimensions except `except`.
+/// Returns true if `a` and `b` have the same rank and may have equal sizes in all dimensions except `except`.
 bool sameSizes(ShapedType a, ShapedType b, int64_t except = -1) {
   if (a.getRank() != b.getRank())
     return false;

@@ -12,12 +12,12 @@
 //   %3 = tw.add %1, %2 : (tensor<34x64xf32>, tensor<34x64xf32>) -> tensor<34x64xf32>
 //   %4, %m, %s = tw.layer_norm %3 {rank = 1} : tensor<34x64xf32>
 //
-// The pass moves a reshape from an operand of an op to its result, if the op can be computed in the lower rank of the
-// reshape's input: the other operands must be available in this rank, too. The moved reshape takes no time, because a
-// reshape of a dense tensor copies nothing. A first walk, from producers to consumers, moves reshapes after the ops
-// that read them. A second walk, from consumers to producers, moves the remaining reshapes before the ops that produce
-// their inputs. A third walk, again from producers to consumers, cancels pairs of reshapes. Permutes and slices are not
-// dense tensors, so the pass does not change them.
+// If an op reads a reshape that increases the rank, and its other operands are also available in the rank of the
+// reshape's input, the pass computes the op in this lower rank and reshapes its result. A reshape of a dense tensor
+// needs no copy. A first walk, from producers to consumers, moves reshapes after the ops that read them. A second walk,
+// from consumers to producers, moves the remaining reshapes before the ops that produce their inputs. A third walk,
+// like the first, cancels adjacent reshapes that are inverse to each other. The pass does not change permutes and
+// slices, because their results are not dense.
 //
 // Test: test/Graph/collapse-views.mlir
 //

@@ -5,8 +5,16 @@
 //
 // If a kernel reads a slice, the slice is a view inside of this kernel. A slice needs separate memory if it is reshaped
 // or returned. It also needs separate memory if its last dimension has a stride and its consumer is not elementwise,
-// because products and windows read vectors along this dimension. This file also implements --tw-record-sizes, which
-// copies the sizes of arguments from the encodings of their types to argument attributes.
+// because products and windows read vectors along this dimension.
+//
+// Test: test/Kernels/make-contiguous.mlir
+//
+// --tw-record-sizes:
+// Before:  func @main(%n: index, %x: tensor<?x8xf32, affine_map<()[s0] -> (s0, 8)>>)
+// After:   func @main(%n: index, %x: tensor<?x8xf32, ...> {tw.sizes = affine_map<()[s0] -> (s0, 8)>})
+//
+// Later passes create tensor types without encodings, but need the sizes of the arguments as expressions of the
+// symbolic sizes.
 //
 // Test: test/Kernels/make-contiguous.mlir
 //

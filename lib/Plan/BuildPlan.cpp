@@ -18,6 +18,20 @@
 //
 // Tests: test/Plan/build-plan.mlir, test/Plan/build-plan-in-place.mlir
 //
+// --tw-finish-plan:
+// Before:
+//   tw_plan.launch @kernel [0, 1] writes 2 sizes affine_map<()[s0, s1] -> (s1 * 2)>
+//   func @kernel(index) attributes {tw.grid = affine_map<()[s0] -> (s0 ceildiv 16)>, ...}
+// After:
+//   tw_plan.launch @kernel [0, 1] ... grid affine_map<()[s0, s1] -> ((s1 * 2) ceildiv 16)> scratch ...
+//
+// The attributes of a kernel use the kernel's index arguments. The pass expresses them by the symbols of the program,
+// and sets them on each launch: the grid, the size of the scratch memory, the number of operations (tw.flops), and the
+// schedule. If a kernel is only for calls whose product of sizes is in a range, the grid of the launch is 0 for other
+// calls, so that the runtime skips the launch.
+//
+// Test: test/Plan/finish-plan.mlir
+//
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Graph.h"
 #include "dialects/Tile/CopyReason.h"

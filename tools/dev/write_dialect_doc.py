@@ -127,7 +127,10 @@ def names_of_passes() -> list[str]:
 
 
 def comments() -> dict[str, str]:
-    """Returns the comment at the beginning of each pass's source file."""
+    """Returns the comment at the beginning of each pass's source file.
+
+    If a file implements several passes, the text after the line `--<name>:` describes the pass <name>.
+    """
     names = dict(re.findall(r"^def (\w+) : Pass<\"([\w-]+)\"", (ROOT / "include/tilewright/Passes.td").read_text(), re.MULTILINE))
     found = {}
     for path in sorted((ROOT / "lib").rglob("*.cpp")):
@@ -139,7 +142,9 @@ def comments() -> dict[str, str]:
                 if not line.startswith("//") or line.startswith("//==="):
                     break
                 lines.append(line[2:].removeprefix(" "))
-            found[names[definition]] = "\n".join(lines).strip()
+            first, *others = re.split(r"^--([\w-]+):$", "\n".join(lines), flags=re.MULTILINE)
+            parts = dict(zip(others[::2], others[1::2], strict=True))
+            found[names[definition]] = parts.get(names[definition], first).strip()
     return found
 
 

@@ -1,7 +1,8 @@
 //===- CpuTarget.cpp - the cpu target -------------------------------------------------===//
 //
-// Compiles for AVX-512, AMX and AVX2 machines. The machine description (CPUID, caches, one measured property)
-// determines vector width, registers and layouts. LLVM compiles kernels to object code on all cores in parallel.
+// This target compiles for AVX-512, AMX and AVX2 machines. The machine description (CPUID, caches, one measured
+// property) determines the vector width, the number of registers and layouts. LLVM compiles the kernels to object code
+// on all cores in parallel.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Pass/PassManager.h"

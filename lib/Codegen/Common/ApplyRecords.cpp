@@ -4,19 +4,21 @@
 // After:   func @kernel_0(...)
 //            attributes {tw.schedule = #tw_cpu.schedule<tiles = [128, 48], order = 1, record = "5f0a1c22">}
 //
-// This pass replaces the schedules of kernels that have a record (Records.h) in the folder `records`, and leaves other
-// kernels unchanged. A kernel with symbolic sizes has a record for each class of sizes (SizeClasses.h). If their
-// schedules differ, the kernel is cloned for each class:
+// If the folder `records` has a record (Records.h) of a kernel, this pass replaces the kernel's schedule by that of the
+// record. Other kernels are unchanged. A kernel with symbolic sizes has one record for each class of sizes
+// (SizeClasses.h). If the records of the classes have different schedules, the kernel is cloned for each class:
 //
 // Before:  func @kernel_0(%n: index, ...) attributes {tw.schedule = ...}          call @kernel_0(...)
 // After:   func @kernel_0(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 17, -1>}
 //          func @kernel_0_to_16(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 0, 16>}
 //                                                     call @kernel_0(...) {tw.other_sizes = [@kernel_0_to_16]}
 //
-// The plan launches the kernel whose range contains the product of a call's sizes. With `strict`, a kernel that has a
-// search space and no record is an error. If a kernel has records, but none is valid for this machine and compiler, a
-// warning states the reason once per process. With `deterministic`, a record is not used if its schedule has another
-// order of sums than the default schedule. With `stamp`, the keys of kernels become attributes, which the tuner reads.
+// The plan launches the kernel whose range contains the product of the sizes of a call. The options of this pass are:
+//   strict         a kernel that has a search space but no record is an error
+//   deterministic  a record is ignored if its schedule has another order of sums than the default schedule
+//   stamp          the pass stores the keys of kernels in attributes, which the tuner reads
+// If a kernel has records, but none of them is valid for this machine and compiler, a warning states the reason once
+// per process.
 //
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
@@ -104,17 +106,17 @@ private:
     schedule::ScheduleAttrInterface schedule;
   };
 
-  /// Returns true if the schedule of `record` must replace the default schedule. If the rates were measured again after
-  /// the record was written, the current default schedule may differ from the one in the record. The schedule of the
-  /// record is then always applied, except in deterministic mode, because the record does not contain the current
-  /// default's order of sums.
+  /// Returns true if the schedule of `record` must replace the default schedule. If the rates of the machine were
+  /// measured again after the record was written, the current default schedule may differ from the default schedule in
+  /// the record. The schedule of the record is then always applied, except in deterministic mode, because the record
+  /// does not state the order of sums of the current default schedule.
   bool replacesDefault(const KernelRecord &record) const {
     if (record.rates != rates)
       return !deterministic;
     return record.chosen != record.initial && !(deterministic && record.chosenClass != record.initialClass);
   }
 
-  /// Warns, once per process, that these kernels have records that are not valid, and states the reason.
+  /// Warns, once per process, that kernels have records that are not valid, and states the reason.
   void warnOfIgnored(ArrayRef<RecordKey> missed) {
     if (missed.empty() || !llvm::sys::fs::exists(records))
       return;
@@ -159,8 +161,7 @@ private:
     signalPassFailure();
   }
 
-  /// Clones `kernel` for each part but the last. `kernel` itself is used for the last part, which has the largest
-  /// sizes.
+  /// Clones `kernel` for each part except the last, and uses `kernel` for the last part, which has the largest sizes.
   void split(func::FuncOp kernel, ArrayRef<Part> parts) {
     Builder builder(&getContext());
     SymbolTable symbols(getOperation());

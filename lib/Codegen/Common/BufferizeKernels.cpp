@@ -9,9 +9,9 @@
 //     scf.forall ... { linalg.generic ins(subview %a) outs(subview %out) }
 //     return }
 //
-// Every tensor argument becomes a dense memref, whose memory no other argument uses. A result that was computed into an
-// argument is stored there. Other results (a slice or a padded tensor) are copied to their argument. The remaining
-// allocations have the size of a tile.
+// Every tensor argument becomes a dense memref, whose memory no other argument uses. If a result was computed in place
+// in an argument, the argument's memory contains the result. Other results (a slice or a padded tensor) are copied to
+// their argument. Allocations that remain in a kernel have the size of a tile.
 //
 // Test: test/Codegen/Common/bufferize-kernels.mlir
 //
@@ -88,7 +88,7 @@ void passByMemory(func::FuncOp kernel) {
   kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
 }
 
-/// Returns true if `value` is a block argument, or a slice or reshape of one.
+/// Returns true if `value` is a block argument, or a slice or reshape of a block argument.
 bool isArgument(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<bufferization::ToTensorOp>(op))
@@ -114,7 +114,8 @@ Value createView(OpBuilder &builder, Value buffer, OffsetSizeAndStrideOpInterfac
   return memref::SubViewOp::create(builder, slice.getLoc(), type, buffer, offsets, sizes, strides);
 }
 
-/// Returns the linalg op that computes the source of `insert`, if its output is the same slice of the destination.
+/// Returns the linalg op that computes the source of `insert` if the output of this op is the slice of the destination
+/// into which `insert` writes. Otherwise returns null.
 linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
   auto producer = insert.getSource().getDefiningOp<linalg::LinalgOp>();
   if (!producer || !producer->hasOneUse() || producer.getNumDpsInits() != 1)
@@ -126,9 +127,9 @@ linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
              : linalg::LinalgOp();
 }
 
-/// Returns the chain of insertions that computes `value`, from the first to the last, and the initial value of the
-/// chain. Each result is used only by the next insertion, and each source is an argument or computed in place. If the
-/// chain has fewer than `many` insertions, returns an empty chain.
+/// Returns the chain of insertions that computes `value`, in order, and the tensor into which the first of them
+/// inserts. Each result in the chain is used only by the next insertion, and each source is an argument or computed in
+/// place. If there are fewer than `many` insertions, returns an empty chain.
 std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
   constexpr size_t many = 8;
   SmallVector<tensor::InsertSliceOp> chain;
@@ -166,7 +167,7 @@ void writeChain(ArrayRef<tensor::InsertSliceOp> chain, Value whole) {
     rewriter.eraseOp(insert);
 }
 
-/// Applies writeChain() in a parallel loop with one result, which `materialize` stores into the loop's initial memory.
+/// Applies writeChain() in a parallel loop with one result that `materialize` stores into the loop's initial memory.
 void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationOp materialize) {
   auto initial = loop.getOutputs().size() == 1 ? loop.getOutputs()[0].getDefiningOp<bufferization::ToTensorOp>()
                                                : bufferization::ToTensorOp();
@@ -201,8 +202,8 @@ void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationO
 }
 
 /// Rewrites a concatenation of many parts, which is a chain of insertions into an argument that the kernel returns.
-/// Each slice is copied, or computed, directly into the memory of the argument. Without this, the analysis of one-shot
-/// bufferization would compare each insertion with all others, which takes minutes for 400 parts.
+/// Each part is copied to, or computed in, its slice of the argument's memory. Otherwise, the analysis of One-Shot
+/// Bufferize would compare each insertion with all other insertions, which takes minutes for 400 parts.
 ///
 /// Before:  %1 = tensor.insert_slice %a into %out[0, 0] ...; %2 = tensor.insert_slice %b into %1[1, 0] ...; return %2
 /// After:   materialize %a in subview %out[0, 0]; materialize %b in subview %out[1, 0]

@@ -7,11 +7,11 @@
 //   %1 = arith.extui %0, arith.shli %1, 8 : vector<16xi16>, arith.bitcast %2 : ... to vector<16xf16>
 //   %y = arith.extf %3 : vector<16xf16> to vector<16xf32>
 //
-// LLVM and the CPUs do not support these types, so their values are stored as bytes. Each value is representable in
-// f16, so the conversion to f32 first converts to f16. The conversion from f32 rounds the bits to nearest, ties to
-// even. f8E4M3FN has no infinities: overflow results in its largest number, and only NaN results in NaN. In f8E5M2,
-// overflow results in infinity. torch converts in the same way. Operands are scalars and vectors of any shape, and are
-// converted to and from floats of any bit width.
+// LLVM and the CPUs do not support 8-bit floats, so their values are stored as bytes. Each value is representable in
+// f16, so it is converted to f32 through f16. The conversion from f32 rounds to nearest, ties to even, by integer
+// operations on the bits. f8E4M3FN has no infinities: on overflow, the result is the largest number, and the result is
+// NaN only for NaN. For f8E5M2, the result of an overflow is infinity. torch converts in the same way. Operands are
+// scalars or vectors of any shape. The other type of a conversion may be a float of any bit width.
 //
 // Test: test/Codegen/Common/expand-float8.mlir, test/Python/test_float8.py
 //
@@ -86,7 +86,8 @@ Value extended(ImplicitLocOpBuilder &b, Value x) {
   Value word = arith::ExtUIOp::create(b, bits.integers(16), byte);
   if (!format.isE4m3) // the bits of f8E5M2 are the upper half of an f16
     return arith::ExtFOp::create(b, f32, arith::BitcastOp::create(b, f16, bits.left(word, 8)).getResult());
-  // The bits of f8E4M3FN, shifted, are those of an f16 with one more exponent bit. The bias differs by 8: scale by 256.
+  // Shifted, the bits of f8E4M3FN are an f16 with one more exponent bit. The biases differ by 8, so multiply by 2^8 =
+  // 256.
   Value magnitude = bits.mask(word, 0x7f), sign = bits.left(bits.mask(word, 0x80), 8);
   Value isNan = bits.compare(arith::CmpIPredicate::eq, magnitude, 0x7f);
   Value number = bits.select(isNan, bits.with(word, 0x7e00), bits.left(magnitude, 7));
@@ -100,11 +101,12 @@ Value rounded(ImplicitLocOpBuilder &b, Value x, Type to) {
   const int64_t dropped = 23 - format.mantissa, least = 1 - format.bias; // exponent of the smallest normal number
   Bits bits{b, x.getType()};
   Value all = arith::BitcastOp::create(b, bits.integers(32), x), magnitude = bits.mask(all, 0x7fffffff);
-  // Normal numbers: add half of the last retained bit, minus one if this bit is 0 (ties to even), and change the bias.
+  // For normal numbers, add half of the last retained bit, minus one if this bit is 0 (ties to even), and change the
+  // bias.
   Value even = bits.mask(bits.right(magnitude, dropped), 1);
   Value normal = arith::AddIOp::create(b, bits.add(magnitude, (int64_t(1) << (dropped - 1)) - 1), even);
   normal = bits.add(bits.right(normal, dropped), -((127 - format.bias) << format.mantissa));
-  // Denormal numbers: add a number whose last bit has the value of the last bit of the denormal numbers.
+  // For denormal numbers, add a float whose last bit has the same value as the last bit of a denormal f8 number.
   const int64_t unit = (127 + least - format.mantissa + 23) << 23;
   Value large = arith::BitcastOp::create(b, x.getType(), bits.constant(all.getType(), unit));
   Value sum = arith::AddFOp::create(b, arith::BitcastOp::create(b, x.getType(), magnitude), large);
@@ -117,8 +119,8 @@ Value rounded(ImplicitLocOpBuilder &b, Value x, Type to) {
   return arith::BitcastOp::create(b, to, arith::TruncIOp::create(b, bits.integers(8), made));
 }
 
-/// Converts between integers and 8-bit floats through f32. Such direct conversions occur if a fold has combined two
-/// conversions.
+/// Replaces a conversion between an integer and an 8-bit float by two conversions through f32. Such direct conversions
+/// occur if folding has combined two conversions.
 void goThroughF32(Operation *op) {
   ImplicitLocOpBuilder b(op->getLoc(), op);
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) && isFloat8(op->getResult(0).getType())) {

@@ -8,9 +8,10 @@
 //   %outside = ... ; %p = arith.select %outside, %c0, %index
 //   scf.if %outside { memref.store 1, %number, %limit to %status }
 //
-// The runtime clears the status before the kernel and reads it afterwards (lib/Runtime/Host/Walk.cpp). A vector of
-// indices is checked as a whole; only the error path determines the failing lane. In a function without tw.checks, as
-// in tools, indices are clamped and no error is reported. tw_tile.divisor is checked in the same way, with status 2.
+// The runtime clears the status before it runs the kernel, and reads the status afterwards (lib/Runtime/Host/Walk.cpp).
+// A vector of indices is checked as a whole, and only the error path determines which lane failed. If the function has
+// no attribute tw.checks, for example in tools, indices are clamped and no error is reported. tw_tile.divisor is
+// checked in the same way, with status 2.
 //
 // Test: test/Codegen/Common/lower-index-checks.mlir
 //
@@ -90,7 +91,7 @@ private:
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     if (isVector) {
-      // The comparison is unsigned: negative indices are very large unsigned numbers, and so out of range, too.
+      // MAXUI compares unsigned numbers, so a negative index, which is a very large unsigned number, is also found.
       auto wide = VectorType::get(cast<VectorType>(number.getType()).getShape(), builder.getI64Type());
       number = arith::SelectOp::create(builder, loc, outside, number, none);
       number = arith::IndexCastOp::create(builder, loc, wide, number);

@@ -1,7 +1,7 @@
 //===- LowerToLLVM.cpp - convert kernels to LLVM functions --------------------------===//
 //
-// One conversion handles all remaining dialects, because several partial conversions would leave casts between them.
-// Vector reductions may reassociate. A multiplication and an addition become one FMA if both allow contraction.
+// All remaining dialects are converted at once, because several partial conversions would leave casts between them.
+// Vector reductions may be reassociated. A multiplication and an addition become one FMA if both ops allow contraction.
 //
 // Test: test/Codegen/Common/lower-kernel-abi.mlir
 //
@@ -75,7 +75,7 @@ struct LowerToLLVM : impl::LowerToLLVMBase<LowerToLLVM> {
     populateX86VectorLegalizeForLLVMExportPatterns(converter, patterns);
     if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
       return signalPassFailure();
-    // Casts between a descriptor and a memref cancel each other.
+    // Remove pairs of inverse casts between descriptors and memrefs.
     SmallVector<UnrealizedConversionCastOp> casts;
     getOperation().walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
     SmallVector<UnrealizedConversionCastOp> left;

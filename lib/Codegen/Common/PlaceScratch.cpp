@@ -6,8 +6,9 @@
 //   func @kernel_0(..., %begin, %end, %scratch: memref<?xi8>) attributes {tw.scratch = affine_map<() -> (12288)>} {
 //     scf.for ... { %t = memref.view %scratch[%c0][] : memref<?xi8> to memref<64x48xf32> ... } }
 //
-// Each allocation gets a separate offset that is aligned to 64 bytes. A size that is not a constant must have a
-// constant upper bound (a partial tile) or be computed from the kernel's index arguments. Other sizes are errors.
+// Each allocation gets a separate offset that is aligned to 64 bytes. If a size is not constant, it must have a
+// constant upper bound (as in a partial tile), or it must be computed from the kernel's index arguments. Other sizes
+// are errors.
 //
 // Test: test/Codegen/Common/place-scratch.mlir
 //
@@ -37,7 +38,7 @@ AffineExpr boundOf(Value size) {
       /*closedUB=*/true);
   if (succeeded(bound))
     return getAffineConstantExpr(*bound, size.getContext());
-  // Each operand of min(a, b) is an upper bound of the result. The operands of max, for example, are not.
+  // Each operand of min(a, b) is an upper bound of the result. This does not hold for other ops, such as max.
   if (auto min = size.getDefiningOp<affine::AffineMinOp>())
     for (AffineExpr result : min.getMap().getResults()) {
       SmallVector<AffineExpr> dims, symbols;
@@ -78,7 +79,7 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
                                      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), {}, loc)))
       return signalPassFailure();
     Value scratch = kernel.getArguments().back();
-    // `checks` is true if the kernel reports indices out of range (LowerIndexChecks.cpp).
+    // `checks` is true if the kernel reports indices that are out of range (LowerIndexChecks.cpp).
     bool checks = kernel
                       .walk([](Operation *op) {
                         return isa<tile::PlaceOp, tile::DivisorOp, tile::ReportOp>(op) ? WalkResult::interrupt()

@@ -89,8 +89,9 @@ static bool isZeroFill(Value value) {
   return whole && whole.getValue().isZero();
 }
 
-/// Returns, for each value that `kernel` returns, the loop of `op` that indexes each of its dimensions. All values must
-/// be computed elementwise from the result of `op`; otherwise returns std::nullopt and sets the reason.
+/// Returns, for each value that `kernel` returns and for each of its dimensions, the loop of `op` that indexes this
+/// dimension. All values must be computed elementwise from the result of `op`. Otherwise returns std::nullopt, and sets
+/// the reason.
 static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func::FuncOp kernel, linalg::LinalgOp op,
                                                                             std::string &reason) {
   SmallVector<Operation *> members;
@@ -98,7 +99,7 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
     if (isa<linalg::LinalgOp>(other) && !isa<linalg::FillOp>(other) &&
         (&other == op.getOperation() || op->isBeforeInBlock(&other)))
       members.push_back(&other);
-  // Each member has one loop per dimension of C, and reads C at the indices of these loops.
+  // Each member must have one loop per dimension of C, and read C at the indices of these loops.
   std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
   if (!rows)
     return std::nullopt;
@@ -136,10 +137,10 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
   return positions;
 }
 
-/// Sets the result indices of an epilogue with row reductions. Every op must iterate over loops of the product, and
-/// reduce only over its columns.
+/// Sets the indices of the results of an epilogue with row reductions. Every op of the epilogue must iterate over loops
+/// of the product, and reduce only over columns of the product.
 static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
-  DenseMap<Value, SmallVector<unsigned>> loopsOf; // for each dimension of the value, the loop of the product
+  DenseMap<Value, SmallVector<unsigned>> loopsOf; // the loop of the product for each dimension of the value
   auto setLoops = [&](OpResult result, ArrayRef<unsigned> loops) {
     auto op = cast<linalg::LinalgOp>(result.getOwner());
     for (AffineExpr expr : op.getMatchingIndexingMap(op.getDpsInitOperand(result.getResultNumber())).getResults()) {
@@ -260,9 +261,9 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
 std::optional<Schedule> chooseFma(Contraction contraction) {
   int64_t m = contraction.likelySizeOf(contraction.rows), n = contraction.likelySizeOf(contraction.columns),
           k = contraction.likelySizeOf(contraction.depth);
-  // The schedule is not faster if tiles are mostly empty, or if their elements are read only once. An exception is a
-  // large operand: separate threads would read distant cache lines of it, while a block reads its tile in contiguous
-  // runs.
+  // The schedule `fma` is not faster if tiles are mostly empty, or if their elements are read only once. An exception
+  // is a large operand: without tiles, adjacent threads would read cache lines that are far apart, while a block reads
+  // a tile of the operand in contiguous runs.
   constexpr int64_t large = 64 * 1024;
   if ((m < 4 && n * k * contraction.likelySizeOf(contraction.batches) < large) || n < 8 || k < 8)
     return std::nullopt;
@@ -299,7 +300,7 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
   int64_t bytes = 2 * contraction.bytesOfTiles(schedule);
   if (bytes > mostStaticShared)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(mostStaticShared);
-  // The registers of a thread contain the accumulators, the sums of one step, the loaded elements, and addresses. A
+  // The registers of a thread contain the accumulators, the sums of one step, the loaded elements, and addresses. Each
   // 64-bit value takes two registers.
   int64_t words = std::max<int64_t>(1, bytesInMemory(getElementTypeOrSelf(contraction.op->getResult(0).getType())) / 4);
   int64_t used = words * (2 * schedule.tileM * schedule.tileN + 2 * (schedule.tileM + schedule.tileN)) +

@@ -31,16 +31,17 @@ struct Contraction {
   mlir::OpOperand *rhs() { return op.getDpsInputOperand(1); }
   /// Returns the number of iterations of `loops`, or kDynamic if a size is unknown.
   int64_t sizeOf(llvm::ArrayRef<unsigned> loops);
-  /// Returns the product of the sizes of `loops` as an expression of the kernel's index arguments. They must be loops
-  /// of the result.
+  /// Returns the product of the sizes of `loops` as an expression of the kernel's index arguments. All loops must index
+  /// the result.
   mlir::AffineExpr sizeExpr(llvm::ArrayRef<unsigned> loops);
   /// Returns an estimate of the number of iterations of `loops`: an unknown size is assumed to be 1024.
   int64_t likelySizeOf(llvm::ArrayRef<unsigned> loops);
-  /// Classes of tiles. Large tiles are used if there are enough of them for all multiprocessors, and narrow tiles (few
-  /// rows) for products with few rows.
+  /// The classes of tiles. Large tiles are used if the product has enough of them for all multiprocessors. Narrow
+  /// tiles, which have few rows, are used for products with few rows.
   enum class TileClass { Large, Medium, Narrow };
   TileClass tileClass();
-  /// Returns the bytes that one tile of A and one of B take in shared memory. The schedule `fma` has two tiles of each.
+  /// Returns the size in bytes of one tile of A and one tile of B in shared memory. The schedule `fma` has two tiles of
+  /// each operand.
   int64_t bytesOfTiles(const Schedule &schedule);
 };
 
@@ -57,7 +58,7 @@ std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::stri
 /// returns an empty string.
 std::string whyNotWholeRows(Contraction contraction, int64_t columns);
 
-/// Returns a schedule of kind `fma`. Returns null if a kernel with one thread per element is as fast.
+/// Returns a schedule of kind `fma`. Returns null if a kernel with one thread per element is at least as fast.
 std::optional<Schedule> chooseFma(Contraction contraction);
 /// Returns the reason why a schedule of kind `fma` cannot be emitted, or an empty string if it can.
 std::string whyNotFma(const Schedule &schedule, Contraction contraction);

@@ -9,7 +9,7 @@ namespace tilewright::cuda {
 ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
     : ThreadCode(kernel), contraction(std::move(contraction)) {
   Contraction &all = this->contraction;
-  const int64_t rows = schedule.m * schedule.cluster; // number of rows of all tiles of a cluster
+  const int64_t rows = schedule.m * schedule.cluster; // the number of rows of C that a cluster computes at a time
   AffineExpr clusters =
       all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) * all.sizeExpr(all.columns).ceilDiv(schedule.n);
   if (schedule.tilesPerBlock > 1)
@@ -112,7 +112,7 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
   for (auto [number, sum] : llvm::enumerate(sums)) {
     setLoops(indices, contraction.columns, elements.add(column, index(int64_t(number))));
     Value mine = sum;
-    if (type != mine.getType()) // i8: truncate the sums in i32, which equals sums that wrap in i8
+    if (type != mine.getType()) // a sum of i8 is computed in i32 and truncated, which equals a sum that wraps
       mine = arith::TruncIOp::create(builder, loc, type, mine);
     elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
     for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {
@@ -139,7 +139,7 @@ int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
     if (!of.empty() && of.back() == contraction.columns.back())
       narrowest = std::min<int64_t>(
           narrowest, memoryType(getElementTypeOrSelf(result.first.getType())).getIntOrFloatBitWidth() / 8);
-  // Without an exchange, a lane has two adjacent columns.
+  // If lanes do not exchange sums, a lane has two adjacent columns.
   int64_t together = std::min<int64_t>(4, storeBytes / narrowest / 2);
   while (together > 1 && (tilesN % together != 0 || !dividesEvenly(columns, 2 * together)))
     together /= 2;
@@ -176,7 +176,7 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
   Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
   const int64_t exchanged = fragmentsTogether(fragments.tilesN, columns);
   // Lane l has rows l / 4 and l / 4 + 8 of each 16 x 8 fragment, and columns 2 (l % 4) and 2 (l % 4) + 1. After the
-  // exchange it has one of `exchanged` fragments, with 2 * `exchanged` columns.
+  // exchange, the lane has 2 * `exchanged` columns of one of the `exchanged` fragments.
   Value rowInTile = quotient(lane, 4), inFour = remainder(lane, 4);
   Value columnInTile = elements.add(elements.multiply(remainder(inFour, exchanged), index(8)),
                                     elements.multiply(quotient(inFour, exchanged), index(2 * exchanged)));
@@ -192,7 +192,7 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
         for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
           llvm::append_range(mine, sums.slice(size_t((i * fragments.tilesN + fragment) * 4 + half * 2), 2));
         mine = exchange(lane, mine);
-        // One store contains the largest number of columns that are either all inside or all outside of C.
+        // The columns of one store are either all inside or all outside of C. Their number is as large as possible.
         const auto together = int64_t(wholeColumns || evenColumns ? mine.size() : 1);
         for (int64_t first = 0; first < int64_t(mine.size()); first += together) {
           Value at = elements.add(column, index(first)), inside;

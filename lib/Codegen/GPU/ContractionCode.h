@@ -7,19 +7,19 @@
 
 namespace tilewright::cuda {
 
-/// The code that the schedules `mma`, `wgmma` and `fma` have in common: the tiles of a grid, the indices of loops, and
-/// the epilogue of a sum.
+/// The common code of the schedules `mma`, `wgmma` and `fma`: the tiles of a grid, the indices of loops, and the
+/// epilogue of a sum.
 class ContractionCode : ThreadCode {
 public:
-  /// Sets the grid, with one block per tile or per `tilesPerBlock` tiles, and selects the block's first tile. In a
-  /// schedule with clusters, tiles with consecutive numbers are in consecutive rows of tiles. The last tiles of a
+  /// Sets the grid, with one block per tile or per `tilesPerBlock` tiles, and selects the block's first tile. If the
+  /// schedule has clusters, tiles with consecutive numbers are in consecutive rows of tiles, and the last tiles of a
   /// cluster may be past C's last row.
   ContractionCode(ThreadKernel &kernel, Contraction contraction);
 
   /// Selects tile `number`, which is less than tiles(), as the block's current tile.
   void takeTile(mlir::Value number);
   mlir::Value tiles();
-  /// Returns the size of the grid. It is also the difference between the numbers of consecutive tiles of a block.
+  /// Returns the number of blocks of the grid. Consecutive tiles of a block differ by this number.
   mlir::Value blocks();
 
   /// Return the extents of the loops of a group, and their product.
@@ -48,19 +48,20 @@ public:
   void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
                       llvm::ArrayRef<mlir::Value> sums);
 
-  /// Stores sums like writeFragments(), for a kernel that reduces rows. The tile has all columns, so four lanes
-  /// together have a whole row of sums.
+  /// Stores sums like writeFragments(), for a kernel that reduces rows. The tile has all columns of C, so four lanes of
+  /// a warp contain a whole row of sums.
   void writeRows(mlir::Value lane, mlir::Value row, const Fragments &fragments, llvm::ArrayRef<mlir::Value> sums);
 
   Contraction contraction;
   mlir::Value rowOrigin, columnOrigin; ///< first row and column of this block's tile
 
 private:
-  /// Returns the sizes of the batch loops, then the number of tiles in each direction.
+  /// Returns the sizes of the batch loops, then the numbers of tiles along the rows and along the columns of C.
   llvm::SmallVector<mlir::Value> extentsOfTiles();
-  /// Replaces the row and column of a tile in row-major order by those in the banded order (`tile_rows_per_band`).
+  /// Replaces the row and column of a tile in row-major order by its row and column in banded order
+  /// (`tile_rows_per_band`).
   void takeInBands(mlir::Value &row, mlir::Value &column, mlir::Value rows, mlir::Value columns);
-  /// Returns the number of adjacent fragments (4, 2 or 1) in which four lanes exchange their columns.
+  /// Returns the number of adjacent fragments (4, 2 or 1) whose columns a group of four lanes exchanges.
   int64_t fragmentsTogether(int64_t tilesN, mlir::Value columns);
   /// Exchanges two columns of each of 2 or 4 fragments for 4 or 8 columns of one fragment, selected by the lane's
   /// number in its group of four.

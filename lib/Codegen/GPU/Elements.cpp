@@ -169,7 +169,8 @@ void Elements::inScope(llvm::function_ref<void()> body) {
 }
 
 Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> at, ArrayRef<Value> extents) {
-  // Emit adjacent elements as constant offsets from one common address, so that LLVM can merge their accesses.
+  // Emit the addresses of adjacent elements as constant offsets from one common address, so that LLVM can merge the
+  // accesses.
   SmallVector<Value> indices(at);
   int64_t further = 0;
   if (auto sum = at.empty() ? arith::AddIOp() : at.back().getDefiningOp<arith::AddIOp>())
@@ -308,7 +309,7 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
       continue;
     }
     Value moved = low == constant(0) ? index : arith::SubIOp::create(builder, loc, index, low).getResult();
-    // The comparison is unsigned: an index before the beginning is a very large unsigned number.
+    // The comparison is unsigned, so an index before the beginning, as a very large unsigned number, is outside.
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, size(op.getSource(), dim));
     inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
     from.push_back(moved);
@@ -379,8 +380,8 @@ Value Elements::checkedIndex(Value number, Value limit, bool fromEnd) {
   return arith::SelectOp::create(builder, loc, outside, none, index);
 }
 
-/// Converts `number` to an index. If `fromEnd`, a negative number counts from the end. An index out of range is
-/// reported, and the returned index is then out of range, too.
+/// Converts `number` to an index. If `fromEnd`, a negative number counts from the end. If the index is out of range,
+/// this is reported, and the returned value is an index out of range.
 Value Elements::indexOrNone(Value number, Value limit, bool fromEnd) {
   Location loc = kernel.getLoc();
   Value index = number;

@@ -1,12 +1,14 @@
 //===- Elements.h - the value of one element of a tensor, as one thread computes it ----===//
 //
-// A tensor of a kernel is regarded as a function of indices. For a requested element, this class emits the code that
-// computes it at the builder's insertion point. It recursively emits the elements of the operands that this code needs:
+// A tensor of a kernel is treated as a function of indices. For a requested element, this class emits the code that
+// computes the element at the builder's insertion point. If this code needs elements of operands, they are emitted
+// recursively:
 //
 //   element(%r, [i, j])  with  %r = linalg.generic {exp(a - b)} ins(%x, %m)      (maps (i, j), (i))
 //     ->  %a = load x[i * 512 + j] ;  %b = element(%m, [i]) ;  arith.subf, math.exp
 //
-// An element is not computed again if an earlier computation dominates the new code. Indices are of type index.
+// If an element has already been computed, and this computation dominates the new code, the element is not computed
+// again. Indices are values of type index.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_ELEMENTS_H
@@ -26,7 +28,7 @@ public:
 
   /// `sizes` are the values of the kernel's index arguments. Indices out of range are reported in `status`, which may
   /// be null. The builder must be at the end of the entry block of the new function. Code that depends only on `sizes`
-  /// is inserted there, so no terminator may precede this point, now or later.
+  /// is inserted at this point, so no terminator may be inserted before it.
   Elements(mlir::OpBuilder &builder, mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Value> sizes, mlir::Value status);
 
   /// Registers `source` as the provider of the elements of `tensor`.
@@ -47,19 +49,19 @@ public:
   llvm::SmallVector<mlir::Value> yielded(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops,
                                          llvm::ArrayRef<mlir::Value> accumulated);
 
-  /// Returns the condition that the source's element at `loops` is scattered to the indices `at` in the dimensions
-  /// `searched`, or null if it is always true. Reports an index that is out of range.
+  /// Returns the condition that the source element at the loop indices `loops` is scattered to the indices `at` in the
+  /// dimensions `searched`, or null if this is always true. Reports indices that are out of range.
   mlir::Value meets(tile::ScatterOp scatter, llvm::ArrayRef<mlir::Value> loops, llvm::ArrayRef<mlir::Value> at,
                     llvm::ArrayRef<unsigned> searched);
 
-  /// Calls `body`, which emits code in a separate region: elements that are computed there are not reused outside of
-  /// it.
+  /// Calls `body`, which emits code in a separate region. Elements that this code computes are not reused outside of
+  /// the region.
   void inScope(llvm::function_ref<void()> body);
 
   mlir::Value constant(int64_t value);
   /// Returns the size of dimension `dim` of `tensor`.
   mlir::Value size(mlir::Value tensor, int64_t dim);
-  /// Returns the extent of a loop of `op`: the size of an operand's dimension that is indexed only by this loop.
+  /// Returns the extent of a loop of `op`, which is the size of a dimension of an operand that only this loop indexes.
   /// Returns null if there is no such dimension.
   mlir::Value loopExtent(mlir::linalg::LinalgOp op, unsigned loop);
   /// Returns the number of elements of `tensor`.
@@ -77,7 +79,7 @@ public:
 private:
   using Key = std::vector<const void *>;
 
-  /// The address of an element of a dense tensor at `pointer`.
+  /// The address of an element of a dense tensor, and its alignment.
   struct Address {
     mlir::Value pointer;
     unsigned alignment; ///< alignment in bytes
@@ -93,7 +95,8 @@ private:
   mlir::Value sort(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value groupedConvolution(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value depthwiseGradient(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
-  /// Emits a loop over 0 ... extent - 1. `body` gets the index and the accumulator, and returns the new accumulator.
+  /// Emits a loop over 0 ... extent - 1. `body` receives the index and the accumulator, and returns the new
+  /// accumulator.
   mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
                       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> body);
   mlir::Value indexOrNone(mlir::Value number, mlir::Value limit, bool fromEnd);

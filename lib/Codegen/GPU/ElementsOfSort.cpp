@@ -1,9 +1,10 @@
 //===- ElementsOfSort.cpp - elements of sorted rows, as one thread computes them ----------===//
 //
-// Element r of a sorted row is the element of rank r. Its key is found bit by bit, from the highest bit. Consider the
-// elements whose higher bits equal the bits found so far. Those with a zero bit come first, so if their number is at
-// most r, the bit is one. Several elements may have the resulting key. The result is the element for which the number
-// of preceding equal keys is the remaining rank, so the sort is stable.
+// Element r of a sorted row is the element of rank r. Its key is determined bit by bit, from the highest bit to the
+// lowest. In each step, consider the elements whose higher bits equal the known bits of the key. Elements whose next
+// bit is zero come first, so if the number of these elements is at most r, the next bit of the key is one. Several
+// elements may have the same key. The result is the element with as many preceding equal keys as the remaining rank, so
+// the sort is stable.
 //
 //   Keys are unsigned integers with the same order. The sign bit of a positive float is set, and all bits of a negative
 //   float are inverted. NaN has all bits set; -0 is 0. For a descending sort, all bits are inverted.
@@ -22,7 +23,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// Returns the key of `value`: an unsigned integer of the same bit width, whose order is that of the sort.
+/// Returns the key of `value`, an unsigned integer of the same bit width. The keys have the order of the sort.
 Value orderOf(OpBuilder &b, tile::SortOp op, Value value) {
   Location loc = op.getLoc();
   Type type = value.getType();
@@ -86,7 +87,7 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     Value found = loop.getRegionIterArg(0), rank = loop.getRegionIterArg(1);
     Value left = arith::SubIOp::create(builder, loc, constant(bits.getWidth() - 1), loop.getInductionVar());
     Value shift = bits.getWidth() == 1 ? zero : arith::IndexCastOp::create(builder, loc, bits, left).getResult();
-    // The bits found so far, followed by a zero. A boolean has only one bit.
+    // The known bits of the key, followed by a zero. A boolean has only one bit.
     Value begins = bits.getWidth() == 1 ? zero : arith::ShLIOp::create(builder, loc, found, one).getResult();
     Value count = inOrder(length, constant(0), [&](Value position, Value accumulated) {
       Value high = arith::ShRUIOp::create(builder, loc, key(position), shift);
@@ -99,7 +100,7 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     scf::YieldOp::create(builder, loc, next);
   });
   Value found = loop.getResult(0), rank = loop.getResult(1);
-  // Find the element with this key that has `rank` equal keys before it.
+  // Find the element with this key that has `rank` elements with equal keys before it.
   auto search = scf::ForOp::create(builder, loc, constant(0), length, constant(1), ValueRange{rank, constant(0)});
   inScope([&] {
     builder.setInsertionPointToStart(search.getBody());

@@ -3,8 +3,8 @@
 //   linalg.generic ins(%x) outs(%fill)  (d0, d1) -> (d0, d1), (d0)      element i of a sum over rows
 //     ->  scf.for %j: %a = load x[i, j] ; %accumulated + %a
 //
-// Loops that do not index the result are sequential loops. Sums of floats are computed in parts, because rounding
-// errors would accumulate along a whole row.
+// Loops that do not index the result are sequential loops. A sum of floats is computed as partial sums. Otherwise,
+// rounding errors would accumulate along a whole row.
 //
 // Tests: test/Codegen/NVPTX/lower-to-threads.mlir, test/Python/test_cuda.py
 // (test_long_sums_of_positive_numbers_match_eager)
@@ -104,8 +104,8 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
       });
       return SmallVector<Value>(loop.getResults());
     };
-    // For sums of floats, each loop, and each part of a long loop, has a separate sum, so that rounding errors do not
-    // accumulate along all elements.
+    // For sums of floats, each loop has a separate sum, and so has each part of a long loop. Otherwise, rounding errors
+    // would accumulate along all elements.
     std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
       if (depth == reduced.size())
         return yielded(op, loops, carried);

@@ -4,8 +4,9 @@
 //   scatter:  element p = old[p], then the source elements scattered to p, in order. The thread searches the source
 //             elements that may be scattered to p. There are no atomics, and all runs produce the same result.
 //
-// A loop is not needed for a source dimension that directly indexes the destination. Only the dimensions that the index
-// tensors determine are searched.
+// If the index of a destination dimension is a loop over a source dimension, the destination's index determines the
+// source's index, so there is no loop over this dimension. Only the destination dimensions that index tensors determine
+// are searched.
 //
 // Test: test/Python/test_cuda.py (test_cumsum_and_cumprod_match_eager, test_scatter_and_index_put_match_eager)
 //

@@ -3,7 +3,7 @@
 //   grouped_convolution: element (n, y, x, f) = sum over its group's channels and the taps that are inside the input
 //   depthwise_gradient:  element (n, p, kh, kw, c) = sum over the pixels of part p whose tap is inside the input
 //
-// Each line of a window has a separate sum, because rounding errors would accumulate along the whole window.
+// Each line of a window is summed separately. Otherwise, rounding errors would accumulate along the whole window.
 //
 // Tests: test/Codegen/NVPTX/grouped-convolution.mlir, test/Python/test_cuda_kernel_table.py
 //
@@ -43,8 +43,8 @@ struct Sums {
 
 } // namespace
 
-/// Returns the index of the input's line or pixel for tap `tap` of the window at `position`. Adds the condition that
-/// this index is inside the input to `inside`.
+/// Returns the index of the line (or pixel) of the input that is at tap `tap` of the window at `position`. Adds the
+/// condition that this index is inside the input to `inside`.
 template <typename Op>
 static Value underTap(OpBuilder &b, Elements &elements, Op op, int64_t dim, Value position, Value tap, Value extent,
                       Value &inside) {

@@ -9,9 +9,9 @@
 //                sums += the step's sums ; store tile + 1 into the other buffer ; barrier
 //     compute the epilogue from each sum (Elements.h), and store the results
 //
-// Elements.h computes each element of A or B from its indices, so operands may be windows of a convolution, padded,
-// gathered or computed. f32 is not rounded to tf32. Each step has a separate sum, because rounding errors would
-// accumulate along all of k.
+// Elements.h computes each element of A or B from its indices, so an operand may consist of windows of a convolution,
+// and may be padded, gathered or computed. f32 is not rounded to tf32. Each step has a separate sum, which is then
+// added to the total. Otherwise, rounding errors would accumulate along all of k.
 //
 // Tests: test/Codegen/NVPTX/fma.mlir, test/Python/test_cuda.py
 //
@@ -36,7 +36,7 @@ public:
     Side b = describe(contraction.rhs(), contraction.columns, schedule.n, code.columnOrigin);
     Value depth = code.extentOf(contraction.depth);
     Value tiles = divideUp(depth, schedule.k);
-    // If the reduction is empty, nothing is loaded.
+    // If the reduction is empty, no tile is loaded.
     Value there = getConstantIntValue(depth) ? Value() : isLess(index(0), depth);
     when(there, [&] {
       storeTile(a, index(0), loadTile(a, index(0), depth));
@@ -50,7 +50,7 @@ public:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value tile = loop.getInductionVar(), after = elements.add(tile, index(1));
-      // After the last tile, the last tile is loaded again and not used.
+      // There is no tile after the last tile, so load the last tile again. It is not used.
       Value last = arith::SubIOp::create(builder, loc, tiles, index(1));
       Value next = arith::MinUIOp::create(builder, loc, after, last);
       SmallVector<Value> nextA = loadTile(a, next, depth), nextB = loadTile(b, next, depth);
@@ -170,8 +170,8 @@ private:
     return values;
   }
 
-  /// Allows a product of floats and its addition to the sum to be contracted to an FMA, which rounds once, like tensor
-  /// cores.
+  /// Allows the product of two floats and its addition to the sum to be contracted to an FMA, which rounds once, as
+  /// tensor cores do.
   static void fuse(Operation *op) {
     auto allow = [](auto floats) { floats.setFastmath(floats.getFastmath() | arith::FastMathFlags::contract); };
     if (auto product = dyn_cast<arith::MulFOp>(op))
@@ -201,8 +201,8 @@ private:
     Value firstRow = elements.multiply(quotient(kernel.thread, across), index(schedule.tileM));
     Value firstColumn = elements.multiply(remainder(kernel.thread, across), index(schedule.tileN));
     Value rows = code.extentOf(contraction.rows), columns = code.extentOf(contraction.columns);
-    // If the number of columns is a multiple of tileN, a thread stores all its columns under one condition. Otherwise
-    // it stores them one by one.
+    // If the number of columns is a multiple of tileN, all columns of a thread are inside or outside of C, so one
+    // condition suffices for all stores. Otherwise each column has a separate condition.
     int64_t together = dividesEvenly(columns, schedule.tileN) ? schedule.tileN : 1;
     for (int64_t i = 0; i < schedule.tileM; ++i) {
       Value row = elements.add(code.rowOrigin, elements.add(firstRow, index(i)));

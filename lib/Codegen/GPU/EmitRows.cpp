@@ -7,12 +7,13 @@
 //     load them (once: every op uses the same indices) ; max in registers ; five shuffles ; exp, sum ; five shuffles
 //     ; divide, store
 //
-// An operand that a product reads repeatedly (the weights of attention) is stored in shared memory first.
+// An operand that a product reads repeatedly (such as the weights of attention) is first stored in shared memory.
 //
-// A group of more than one warp reduces through shared memory, with one slot per warp and one barrier per reduction. If
-// the blocks of a cluster share a longer row, all threads read all slots in the same order; slots of other blocks are
-// read through distributed shared memory. A block exits only after the other blocks have read its slots for the last
-// time. If a row is too long for registers, or has a symbolic size, each op reads it in a loop.
+// If a group has more than one warp, it reduces through shared memory, with one slot per warp and one barrier per
+// reduction. If a row is longer, the blocks of a cluster share it. All threads then read the slots of all blocks in the
+// same order, and read the slots of other blocks through distributed shared memory. A block exits only after the other
+// blocks have read its slots for the last time. If a row is too long for registers, or has a symbolic size, each op
+// reads it in a loop.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
 //
@@ -40,8 +41,8 @@ public:
 
   LogicalResult run(Operation *anchor) {
     locateRow(anchor->getResult(0));
-    // Reductions use two buffers alternately. When a thread is at the second barrier after a reduction, all threads
-    // have finished reading the buffer of this reduction.
+    // Reductions use two buffers alternately, and each reduction has one barrier. Therefore, when a thread is at the
+    // second barrier after a reduction, all threads have finished reading the buffer of this reduction.
     int64_t reservedBytes = kernel.schedule.rowsAcrossLanes ? kernel.schedule.threads * 8
                             : group > warpSize              ? kernel.schedule.group / warpSize * 8
                                                             : 0;
@@ -86,7 +87,7 @@ public:
   }
 
 private:
-  /// The indices of the first of adjacent elements of a row that one thread computes.
+  /// The indices of a group of adjacent elements of a row that one thread computes: the indices of the first of them.
   struct Position {
     SmallVector<Value> at;
     Value valid; ///< null: the position is always valid
@@ -97,7 +98,7 @@ private:
   /// Computes the indices of the row that this thread computes.
   void locateRow(Value result) {
     int64_t perBlock = rowsOfBlock();
-    // If `rowsAcrossLanes`, consecutive threads have consecutive rows, otherwise they share one row.
+    // If `rowsAcrossLanes`, consecutive threads compute consecutive rows. Otherwise, consecutive threads share one row.
     int64_t adjacentThreads = kernel.schedule.rowsAcrossLanes ? perBlock : group;
     Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(adjacentThreads));
     Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(adjacentThreads));
@@ -127,7 +128,7 @@ private:
     kernel.setGrid(total.ceilDiv(perBlock) * cluster);
   }
 
-  /// Returns the number of rows per block. With a cluster it is 1, and the blocks of the cluster share the row.
+  /// Returns the number of rows per block. In a cluster, the number is 1, and the blocks of the cluster share the row.
   int64_t rowsOfBlock() { return kernel.schedule.threads / kernel.schedule.group; }
 
   /// Returns true if each element of `op` is a reduction of elements of one row.
@@ -189,8 +190,8 @@ private:
     }
   }
 
-  /// Returns true if `op` computes a row that a product of the kernel reads as a whole for each of the product's
-  /// elements.
+  /// Returns true if `op` computes a row that a product of the kernel reads as a whole for each element of the
+  /// product's result.
   bool isMultiplied(linalg::LinalgOp op) {
     return rows.rowOfLoop.contains(op) && op->getNumResults() == 1 && !isa<linalg::FillOp>(op) &&
            llvm::any_of(op->getUsers(), [](Operation *user) {
@@ -221,7 +222,7 @@ private:
     }
     int64_t perBlock = rowsOfBlock();
     if (inRow.empty() || !type.hasStaticShape() || kernel.sharedBytes + size * perBlock * 8 > mostStaticShared)
-      return; // not shared: each consumer computes the elements that it reads
+      return; // the row is not shared, and each consumer computes the elements that it reads
     Value base = kernel.allocateShared(size * perBlock * stored.getIntOrFloatBitWidth() / 8);
     Value first = elements.multiply(rowInBlock, index(size));
     auto slot = [this, base, first, stored, extents](ArrayRef<Value> indices) -> Value {
@@ -269,7 +270,7 @@ private:
       return value;
     if (cluster > 1)
       return inCluster(combiner, value);
-    // Each warp writes a slot, then reads all slots.
+    // Each warp writes its value to a slot. After the barrier, each warp reads all slots.
     Type type = value.getType(), stored = memoryType(type);
     int64_t warps = group / warpSize;
     Value slots = nextSlots();
@@ -299,7 +300,8 @@ private:
   }
 
   /// Combines values like inGroup(), for a row that the blocks of a cluster share. Each block has one slot per warp.
-  /// Lane i reads slot i of each block, one block after the other, so all threads combine the values in the same order.
+  /// Lane i reads slot i of all blocks, one block after the other, so that all threads combine the values in the same
+  /// order.
   Value inCluster(Operation *combiner, Value value) {
     Type type = value.getType();
     const unsigned width = type.getIntOrFloatBitWidth();
@@ -350,8 +352,8 @@ private:
     return result ? made.getRes() : Value();
   }
 
-  /// Combines values like inGroup(), for groups that have one thread of each warp. Each thread has a slot, in the order
-  /// of the lanes, and reads the slots of its group.
+  /// Combines values like inGroup(), for groups that have one thread of each warp. Each thread has a slot. The slots
+  /// are in the order of the lanes, and each thread reads the slots of its group.
   Value acrossWarps(Operation *combiner, Value value) {
     if (group == 1)
       return value;
@@ -393,8 +395,8 @@ private:
   using Body = llvm::function_ref<SmallVector<Value>(Position &, SmallVector<Value>)>;
   using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
 
-  /// Calls `body` for each of this thread's indices in a block of these extents. With `merge`, a long row is summed in
-  /// chunks, each of which starts from `carried`, so that rounding errors do not accumulate along the row.
+  /// Calls `body` for each of this thread's indices in a block of the given extents. With `merge`, a long row is summed
+  /// in chunks, and each chunk starts from `carried`, so that rounding errors do not accumulate along the row.
   SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
     if (!extents.empty()) {
       std::optional<int64_t> last = getConstantIntValue(extents.back());
@@ -444,7 +446,8 @@ private:
     return elements.multiply(arith::DivUIOp::create(builder, loc, more, index(group)), index(group));
   }
 
-  /// Emits a loop over the group's linear indices from `begin` to `end`. If `whole`, all of them are less than `count`.
+  /// Emits a loop over the group's linear indices from `begin` to `end`. If `whole`, all of these indices are less than
+  /// `count`.
   SmallVector<Value> loopOver(Value begin, Value end, ArrayRef<Value> extents, Value count, bool whole,
                               SmallVector<Value> carried, Body body) {
     auto loop = scf::ForOp::create(builder, loc, begin, end, index(group), carried);
@@ -466,8 +469,8 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Returns this thread's indices in a block of these extents. Each call returns the same values, which allows an op
-  /// to reuse the elements that an earlier op has loaded or computed.
+  /// Returns this thread's indices in a block of the given extents. Each call returns the same values, so that an op
+  /// can reuse the elements that an earlier op has loaded or computed.
   std::vector<Position> &positionsOf(ArrayRef<Value> extents, int64_t count) {
     std::vector<const void *> key;
     for (Value extent : extents)

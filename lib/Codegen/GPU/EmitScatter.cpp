@@ -10,9 +10,10 @@
 //     while hits { n = lowest bit; sums += source[first + n, its elements]; hits &= hits - 1 } }
 //   the row = sums
 //
-// The index tensors alone determine which elements of the source are added, and they do not depend on the loops within
-// a row. Therefore one search of the warp replaces the searches of 32 separate threads. Source elements are added in
-// their order, as the op requires. In the schedule `elements`, each thread searches all of the source for one element.
+// Only the index tensors determine which elements of the source are added to a row, and the indices do not depend on
+// the loops within the row. Therefore, one search by a warp replaces the searches of 32 separate threads. Source
+// elements are added in their order, as the op requires. In the schedule `elements`, by contrast, each thread searches
+// the whole source for one element of the destination.
 //
 // Test: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
 //
@@ -123,7 +124,7 @@ private:
     kernel.setGrid((count * length.ceilDiv(perPiece)).ceilDiv(schedule.threads / warpSize));
   }
 
-  /// Calls `make` for each of the lane's elements, in a branch if an index may be outside of the row.
+  /// Calls `make` for each element of the lane. If an index may be outside of the row, the code is emitted in a branch.
   SmallVector<Value> guarded(llvm::function_ref<Value(ArrayRef<Value> at, Value sum)> make,
                              ValueRange accumulated = {}) {
     SmallVector<Value> made;
@@ -163,8 +164,8 @@ private:
 
   Value zero() { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)); }
 
-  /// Returns the loop indices of a source element. The free loops (ScatterRows.h) have the linear index `linear`, and
-  /// the direct loops have the destination's indices `at`.
+  /// Returns the loop indices of a source element. The free loops (ScatterRows.h) have the linear index `linear`. The
+  /// indices of the direct loops are the destination's indices `at`.
   SmallVector<Value> loopsAt(Value linear, ArrayRef<Value> at) {
     SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
     for (auto [loop, value] : llvm::zip_equal(rows.free, elements.delinearize(linear, freeExtents)))

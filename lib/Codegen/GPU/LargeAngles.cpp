@@ -1,11 +1,11 @@
 //===- LargeAngles.cpp - sine, cosine and tangent of large angles -------------------------===//
 //
-//   x = m 2^e with a 24-bit integer m.  x 2/pi modulo 4 needs only 96 bits of 2/pi, starting e - 1 bits after the
-//   binary point: the bits before these contribute multiples of 4, the bits after them are too small to matter.
+//   x = m 2^e with a 24-bit integer m. To compute x 2/pi modulo 4, only 96 bits of 2/pi are needed, starting e - 1 bits
+//   after the binary point. The bits before them contribute multiples of 4, and the bits after them are negligible.
 //
-// The product of m, shifted to the top of a word, with 192 bits of 2/pi is exact. Its seven words are shifted by e.
-// Then the first two bits are the quadrant, and the next 62 bits are the position of x in the quadrant. This fraction
-// times pi/2 is r, |r| <= pi/4, the argument of the series of sine and cosine in f64.
+// m is shifted to the top of a word and multiplied by 192 bits of 2/pi. This product is exact. Its seven words are
+// shifted by e. The first two bits are then the quadrant, and the next 62 bits are the position of x in the quadrant.
+// This fraction times pi/2 is r, |r| <= pi/4, which is the argument of the series of sine and cosine in f64.
 //
 // Test: test/Python/test_cuda.py (test_sin_cos_and_tan_of_large_angles_match_eager)
 //
@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// 2/pi, least significant word first.
+/// The leading 192 bits of 2/pi. The least significant word is first.
 constexpr uint32_t twoByPi[] = {0x3c439041, 0xdb629599, 0xf534ddc0, 0xfc2757d1, 0x4e441529, 0xa2f9836e};
 
 class Angle {
@@ -78,8 +78,8 @@ private:
       carry = arith::ShRUIOp::create(b, sum, word(32));
     }
     product[6] = carry;
-    // `e` is the number of bits to skip, starting from the bit of the product with the value 2: whole words first, then
-    // bits.
+    // `e` is the number of bits of the product to skip, starting from the bit with the value 2. Whole words are skipped
+    // first, then the remaining bits.
     Value exponent = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, word(23)), word(255));
     Value e = arith::SubIOp::create(b, exponent, word(128));
     Value skipped = arith::AndIOp::create(b, arith::ShRUIOp::create(b, e, word(5)), word(3));

@@ -6,9 +6,9 @@
 
 namespace tilewright::cuda {
 
-/// Expands math.sin, math.cos and math.tan of an f32 that was widened to f64 and has a magnitude of 2 or more to
-/// integer arithmetic and polynomials. The error is at most 1e-9; it is relative for tan and near zeros of the
-/// function. The result for infinities and NaN is NaN. --tw-expand-math leaves these ops to a library.
+/// Expands math.sin, math.cos and math.tan of a value that was extended from f32 to f64 and whose magnitude is at least
+/// 2 to integer arithmetic and polynomials. The error is at most 1e-9. For tan, and near zeros of the function, it is
+/// relative to the result. The result for infinities and NaN is NaN. --tw-expand-math does not expand these ops.
 void expandLargeAngles(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::cuda

@@ -1,7 +1,8 @@
 //===- MathWithCode.h - ops of the math dialect that can be lowered ---------------------===//
 //
-// --tw-cuda-select-schedule uses this list to report unsupported ops with the user's line. --tw-cuda-lower-to-nvvm uses
-// it to report them before NVPTX ends the process at an op that it cannot select.
+// This is the list of supported ops of the math dialect. --tw-cuda-select-schedule uses the list to report unsupported
+// ops with the user's source line. --tw-cuda-lower-to-nvvm uses the list to report an op that NVPTX cannot select,
+// because NVPTX would end the process.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_MATHWITHCODE_H

@@ -1,6 +1,7 @@
 //===- ReduceInWarp.cpp - combine the partial results of the lanes of a warp -----------===//
 //
-// After a butterfly of five shuffles, every lane has the result. The order of additions is the same in each run.
+// A butterfly of five shuffles combines the values, after which every lane has the result. The order of additions is
+// the same in each run.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/ThreadKernel.h"

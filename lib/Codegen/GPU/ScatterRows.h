@@ -7,8 +7,8 @@
 
 namespace tilewright::cuda {
 
-/// A dimension of the destination is either determined by the index tensors (`searched`) or indexed by a loop of the
-/// source (`direct`). The source's other loops are `free`; the index tensors depend only on these.
+/// Each dimension of the destination is either determined by the index tensors (`searched`) or indexed by a loop of the
+/// source (`direct`). The other loops of the source are `free`. The index tensors depend only on free loops.
 struct ScatterRows {
   tile::ScatterOp op;
   llvm::SmallVector<unsigned> searched = {}, direct = {};

@@ -1,7 +1,7 @@
 //===- Schedule.h - how a kernel is mapped to a grid, as data --------------------------===//
 //
-// The struct is the form of #tw_gpu.schedule (dialects/Schedule/GpuSchedule.td, which describes the kinds and their
-// parameters) in which passes compute.
+// The struct Schedule has the parameters of the attribute #tw_gpu.schedule as integers, so that passes can compute with
+// them. dialects/Schedule/GpuSchedule.td describes the kinds of schedules and their parameters.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_H
@@ -21,7 +21,7 @@ struct Schedule {
   int64_t vector = 1;           ///< adjacent elements that one thread computes
   int64_t group = 32;           ///< threads of a block that share a row: a warp, or all of them
   bool rowsAcrossLanes = false; ///< for rows: consecutive lanes have consecutive rows, which the warps share
-  // For mma, wgmma and fma:
+  // Parameters of mma, wgmma and fma:
   int64_t m = 0, n = 0, k = 0;    ///< size of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< warps that share the tile, for mma
   int64_t consumers = 0;          ///< warp groups that share the tile, for wgmma; attention with 0 uses mma.sync
@@ -29,7 +29,7 @@ struct Schedule {
   int64_t tileRowsPerBand = 1;    ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
   int64_t tilesPerBlock = 1;      ///< wgmma: tiles that a block computes one after the other
   int64_t cluster = 1;            ///< wgmma: blocks that share B's tile; rows: blocks that share a row
-  // For mma, wgmma and, without k, attention:
+  // Parameter of mma, wgmma and attention (`k` is not used for attention):
   int64_t stages = 0; ///< number of slots in shared memory for tiles of A and B, or of keys and values
 };
 

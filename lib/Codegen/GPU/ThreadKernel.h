@@ -9,7 +9,7 @@
 
 namespace tilewright::cuda {
 
-/// Address spaces of pointers.
+/// Address spaces of pointers to global and to shared memory.
 inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
 /// Bytes of shared memory that a block can use without an explicit request.
 inline constexpr int64_t mostStaticShared = 48 * 1024;
@@ -36,12 +36,12 @@ struct ThreadKernel {
 
   mlir::Location loc() { return from.getLoc(); }
   void barrier() { threads.barrier(builder, loc()); }
-  /// Returns the values that `from` returns, and the arguments that they are stored to.
+  /// Returns the values that `from` returns, each with the argument whose memory it is stored to.
   llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> results();
   /// Allocates `bytes` of shared memory for exclusive use and returns a pointer in address space 3.
   mlir::Value allocateShared(int64_t bytes);
-  /// Returns a pointer to `bytes` of dynamic shared memory, up to the device's limit. All calls of a kernel share one
-  /// allocation of the largest size.
+  /// Returns a pointer to `bytes` bytes of dynamic shared memory, at most the device's limit. All calls for a kernel
+  /// return the same memory, whose size is the largest of the requested sizes.
   mlir::Value dynamicShared(int64_t bytes);
   /// Sets the grid: the number of blocks, as an expression of the kernel's index arguments.
   void setGrid(mlir::AffineExpr blocks);
@@ -57,9 +57,9 @@ mlir::LogicalResult emitFma(ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(ThreadKernel &kernel);
 mlir::LogicalResult emitWarpGroupAttention(ThreadKernel &kernel);
 
-/// Returns true if `op` is a sum of products that reads both operands repeatedly, because each lacks a loop of the
-/// result. Such a matrix product cannot have the schedule `rows`. A matrix-vector product can: it reads the matrix
-/// once.
+/// Returns true if `op` is a sum of products that reads the elements of both operands repeatedly, because neither
+/// operand is indexed by all loops of the result. Such a matrix product cannot have the schedule `rows`. A
+/// matrix-vector product can, because it reads the matrix once.
 bool isProduct(mlir::linalg::LinalgOp op);
 
 /// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.

@@ -7,7 +7,7 @@
 namespace tilewright::cuda {
 
 /// Creates the ops by which threads exchange values and wait for each other. lib/Codegen/GPU creates these ops only
-/// through this interface, which makes its emitters independent of the GPU's vendor.
+/// through this interface, so its emitters do not depend on the vendor of the GPU.
 class ThreadOps {
 public:
   virtual ~ThreadOps() = default;

@@ -1,13 +1,13 @@
 //===- WriteRows.cpp - the epilogue of a product in a kernel that reduces its rows --------===//
 //
-// In a tile with all columns, four lanes of a warp together have a row of sums in their registers:
+// If a tile has all columns of C, the registers of four lanes of a warp contain a row of sums:
 //
 //     h[c] = the operands of the reductions at each column c of the lane
 //   s    = sum over c of h[c] * h[c]; s += s of lane ^ 1; s += s of lane ^ 2
 //   store f(h[c], s) for each c
 //
-// Reductions run one after the other, in the kernel's order, because one may use the result of another: a variance uses
-// differences from the mean. The order of additions is the same in each run.
+// Reductions run one after the other, in the kernel's order, because a reduction may use the result of an earlier
+// reduction: a variance uses differences from the mean. The order of additions is the same in each run.
 //
 // Tests: test/Codegen/GPU/Schedule/join-rows.mlir, test/Python/test_cuda_join_rows.py
 //
@@ -32,7 +32,7 @@ void ContractionCode::writeRows(Value lane, Value firstRow, const Fragments &fra
       Value row = elements.add(rowOrigin, inTile), inside;
       if (!wholeRows) {
         // Lanes past the last row also compute a row, because all lanes of a warp must participate in the exchange.
-        // They store nothing.
+        // These lanes do not store the row.
         inside = isLess(row, rows);
         row = arith::MinUIOp::create(builder, loc, row, elements.add(rows, index(-1)));
       }

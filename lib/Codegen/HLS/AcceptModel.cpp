@@ -5,8 +5,8 @@
 // After: the same, and the module has the names and types of ports, which the plan does not contain:
 //   tw_hls.inputs = [["x", tensor<4x8xf32>]], tw_hls.outputs = [...]
 //
-// One error lists everything that cannot be implemented in hardware: symbolic sizes, and the ops and element types that
-// are not supported, with the user's source lines.
+// If a model cannot be implemented in hardware, one error lists all causes: symbolic sizes, and the ops and element
+// types that are not supported, with the user's source lines.
 //
 // Test: test/Codegen/HLS/accept-model.mlir
 //

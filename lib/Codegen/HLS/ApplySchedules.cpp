@@ -9,12 +9,13 @@
 //   } {tw_hls.loop = #tw_hls.loop<label = "matmul_u", unroll = 4>}
 //   } {tw_hls.loop = #tw_hls.loop<label = "matmul_j", ii = 1>} ...
 //
-// The loops are nested in the order `order`, and the innermost of them is pipelined. A loop that `unroll` splits has
-// its inner part, which is fully unrolled, inside the pipelined loop. The loops around the pipelined one are flattened
-// with it. A sum with `tw_hls.initial` reads that value instead of its array in the first iteration. Arrays inside a
-// kernel become tw_hls.buffer, named after the op that fills them. An op without a schedule has its original loop order
-// and is not unrolled. With `block = [0, 4]`, the nest is inside a loop over blocks of four iterations of loop 0: %i *
-// 4 + %i_. Accesses of slices and reshapes become accesses of their arrays.
+// The loops are nested in the order `order`, and the innermost loop is pipelined. If a loop is unrolled by a factor
+// less than its trip count, it is split: its inner part, which is fully unrolled, is inside the pipelined loop. HLS
+// tools flatten the loops around the pipelined loop into it. A sum with `tw_hls.initial` starts from this value in the
+// first iteration, and does not read its array. Arrays inside a kernel become tw_hls.buffer, named after the op that
+// computes their elements. An op without a schedule keeps its loop order and is not unrolled. With `block = [0, 4]`,
+// the nest is inside a loop over blocks of four iterations of loop 0, whose index is %i * 4 + %i_. Accesses of slices
+// and reshapes become accesses of the arrays that these views refer to.
 //
 // Test: test/Codegen/HLS/apply-schedules.mlir
 //
@@ -94,14 +95,14 @@ public:
   }
 
 private:
-  /// Computes the number of iterations between two that accumulate into the same element. It is the product of the trip
-  /// counts of the loops that are inside all reductions.
+  /// Computes how many iterations are between two additions to the same element. The number is the product of the trip
+  /// counts of the loops that are inside all reduction loops.
   void findDistance(ArrayRef<int64_t> outer) {
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
       return;
     Value sum = arrayOf(op.getDpsInits()[0]);
     if (llvm::any_of(op.getDpsInputs(), [&](Value input) { return arrayOf(input) == sum; }))
-      return; // an iteration may read, through an input, an element that the previous iteration writes
+      return; // an input may be a view of the result, which the previous iteration writes
     AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
     int64_t iterations = 1;
     for (int64_t loop : llvm::reverse(outer)) {
@@ -129,7 +130,7 @@ private:
     return simplifyAffineMap(map);
   }
 
-  /// Emits a condition that is true in the first iteration of all reductions.
+  /// Emits a condition that is true in the first iteration of every reduction loop.
   Value isFirst() {
     Value first;
     for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
@@ -187,7 +188,7 @@ private:
   SmallVector<Value> ivs;
 };
 
-/// Returns true if `op` is a linalg op or a copy that writes every element back to its own address.
+/// Returns true if `op` is a linalg op or a copy that only writes each element to the address from which it read it.
 bool copiesOntoItself(Operation *op) {
   if (auto copy = dyn_cast<memref::CopyOp>(op))
     return copy.getSource() == copy.getTarget();
@@ -200,8 +201,7 @@ bool copiesOntoItself(Operation *op) {
          yield->getOperand(0) == generic.getBlock()->getArgument(0);
 }
 
-/// Returns the first op that computes elements of `array`. An op that sets all elements to a constant is not
-/// considered.
+/// Returns the first op that computes elements of `array`. Ops that fill `array` with a constant are ignored.
 Operation *producerOf(Value array) {
   Operation *first = nullptr;
   for (Operation *user : array.getUsers()) {

@@ -1,10 +1,11 @@
 //===- BankLimits.cpp - limit schedules to the available number of banks --------------------===//
 //
 // Example: two loop nests of a kernel access the same array of 4 x 64 x 64 elements. The first nest is unrolled by 4
-// along the first dimension and by 64 along the last one. The second nest is unrolled by 64 along the second dimension.
-// Each nest alone needs 256 and 64 banks, respectively. To serve the two nests, the array needs 4 * 64 * 64 = 16384
-// banks, but the vendor's tools split an array into at most 4096 banks. The number of banks is computed as in
-// --tw-hls-build-design (Banks.cpp), but from the indexing maps of linalg ops, before they become loops.
+// along dimension 0 and by 64 along dimension 2, which needs 256 banks. The second nest is unrolled by 64 along
+// dimension 1, which needs 64 banks. An array with enough banks for the two nests has 4 * 64 * 64 = 16384 banks, but
+// the vendor's tools split an array into at most 4096 banks. The number of banks is computed by the same rules as in
+// --tw-hls-build-design (Banks.cpp), but from the indexing maps of linalg ops, because the ops are not lowered to loops
+// yet.
 //
 // Test: test/Codegen/HLS/bank-limits.mlir
 //
@@ -22,8 +23,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Groups the two kernel arguments that a channel connects, because they are one array. One kernel writes a channel,
-/// and one other kernel reads it in the same shape.
+/// Groups the two kernel arguments that a channel connects, because they are one array. A channel is a buffer of the
+/// plan that exactly one kernel writes and exactly one other kernel reads in the same shape.
 llvm::EquivalenceClasses<const void *> channelsOf(ModuleOp module) {
   llvm::EquivalenceClasses<const void *> same;
   llvm::DenseMap<int64_t, SmallVector<BlockArgument>> readers, writers;

@@ -106,9 +106,10 @@ private:
         factors[dim] = banksWithCopies(factors[dim], shape[dim], expr, position, copiesOf(operand));
   }
 
-  /// Adds banks for a task that copies rows. The task copies a word of 512 bits per cycle if an array has one bank per
-  /// two elements of the word, because a bank has two ports. The number of banks is at most twice the larger of two
-  /// numbers: the banks that the copy needs and the banks that kernels need. No bank may be almost empty.
+  /// Adds banks for a task that copies rows between a port and an array. The task copies a word of 512 bits per cycle
+  /// if the array has one bank per two elements of the word, because a bank has two ports. The number of banks is at
+  /// most twice the larger of two numbers: the banks that the copy needs, and the banks that the kernels need. Numbers
+  /// for which banks would be almost empty are not selected.
   void needForMover(func::FuncOp function) {
     SmallVector<Value> arrays;
     int64_t width = 0;

@@ -7,7 +7,8 @@
 
 namespace tilewright::hls {
 
-/// How a task traverses an array: `size` elements along dimension `dim` in each iteration of its loop over blocks.
+/// The order in which a task traverses an array: each iteration of its loop over blocks accesses `size` elements along
+/// dimension `dim`.
 struct ArrayBlocks {
   int64_t dim = 0, size = 0;
   mlir::MemRefType type; ///< type of one block, with its banks

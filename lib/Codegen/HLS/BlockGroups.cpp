@@ -2,11 +2,12 @@
 //
 //   tmp[i][j] += a[i][k] * b[k][j];   y[i][j] += tmp[i][k] * c[k][j];
 //
-// The second nest reads tmp by rows, and the first nest can compute tmp by rows. If loop i is outermost in the two
-// nests, the second nest processes some rows while the first nest computes the next ones. A reduction loop may also be
-// outermost. With k outermost, z[i][j] += e[i][k] * f[k][j] reads columns of e and rows of f, and the order of
-// additions does not change. The search starts from each loop of each nest. An array that connects two nests determines
-// which loop of the second nest corresponds to the outermost loop of the first.
+// In this example, the second nest reads tmp by rows, and the first nest can compute tmp by rows. If loop i is the
+// outermost loop of the two nests, the second nest processes some rows while the first nest computes the next rows. The
+// outermost loop may also be a reduction loop: if k is the outermost loop of z[i][j] += e[i][k] * f[k][j], the nest
+// reads e by columns and f by rows, and the order of additions does not change. The search for groups starts once from
+// each loop of each nest. For an array that connects two nests, the index of the array determines which loop of the
+// second nest corresponds to the outermost loop of the first nest.
 //
 // Test: test/Codegen/HLS/select-blocks.mlir
 //
@@ -29,7 +30,8 @@ struct BlockChannel {
   SmallVector<int64_t> written, read;
 };
 
-/// Returns, for each result of `map`, the loop whose counter is that result and is in no other result, or -1.
+/// Returns, for each result of `map`, the loop whose counter is this result if no other result has this counter,
+/// otherwise -1.
 SmallVector<int64_t> loopsOf(AffineMap map) {
   SmallVector<int64_t> loops;
   for (AffineExpr expr : map.getResults()) {
@@ -57,7 +59,7 @@ bool isParallel(linalg::LinalgOp op, int64_t loop) {
   return op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel;
 }
 
-/// Returns true if the loop may be the outermost one without changing the order of additions.
+/// Returns true if the loop can be the outermost loop without changing the order of additions.
 bool mayBeOutermost(linalg::LinalgOp op, int64_t loop) {
   for (int64_t before = 0; before < loop; ++before)
     if (!isParallel(op, loop) && !isParallel(op, before))
@@ -152,7 +154,7 @@ std::vector<BlockGroup> blockGroups(ModuleOp module, ArrayRef<BlockNest> nests) 
 
 std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, ArrayRef<SmallVector<size_t>> after,
                                       int64_t blocks) {
-  std::vector<int64_t> limits; // candidates for the most cycles that a block of any member takes
+  std::vector<int64_t> limits; // upper bounds to try for the cycles that a block of the slowest member takes
   for (ArrayRef<Choice> choices : members)
     for (const Choice &choice : choices)
       limits.push_back(choice.blockCycles);
@@ -160,8 +162,8 @@ std::vector<GroupChoice> groupChoices(ArrayRef<SmallVector<Choice>> members, Arr
   limits.erase(llvm::unique(limits), limits.end());
   std::vector<GroupChoice> all;
   for (int64_t limit : limits)
-    // Members with few multipliers may be faster than the slowest member by this factor, so that the first block is
-    // available earlier.
+    // If a member needs few multipliers, its blocks may be computed faster than those of the slowest member by this
+    // factor, so that the first block is available earlier.
     for (int64_t hurry : {1, 2, 4, 8, 16}) {
       GroupChoice group;
       int64_t slowest = 0, path = 0;

@@ -11,14 +11,15 @@
 
 namespace tilewright::hls {
 
-/// A nest that is the only one of its kernel, with the only launch of this kernel.
+/// A nest that is the only nest of its kernel. `launch` is the only launch of this kernel.
 struct BlockNest {
   size_t nest, launch;
   mlir::linalg::LinalgOp op;
 };
 
-/// A group of nests that can run in parallel, in blocks. Each nest has a loop that can be outermost and iterate over
-/// blocks. A nest reads, in each block, the elements that another nest of the group writes in the same block.
+/// A group of nests that can run in parallel, block by block. Each nest has a loop that can be outermost and iterate
+/// over the blocks. If a nest reads the result of another nest of the group, it reads only elements that the other nest
+/// writes in the same block.
 struct BlockGroup {
   std::map<size_t, int64_t> loops; ///< the loop of each nest, in launch order
   int64_t extent = 0;              ///< trip count, which all these loops have
@@ -33,9 +34,9 @@ struct GroupChoice {
   std::vector<size_t> picked;
 };
 
-/// Returns schedules of a group, with increasing multipliers and decreasing cycles. `members` has the schedules of each
-/// member, and `after` has the earlier members for which each member waits. Members run in parallel, so each member
-/// gets the smallest number of multipliers with which it is as fast as the slowest member.
+/// Returns schedules of a group, with increasing multipliers and decreasing cycles. `members` contains the schedules of
+/// each member, and `after` contains the earlier members for which each member waits. Members run in parallel, so each
+/// member gets the smallest number of multipliers with which it is as fast as the slowest member.
 std::vector<GroupChoice> groupChoices(llvm::ArrayRef<llvm::SmallVector<Choice>> members,
                                       llvm::ArrayRef<llvm::SmallVector<size_t>> after, int64_t blocks);
 

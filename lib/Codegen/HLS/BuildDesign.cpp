@@ -11,10 +11,10 @@
 //       tw_hls.task @softmax reads(%x_0) writes(%y_0)
 //       tw_hls.task @store_y reads(%y_0) writes(%y) } }
 //
-// Every consumer of a plan's buffer has a separate array, so each channel has one producer and one consumer. A load
+// Every consumer of a buffer of the plan has a separate array, so each array has one producer and one consumer. A load
 // task writes all arrays of an input. If a kernel's result has several consumers, a separate task copies it. If a
-// consumer reads the elements in another shape, the copy also reshapes. The accesses in unrolled loops determine the
-// number of banks of an array. A channel and the two arguments that it connects have the same number of banks.
+// consumer reads the elements in another shape, this task also reshapes them. The accesses in unrolled loops determine
+// the number of banks of an array. An array and the task arguments to which it is passed have the same number of banks.
 //
 // Test: test/Codegen/HLS/design.mlir
 //
@@ -194,7 +194,7 @@ private:
 
   void nameKernels() {
     symbols.take("model");
-    for (auto *ports : {&inputs, &outputs}) // a port would shadow a function of the same name
+    for (auto *ports : {&inputs, &outputs}) // reserve these names: a port would shadow a function
       for (auto &[name, type] : *ports)
         symbols.take(name);
     llvm::StringMap<std::string> names;
@@ -280,8 +280,8 @@ private:
     return BufferOp::create(builder, loc, type, builder.getStringAttr(unique), value);
   }
 
-  /// Creates the array that `reader` reads, and passes it to the reader's launch. For an output, returns the output
-  /// port.
+  /// Creates the array for the consumer `reader`, and passes it to this consumer's launch. If the consumer is an
+  /// output, returns the output port.
   Value arrayOf(PlanBuffer &buffer, const Reader &reader, ElementsAttr value = {}) {
     if (reader.output >= 0)
       return top.getArgument(inputs.size() + reader.output);
@@ -296,7 +296,8 @@ private:
     TaskOp::create(builder, loc, symbol, from, to);
   }
 
-  /// Creates an array for each consumer of an input or a constant, and the task that loads the arrays of an input.
+  /// Creates an array for each consumer of an input or a constant. For an input, also creates the task that loads the
+  /// arrays.
   void feed(PlanBuffer &buffer) {
     Location loc = buffer.op.getLoc();
     if (auto value = buffer.op.getValue()) {

@@ -1,11 +1,12 @@
 //===- ChooseTogether.cpp - one schedule per nest under a common budget ---------------------===//
 //
-// Dynamic programming over the number of multipliers finds the smallest weighted sum of cycles. A sum ignores that
-// launches run in parallel. After each round, the weights of the nests of a launch are therefore scaled by a ratio: the
-// longest path through the launch, divided by the critical path. The next round then assigns more multipliers to the
-// critical path. The round with the shortest critical path is selected. Afterwards multipliers are removed from nests
-// as long as the product of multipliers and critical path decreases, and as long as the critical path and the slowest
-// launch become at most 5% longer.
+// Dynamic programming over the number of multipliers finds the schedules with the smallest weighted sum of cycles. Such
+// a sum does not model that launches run in parallel. After each round, the weights of the nests of a launch are
+// therefore multiplied by a ratio: the cycles of the longest path through the launch, divided by the cycles of the
+// critical path. The next round then assigns more multipliers to launches on the critical path. The round with the
+// shortest critical path is selected. Afterwards, removeMultipliers() takes multipliers from nests as long as this
+// decreases the product of the number of multipliers and the cycles of the critical path, and makes neither the
+// critical path nor the slowest launch more than 5% longer.
 //
 // Test: test/Codegen/HLS/choose-together.mlir
 //
@@ -20,7 +21,8 @@ namespace {
 
 using Picked = llvm::SmallVector<size_t>;
 
-/// Returns the choices with the least sum of cycles x weight within the budget, or an empty list if none fit.
+/// Returns the choices with the least sum of cycles x weight within the budget, or an empty list if all exceed the
+/// budget.
 Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights, int64_t budget) {
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<double> least(budget + 1, 0);
@@ -78,7 +80,7 @@ struct Times {
 
 void removeMultipliers(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, Picked &picked) {
   const Times before(nests, steps, picked);
-  constexpr int64_t mostLost = 20; // at most 5%, which is one twentieth
+  constexpr int64_t mostLost = 20; // the slowdown is limited to 1/20, which is 5%
   const int64_t latency = before.latency + before.latency / mostLost,
                 slowest = before.slowest + before.slowest / mostLost;
   auto dspOf = [&](size_t nest) { return nests[nest].choices[picked[nest]].dsp * nests[nest].launches; };

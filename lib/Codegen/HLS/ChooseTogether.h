@@ -8,8 +8,8 @@
 
 namespace tilewright::hls {
 
-/// Cycles and multipliers (DSP slices) of the schedules of a loop nest, with increasing multipliers and decreasing
-/// cycles.
+/// The cycles and the multipliers (DSP slices) of each schedule of a loop nest. The schedules have increasing
+/// multipliers and decreasing cycles.
 struct NestCosts {
   struct Cost {
     int64_t cycles, dsp;

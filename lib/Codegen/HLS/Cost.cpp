@@ -53,7 +53,7 @@ struct BlockEstimator {
     at.getBody()->walk([&](affine::AffineForOp inner) {
       estimate.copies *= inner.getConstantUpperBound() - inner.getConstantLowerBound();
     });
-    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // one operator serves all cycles of the II
+    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // an operator starts one operation a cycle
     const int64_t sharedOperands = sharers > 1 ? 2 * body.operators : 0;
     estimate.dsp = llvm::divideCeil(body.dsp, sharers);
     estimate.lut = llvm::divideCeil(body.lut, sharers) + sharedOperands * sharedOperand().lut + nestControl().lut;
@@ -130,14 +130,14 @@ int64_t blocksFor(int64_t depth, int64_t width) {
 
 int64_t widthOf(Type element) { return element.isIndex() ? 32 : element.getIntOrFloatBitWidth(); }
 
-/// Computes when the tasks of a design end; each starts when its operands are ready.
+/// Computes when each task of a design ends. A task starts when its operands are ready.
 class Chain {
 public:
   void add(TaskOp task, int64_t cycles, int64_t blocks) { steps.push_back({task, cycles, blocks}); }
 
   int64_t latency() {
-    // A full queue of blocks delays its writer until the reader, which is later in the list, releases a block. Iterate
-    // until no time changes.
+    // A full queue of blocks delays its producer until its consumer, which is later in the list, releases a block.
+    // Therefore, iterate until no time changes.
     bool changes = true;
     while (changes) {
       changes = false;
@@ -162,8 +162,8 @@ private:
   }
 
   bool advance(const Step &step) {
-    // As in the generated Verilog, the reader of a queue starts two cycles after the writer, and ends at least two
-    // cycles after it.
+    // As in the generated Verilog, the consumer of a queue starts two cycles after the producer, and ends at least two
+    // cycles after the producer.
     constexpr int64_t queueLatency = 2;
     int64_t start = 0, end = 0;
     TaskOp task = step.task;
@@ -172,8 +172,8 @@ private:
       if (isa<StreamType>(value.getType()) && !isBlocks(value))
         end = std::max(end, ended.lookup(value) + queueLatency);
     }
-    // A task can read a block after the writer has written it. The writer can start a block after the reader has
-    // released the memory of an earlier block.
+    // The consumer can read a block after the producer has written it. The producer can start a block after the
+    // consumer has released the memory of an earlier block.
     bool changes = false;
     const int64_t each = step.cycles / step.blocks;
     std::vector<int64_t> ends;
@@ -211,8 +211,8 @@ private:
   llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< when each block is written; when it is released
 };
 
-/// If the iterations of an unrolled loop add to one element, one after another, returns the additional cycles of each
-/// iteration after the first. Otherwise returns 0.
+/// If all iterations of an unrolled loop add to the same element, returns the cycles that each iteration after the
+/// first adds to the latency, because the additions are executed one after another. Otherwise returns 0.
 int64_t chainThrough(affine::AffineForOp loop) {
   int64_t longest = 0;
   loop.walk([&](affine::AffineStoreOp store) {

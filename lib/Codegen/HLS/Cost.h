@@ -32,8 +32,8 @@ BodyCost bodyCost(mlir::Block &body);
 /// Returns the cycles of the longest path from `from` to `to` in one block, or -1 if there is no path.
 int64_t chainLatency(mlir::Value from, mlir::Value to);
 
-/// Returns the cycles of a pipelined nest. One of `iterations` starts every `ii` cycles, each iteration takes `depth`
-/// cycles, and entering and leaving the nest take two cycles.
+/// Returns the cycles of a pipelined nest. The nest starts one of `iterations` iterations every `ii` cycles, each
+/// iteration takes `depth` cycles, and entering and leaving the nest takes two cycles.
 int64_t nestCycles(int64_t iterations, int64_t ii, int64_t depth);
 
 /// Returns the cycles of one iteration of a loop over blocks: `inside` cycles for the nest, and two cycles to acquire
@@ -76,9 +76,9 @@ struct QueueEstimate {
 struct RtlEstimate {
   int64_t lut = 0, ff = 0;
 };
-/// The estimate of a design. `latency` is the number of cycles of one call, which is the longest chain of tasks.
+/// The estimate of a design. `latency` is the number of cycles of one call, that is, of the longest chain of tasks.
 /// `kernelLatency` is the latency if all inputs are on the chip and ports take no time. `interval` is the number of
-/// cycles between the starts of two calls, which is that of the slowest task.
+/// cycles between the starts of two calls, that is, the cycles of the slowest task.
 struct DesignEstimate {
   int64_t latency = 0, kernelLatency = 0, interval = 0, channelBram = 0, romBram = 0;
   int64_t macs = 0;        ///< number of products added to elements, in one call
@@ -100,8 +100,9 @@ private:
     return total.dsp > 0 && cycles > 0 ? double(macs) / double(total.dsp) / double(cycles) : 0;
   }
 };
-/// If `shares`, the operations of an iteration share an operator in the cycles of an II, as in HLS tools. The generated
-/// Verilog does not share: it has an operator for each operation.
+/// Returns the estimate of the design. If `shares`, operations of one iteration that start in different cycles of the
+/// II share an operator, as in the output of HLS tools. The generated Verilog has a separate operator for each
+/// operation.
 DesignEstimate estimateDesign(mlir::func::FuncOp top, bool shares = true);
 
 } // namespace tilewright::hls

@@ -10,7 +10,7 @@ namespace tilewright::hls {
 
 /// Number of ports of a bank, which is the number of accesses per cycle.
 inline constexpr int64_t portsOfBank = 2;
-/// Returns the number of elements that a port transfers in one cycle, which is 512 bits.
+/// Returns the number of elements that a port transfers in one cycle, that is, the number of elements in 512 bits.
 int64_t elementsOfWord(mlir::MemRefType type);
 
 /// Returns `type` with the memory space of ports, which is memory outside of the chip.
@@ -22,8 +22,8 @@ mlir::MemRefType inDram(mlir::MemRefType type);
 mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
                              mlir::Location loc);
 
-/// Changes the tasks of `top` that copy data between arrays, so that a task copies several elements per cycle: one for
-/// every port of the banks along the last dimension, at most 512 bits.
+/// Changes the tasks of `top` that copy data between arrays, so that a task copies several elements per cycle. This
+/// number is the number of ports of the banks along the last dimension, and at most the number of elements in 512 bits.
 void widenMovers(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

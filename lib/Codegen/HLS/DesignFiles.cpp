@@ -19,8 +19,8 @@ int64_t bytesOf(MemRefType type) {
   return std::max<int64_t>(1, type.getNumElements()) * int64_t(llvm::divideCeil(bits, 8));
 }
 
-/// Returns a stack size for the arrays of the design and of its tasks, with the gaps that sanitizers insert between
-/// them.
+/// Returns the size of a stack for the arrays of the design and of its tasks, with the gaps that sanitizers insert
+/// between arrays.
 int64_t stackBytes(func::FuncOp top) {
   int64_t bytes = 0;
   auto count = [&](BufferOp buffer) {
@@ -225,7 +225,7 @@ std::vector<DesignFile> checkHeaders() {
 #include "CheckHeaders.inc"
   };
   std::vector<DesignFile> files;
-  for (const auto &header : texts) // the vendor's tool has no header for the test bench
+  for (const auto &header : texts) // tilewright_bench.h is not in check/, because the vendor's tool also needs it
     files.push_back({(header.name == "tilewright_bench.h" ? "" : "check/") + header.name.str(), header.text.str()});
   return files;
 }

@@ -6,11 +6,11 @@
 // After:
 //   func @main(%x: ...) { %0 = arith.constant dense<...> loc("w") ...       and the module has tw_hls.embedded = [0]
 //
-// A kernel whose operands are constants is evaluated here if it only copies elements (a permutation, a slice), or adds
-// and multiplies integers. By default, weights are embedded if they take at most half of the block memories in the
-// budget. A design with its weights in ROMs needs no port and no cycles to load them. If the weights take more memory,
-// large weights become ports again after the evaluation. These ports have the layout that kernels read, and come after
-// the model's inputs:
+// If the operands of a kernel are constants, this pass evaluates the kernel, provided that the kernel only copies
+// elements (a permutation, a slice), or adds and multiplies integers. By default, weights are embedded if they take at
+// most half of the block memories in the budget. A design whose weights are in ROMs needs no ports for the weights and
+// no cycles to load them. If the weights take more memory, large weights become ports again after the evaluation. These
+// ports have the layout that the kernels read, and come after the model's inputs:
 //   func @main(%x: ..., %w: tensor<4x6xf32> {tw.name = "w"})      and the module has tw_hls.arranged = [dense<...>]
 //
 // Test: test/Codegen/HLS/embed-weights.mlir
@@ -71,7 +71,7 @@ DenseElementsAttr constantOf(Value value, const KnownTensors &known = KnownTenso
   return constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
 }
 
-/// Returns the result of an op on constants, or null if the op is not evaluated here.
+/// Returns the result of an op on constants, or null if this pass does not evaluate the op.
 DenseElementsAttr evaluate(Operation &op, const KnownTensors &known = KnownTensors()) {
   if (auto fill = dyn_cast<linalg::FillOp>(op))
     return evaluateFill(fill);
@@ -177,7 +177,7 @@ private:
       if (!value)
         continue;
       OpBuilder builder(&op);
-      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // the name, for a reordered weight
+      auto source = op.getOperand(0).getDefiningOp<arith::ConstantOp>(); // a reordered weight keeps its name
       if (source && cast<ShapedType>(source.getType()).getNumElements() != value.getNumElements())
         source = nullptr;
       auto constant = arith::ConstantOp::create(builder, source ? source.getLoc() : op.getLoc(), value);

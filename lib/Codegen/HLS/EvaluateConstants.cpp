@@ -1,9 +1,10 @@
 //===- EvaluateConstants.cpp - evaluate kernels of constants at compile time -----------------===//
 //
-// Such a kernel computes the same result in every call. Examples are the sums over an int8 weight that are multiplied
-// by zero points, and the conversion of a weight to the layout that its kernel reads. A layer has millions of
-// iterations, so an interpreter of MLIR ops would be slow. The body of the linalg op is therefore converted to a list
-// of steps on 64-bit registers, which runs once per iteration of the loops.
+// A kernel of constants computes the same result in every call. Examples are the sums over an int8 weight that are
+// multiplied by zero points, and the conversion of a weight to the layout that its kernel reads. The kernels of a layer
+// have millions of iterations, for which an interpreter of MLIR ops would be slow. The body of the linalg op is
+// therefore converted to a list of steps on 64-bit registers, and this list is executed once per iteration of the
+// loops.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/EvaluateConstants.h"
@@ -17,7 +18,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// The maximum number of iterations of a kernel that is evaluated. Larger kernels remain in the design.
+/// The maximum number of iterations of a kernel that is evaluated. Kernels with more iterations remain in the design.
 constexpr int64_t mostIterations = int64_t(1) << 26;
 
 enum class StepKind { Add, Subtract, Multiply, SignExtend, ZeroExtend };
@@ -39,7 +40,7 @@ bool hasBytes(Type element) {
   return width >= 8 && width <= 64 && width % 8 == 0;
 }
 
-/// The elements of a tensor, and the distance in elements between the accesses of adjacent iterations of each loop.
+/// The elements of a tensor, and for each loop the distance in elements between the accesses of consecutive iterations.
 struct Elements {
   std::vector<char> bytes;
   unsigned width = 0; ///< bytes of one element
@@ -103,7 +104,7 @@ public:
         value = left - right;
       else if (step.kind == StepKind::Multiply)
         value = left * right;
-      else if (step.kind == StepKind::ZeroExtend) // the operand has fewer than 64 bits
+      else if (step.kind == StepKind::ZeroExtend) // step.right is the operand's width, less than 64
         value = left & ((uint64_t(1) << step.right) - 1);
       registers[step.to] = wrapped(int64_t(value), step.width);
     }
@@ -136,8 +137,8 @@ private:
     return true;
   }
 
-  /// Returns true if `value` has a register. Assigns a register to a constant, which may be defined outside of the
-  /// body.
+  /// Returns true if `value` has a register. If `value` is a constant, which may be defined outside of the body,
+  /// assigns a register to it.
   bool isNumbered(Value value) {
     APInt constant;
     if (!numbers.contains(value) && matchPattern(value, m_ConstantInt(&constant)) && constant.getBitWidth() <= 64) {

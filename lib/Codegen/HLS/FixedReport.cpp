@@ -1,8 +1,8 @@
 //===- FixedReport.cpp - results of range analysis for a fixed-point design ----------------===//
 //
-// The data is in the module's attribute tw.fixed, which --tw-fixed-point sets. For each op that rounds its result, the
-// attribute has the width of the exact value, the number of bits before the binary point that are required and that are
-// available, and the largest error.
+// The report is printed from the module's attribute tw.fixed, which --tw-fixed-point sets. For each op that rounds its
+// result, the attribute contains the width of the exact value in bits, the required and the available number of bits
+// before the binary point, and the largest error.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/DesignFiles.h"

@@ -74,8 +74,8 @@ FailureOr<Index> indexInSource(Operation *view, ArrayRef<AffineExpr> index) {
   return failure();
 }
 
-/// Returns true if the operand and the result of `view` have static shapes. Only then can an affine map describe the
-/// index.
+/// Returns true if the operand and the result of `view` have static shapes. Otherwise an affine map cannot describe the
+/// index of an element in the operand.
 bool isStatic(Operation *view) {
   auto has = [](Value value) {
     auto type = dyn_cast<MemRefType>(value.getType());
@@ -84,8 +84,8 @@ bool isStatic(Operation *view) {
   return has(view->getOperand(0)) && has(view->getResult(0));
 }
 
-/// Returns the array from which `view` is derived, and `map` composed with the index maps of the views between. Stops
-/// at a view whose indices are not an affine map.
+/// Returns the array from which `view` is derived, and `map` composed with the index maps of the views between the
+/// array and `view`. The search stops at a view whose index map is not affine.
 std::pair<Value, AffineMap> below(Value view, AffineMap map) {
   while (Operation *op = view.getDefiningOp()) {
     if (!isa<ViewLikeOpInterface>(op) || !isStatic(op))

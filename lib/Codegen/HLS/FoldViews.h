@@ -6,7 +6,7 @@
 
 namespace tilewright::hls {
 
-/// Returns the array of which `view` is a part or a reshape. Returns `view` itself if it is not a view.
+/// Returns the array from which `view` (a slice or a reshape) is derived. Returns `view` itself if it is not a view.
 mlir::Value arrayOf(mlir::Value view);
 
 /// Replaces every affine load and store of a view (a slice, a reshape) by a load or store of the array that it views,

@@ -27,7 +27,8 @@ inline llvm::ArrayRef<OptionField<HlsOptions>> hlsOptions() {
       {{"rtl", TargetOption::Flag, "",
         "also write the design and a test bench in Verilog, to the folder `rtl`; for integers only", InCompile},
        &HlsOptions::rtl},
-      // The command `tilewright compile` declares the flag --weights, because libraries also use it.
+      // The flag --weights is declared by the command `tilewright compile`, because the libraries of other targets also
+      // use it.
       {{"weights", TargetOption::Text, "place", "weights as ROMs or as ports (default: by size)", 0},
        &HlsOptions::weights},
   };

@@ -1,7 +1,7 @@
 //===- HlsTarget.cpp - the hls target: C++ for a vendor's high-level synthesis -----------------===//
 //
-// This target writes files, not programs: C++ with one task per kernel and verified directives (dialects/HLS), a test
-// bench and a report. docs/decisions/0027-hls-designs.md has the reasons.
+// This target writes files instead of machine code: C++ with one function per task and verified directives
+// (dialects/HLS), a test bench and a report. docs/decisions/0027-hls-designs.md states the reasons for this form.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"
@@ -152,7 +152,7 @@ private:
   /// Returns an error if the design needs more than the budget.
   static llvm::Error overBudget(const DesignEstimate &design, const HlsOptions &own) {
     const Resources budget = llvm::cantFail(readBudget(own.budget, *llvm::cantFail(findPart(own.part))));
-    if (design.total.dsp > budget.dsp) { // the budget limits only loops that have a schedule
+    if (design.total.dsp > budget.dsp) { // loops without a schedule can exceed the budget
       const std::string needed = std::to_string(design.total.dsp);
       auto error = std::make_unique<BudgetError>("the budget cannot be met: this design needs dsp=" + needed +
                                                  ", and the budget has dsp=" + std::to_string(budget.dsp) +
@@ -177,7 +177,7 @@ private:
   /// Verifies a design, even if the session's verifier is off, and returns its top function.
   static llvm::Expected<func::FuncOp> topOf(ModuleOp module) {
     std::string parts;
-    module.walk([&](memref::SubViewOp view) { // banks are chosen per array, not per view
+    module.walk([&](memref::SubViewOp view) { // the number of banks is a property of an array, not of a view
       if (!parts.empty() || view.getSourceType().getMemorySpace() == view.getType().getMemorySpace())
         return;
       const std::string line = sourceLineAfter(view.getLoc());

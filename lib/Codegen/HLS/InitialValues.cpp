@@ -9,8 +9,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Returns the op that accumulates into the array that `fill` fills. Returns null if another op accesses the array
-/// first.
+/// Returns the op that accumulates into the array that `fill` initializes. Returns null if another op accesses the
+/// array before this op.
 linalg::LinalgOp accumulatorOf(linalg::FillOp fill) {
   Value array = fill.getDpsInits()[0];
   // If the array has views, ops may access it through a view without using `array` itself.

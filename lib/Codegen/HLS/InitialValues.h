@@ -6,8 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Attribute of a linalg op that accumulates: the value of its result before the first iteration. With this attribute,
-/// the array need not be filled.
+/// The attribute of an accumulating linalg op that specifies the value of its result before the first iteration. With
+/// this attribute, the array of the result need not be filled.
 inline constexpr llvm::StringLiteral initialAttrName = "tw_hls.initial";
 
 /// Erases every linalg.fill whose array is next used by an op that accumulates into it, and sets `tw_hls.initial` of

@@ -25,8 +25,8 @@ private:
   llvm::StringMap<int> taken;
 };
 
-/// Returns a name for loop `number`: with `first` = 'i', one of i, j, k, ...; with 'u', which is used for unrolled
-/// loops, one of u, v, .... After six letters a number is appended.
+/// Returns a name for loop `number`. For `first` = 'i', the names are i, j, k, .... For 'u', which is used for unrolled
+/// loops, the names are u, v, .... After six letters, a number is appended.
 std::string letter(char first, size_t number);
 
 /// Returns the name of a kernel: "softmax" for "softmax+softmax", "matmul_add" for "matmul+add"; at most three ops.

@@ -1,11 +1,11 @@
 //===- NestChoices.cpp - the schedules of a loop nest ---------------------===//
 //
-// Loop order: a reduction is outside of the parallel loops along the result's last dimensions. The number of iterations
-// between two additions to one element is then at least the latency of an addition, and the order of the additions to
-// each element does not change. Unroll factors: the innermost two loops are unrolled by divisors of their sizes. If the
-// result has only one loop, the innermost reduction is also unrolled. Its additions in one iteration depend on each
-// other, so the number of iterations between two additions to one element limits the factor. In a nest with a loop over
-// blocks, these rules apply to one block.
+// Loop order: reduction loops are outside of the parallel loops along the result's last dimensions. The number of
+// iterations between two additions to the same element is then at least the latency of an addition, and the order of
+// the additions to each element does not change. Unroll factors: the innermost two parallel loops are unrolled by
+// divisors of their sizes. If the result has only one loop, the innermost reduction loop is also unrolled. The
+// additions of one of its iterations depend on each other, so its factor is limited by the number of iterations between
+// two additions to the same element. If the nest has a loop over blocks, these rules apply to one block.
 //
 // Test: test/Codegen/HLS/select-schedules.mlir
 //
@@ -19,10 +19,10 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// The maximum unroll factors: of one loop, of all loops of a nest together, and of a reduction. If two loops had
+/// The maximum unroll factor of one loop, of all loops of a nest together, and of a reduction loop. If two loops had
 /// larger factors, arrays would need more banks than HLS tools allow.
 constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
-/// Minimum number of iterations between two additions to one element of a reduction, if the sizes allow it.
+/// The minimum number of iterations between two additions to the same element of the result, if the sizes allow it.
 constexpr int64_t wantedDistance = 1024;
 
 SmallVector<int64_t> divisors(int64_t number) {
@@ -53,7 +53,7 @@ int64_t recurrence(linalg::LinalgOp op) {
   return longest;
 }
 
-/// Returns the largest number of cycles that the accesses of one array in an iteration take, if each bank has two
+/// Returns the largest number of cycles that the accesses to one array in an iteration take, if each bank has two
 /// ports.
 int64_t portInterval(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> accesses;
@@ -66,8 +66,8 @@ int64_t portInterval(linalg::LinalgOp op) {
   return most;
 }
 
-/// Returns the largest number of memref.load ops of one array in the body. No affine map describes their indices, so
-/// the array cannot be divided into banks for them.
+/// Returns the largest number of memref.load ops that access one array in the body. Their indices are not affine, so
+/// the bank of an access is unknown, and the loads cannot be distributed over several banks.
 int64_t scatteredLoads(linalg::LinalgOp op) {
   llvm::DenseMap<Value, int64_t> loads;
   int64_t most = 0;
@@ -140,11 +140,11 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
     }
     for (int64_t loop : inside)
       distance *= sizes[loop] / unroll[loop];
-    // The terms of one iteration are added one after another.
+    // The terms of an unrolled reduction are added one after another.
     const int64_t terms = reduction < 0 ? 1 : unroll[reduction];
     const int64_t chain = between == 0 ? 0 : between + (terms - 1) * (between - 1);
     if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
-      continue; // too many wires or banks, or no loop would be left to pipeline
+      continue; // there would be too many wires or banks, or no loop to pipeline
     if (terms > 1 && chain > distance)
       continue; // the additions limit the II, so a smaller unroll factor is as fast
     choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
@@ -160,7 +160,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
     choice.unroll = unroll;
     all.push_back(std::move(choice));
   }
-  // Remove schedules that need more multipliers than another one and are not faster.
+  // Remove each schedule for which another one is at least as fast and needs no more multipliers.
   llvm::sort(all, [](const Choice &a, const Choice &b) {
     return std::tie(a.dsp, a.cycles, a.unroll) < std::tie(b.dsp, b.cycles, b.unroll);
   });

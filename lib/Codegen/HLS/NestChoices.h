@@ -18,8 +18,8 @@ struct Choice {
   int64_t blockCycles = 0; ///< cycles of one block, if there are blocks
 };
 
-/// Returns the schedules of `op`, with increasing multipliers and decreasing cycles. If `shares`, the products of an
-/// iteration share multipliers in the cycles of an II.
+/// Returns the schedules of `op`, with increasing multipliers and decreasing cycles. If `shares`, products of an
+/// iteration that start in different cycles of the II share a multiplier.
 llvm::SmallVector<Choice> choicesOf(mlir::linalg::LinalgOp op, bool shares, std::optional<BlockLoop> block = {});
 
 } // namespace tilewright::hls

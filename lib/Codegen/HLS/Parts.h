@@ -26,8 +26,8 @@ struct Part {
 /// Returns the part with this name. The error lists the known parts.
 llvm::Expected<const Part *> findPart(llvm::StringRef name);
 
-/// Returns the part's resources, with those that `text` states replaced, such as "dsp=2560,bram=2016". An error quotes
-/// the invalid word of `text`.
+/// Returns the resources of the part, of which `text` replaces some, such as "dsp=2560,bram=2016". An error quotes the
+/// invalid word of `text`.
 llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part);
 
 } // namespace tilewright::hls

@@ -5,13 +5,15 @@
 // After:
 //   %h = tw_hls.buffer "h" : memref<4x8192xf32, #tw_hls.partition<cyclic 4, none>, #tw_hls.memory<uram>>
 //
-// An UltraRAM has 4096 words of 72 bits (AMD UG573), which is sixteen times the size of a block memory of 18 kbit. It
-// initially contains zeros, so ROMs are not moved. Arrays that free the most block memories per UltraRAM are moved
-// first, and only as many as necessary. An array and the task arguments to which it is passed are one memory.
+// An UltraRAM has 4096 words of 72 bits (AMD UG573), which is sixteen times the size of a block memory of 18 kbit. The
+// initial content of an UltraRAM is zero, so ROMs are not moved. The pass first moves the arrays that free the most
+// block memories per UltraRAM, and stops when the remaining arrays meet the budget. An array and the task arguments to
+// which it is passed are one memory.
 //
-// If every access uses the same index in all banks, the banks need no separate addresses. The elements of all banks are
-// then concatenated to words (memory<uram_words>, array_reshape in C++), so that nine bytes share a word of 72 bits.
-// This is also possible in block memories (memory<bram_words>), and is tried before arrays are moved to UltraRAMs.
+// If every access uses the same index in all banks, the banks need no separate addresses. In this case, the elements of
+// all banks are concatenated to words (memory<uram_words>, array_reshape in C++). For example, nine bytes share a word
+// of 72 bits. Block memories can have such words, too (memory<bram_words>). The pass forms words in block memories
+// before it moves arrays to UltraRAMs.
 //
 // Test: test/Codegen/HLS/place-memories.mlir
 //
@@ -50,7 +52,7 @@ llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
   auto module = top->getParentOfType<ModuleOp>();
   llvm::EquivalenceClasses<const void *> same;
   llvm::MapVector<const void *, Group> groups;
-  llvm::MapVector<Operation *, int64_t> calls; // number of tasks that call each function
+  llvm::MapVector<Operation *, int64_t> calls; // number of tasks that call the function
   auto isArray = [](Value value) {
     auto type = dyn_cast<MemRefType>(value.getType());
     return type && memoryOf(type) == Memory::Bram;
@@ -77,7 +79,8 @@ llvm::MapVector<const void *, Group> groupsOf(func::FuncOp top) {
     group.words += times * ultraMemories(movedType(type, Memory::UramWords));
     group.mayMove &= mayMove;
   };
-  // A channel is implemented as two arrays. An array inside a function exists once per task that calls the function.
+  // An array between two tasks is implemented as two arrays. An array inside a function exists once per task that calls
+  // the function.
   top.walk([&](BufferOp buffer) { add(buffer.getMemory(), 2, !buffer.getValue()); });
   for (auto [operation, times] : calls) {
     auto function = cast<func::FuncOp>(operation);

@@ -16,8 +16,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// A helper function for an operation that C++ lacks, or for which it has several names. Its definition is printed if
-/// the printed text calls it.
+/// A helper function for an operation that C++ lacks, or for which C++ has several names. The helper is printed before
+/// the functions of the design if their text calls it.
 struct Helper {
   llvm::StringLiteral name, text;
 };
@@ -88,7 +88,7 @@ std::string streamType(StreamType type) {
 std::string printConstant(StringRef name, MemRefType type, ElementsAttr value) {
   std::string text = "static const " + printArray(name, type) + " =";
   Type element = type.getElementType();
-  // The initializer has braces around every row, every plane, and so on.
+  // The initializer has braces around every row, every matrix, and so on.
   SmallVector<int64_t> pieces{1};
   for (int64_t size : llvm::reverse(type.getShape()))
     pieces.push_back(pieces.back() * size);
@@ -135,7 +135,7 @@ std::string printSignature(func::FuncOp function) {
       text += streamType(stream) + " &" + name;
       continue;
     }
-    if (argument.use_empty()) // a port of the model that no task reads
+    if (argument.use_empty()) // no task uses this port of the model
       text += "[[maybe_unused]] ";
     auto type = dyn_cast<MemRefType>(argument.getType());
     if (!type) {

@@ -118,7 +118,7 @@ std::string FunctionPrinter::affine(AffineExpr expr, ValueRange operands) {
     return left + " + " + right;
   case AffineExprKind::Mul:
     return (pair.getLHS().getKind() == AffineExprKind::Mul ? left : bracket(pair.getLHS(), left)) + " * " + right;
-  case AffineExprKind::FloorDiv: // indices are not negative
+  case AffineExprKind::FloorDiv: // C++ rounds to zero, which is the floor for indices, because they are not negative
     return bracket(pair.getLHS(), left) + " / " + right;
   case AffineExprKind::Mod:
     return bracket(pair.getLHS(), left) + " % " + right;
@@ -131,9 +131,9 @@ std::string FunctionPrinter::asUnsigned(Value value) {
   return "(unsigned " + std::string(value.getType().isInteger(64) ? "long long" : "int") + ")" + operand(value);
 }
 
-/// Returns a product such as "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)". Operands that are results of extensions are
-/// multiplied in their original width, which takes a smaller multiplier. Returns std::nullopt for other products, and
-/// for the widths of C++'s built-in types, which use plain C++ arithmetic.
+/// Returns a product such as "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)". An operand that is the result of an
+/// extension is multiplied in the width before the extension, which takes a smaller multiplier. Returns std::nullopt
+/// for other ops, and for the widths of C++'s built-in types, whose products are printed as plain C++ arithmetic.
 std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   const unsigned width = op.getResult(0).getType().getIntOrFloatBitWidth();
   if (!isa<arith::MulIOp>(op) || llvm::is_contained({1u, 8u, 16u, 32u, 64u}, width))
@@ -164,7 +164,7 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   const unsigned width = integer ? integer.getWidth() : 0;
   const bool isShift = isa<arith::ShLIOp, arith::ShRSIOp>(op),
              isNative = llvm::is_contained({8u, 16u, 32u, 64u}, width);
-  if (isShift && isNative && !matchPattern(op.getOperand(1), m_Constant())) // shifts by `width` or more are poison in IR
+  if (isShift && isNative && !matchPattern(op.getOperand(1), m_Constant())) // shifts by at least `width` are undefined
     right = "(" + right + " & " + std::to_string(width - 1) + ")";
   const bool mayWrap =
       isNative && (isa<arith::ShLIOp>(op) ||
@@ -181,7 +181,7 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   return "(" + cppType(type) + ")(" + text + ")";
 }
 
-/// Returns an operation that treats the bits of integers as unsigned numbers.
+/// Returns an operation on integers that the IR interprets as unsigned, although their C++ types are signed.
 std::string FunctionPrinter::unsignedBinary(Operation &op) {
   Type type = op.getResult(0).getType();
   if (type.isIndex() && isa<arith::DivUIOp, arith::RemUIOp>(op)) // indices are not negative
@@ -283,7 +283,7 @@ std::string FunctionPrinter::expression(Operation &op) {
     }
     if (name == "negf")
       return "-" + operand(op.getOperand(0));
-    // Print the template argument of a helper function, unless the operands and literals have the same type anyway.
+    // Print the template argument of a helper function, unless C++ deduces the result type from the operands.
     Type result = op.getResult(0).getType();
     const bool isPlain = result.isF32() || result.isF64() || result.isInteger(32) || result.isIndex();
     const std::string typed = isPlain ? "" : "<" + cppType(result) + ">";
@@ -300,7 +300,7 @@ std::string FunctionPrinter::expression(Operation &op) {
       if (std::string text = unsignedBinary(op); !text.empty())
         return text;
     if (llvm::is_contained({"extf", "truncf", "sitofp", "fptosi", "extsi", "trunci", "index_cast"}, name)) {
-      // A boolean has one bit, so its values as a signed number are 0 and -1.
+      // A signed integer of one bit has the values 0 and -1.
       if ((name == "extsi" || name == "sitofp") && op.getOperand(0).getType().isInteger(1))
         return "(" + cppType(op.getResult(0).getType()) + ")-(int)" + operand(op.getOperand(0));
       if (name == "trunci" && op.getResult(0).getType().isInteger(1))

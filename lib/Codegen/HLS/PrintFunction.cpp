@@ -7,7 +7,7 @@
 //   #pragma HLS loop_flatten
 //         y[i][j] = (k == 0 ? 0.0f : y[i][j]) + a[i][k] * b[k][j];
 //
-// Every pragma comes from an attribute of the IR; the printer makes no decisions.
+// Every pragma is printed from an attribute of the IR. The printer makes no decisions.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/PrintFunction.h"
@@ -26,7 +26,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// The maximum length of an expression. The value of a longer expression is assigned to a variable.
+/// The maximum number of characters of an expression. The value of a longer expression is assigned to a variable.
 constexpr size_t longestExpression = 110;
 
 /// Returns the arrays that a loop's body both reads and writes.
@@ -92,7 +92,7 @@ void FunctionPrinter::print() {
 
 void FunctionPrinter::pragmas(Value array, StringRef name) {
   auto type = dyn_cast<MemRefType>(array.getType());
-  if (auto stream = dyn_cast<StreamType>(array.getType())) // a stream of blocks has the pragmas of a block
+  if (auto stream = dyn_cast<StreamType>(array.getType())) // a stream of blocks has the pragmas of its blocks
     type = dyn_cast<MemRefType>(stream.getElement());
   if (!type)
     return;
@@ -125,7 +125,8 @@ void FunctionPrinter::block(Block &block) {
     statement(op);
 }
 
-/// Returns true if the op may be printed at its only use, because no op between the two can change its value.
+/// Returns true if the op may be printed at its only use, because no op between the op and this use can change its
+/// value.
 bool FunctionPrinter::foldable(Operation &op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0)
     return false;
@@ -177,9 +178,10 @@ void FunctionPrinter::statement(Operation &op) {
     auto type = cast<MemRefType>(buffer.getMemory().getType());
     std::string name = names.take(buffer.getName());
     written[buffer.getMemory()] = name;
-    if (!buffer.getValue()) { // ROMs are in weights.h
-      // A register gets an initial value: it may be read before its first write under a condition that compilers cannot
-      // analyze. Arrays between tasks get no initial value, because a dataflow region may not initialize them.
+    if (!buffer.getValue()) { // ROMs are printed in weights.h
+      // A register gets an initial value, because C++ compilers cannot prove that it is written before it is read under
+      // a condition. Arrays between tasks get no initial value, because a dataflow region may not contain
+      // initializations.
       const bool isRegister =
           type.getNumElements() == 1 && llvm::any_of(buffer.getMemory().getUsers(), [](Operation *user) {
             return isa<affine::AffineLoadOp, memref::LoadOp>(user);

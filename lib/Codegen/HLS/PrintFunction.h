@@ -13,7 +13,8 @@
 
 namespace tilewright::hls {
 
-/// Prints one function. A value that has one use, and that can be computed there, is printed at its use.
+/// Prints one function as C++. An op whose value has only one use is printed at this use, as part of a larger
+/// expression, if this does not change the value.
 class FunctionPrinter {
 public:
   /// The names and source lines of ops that cannot be printed as C++ are added to `problems`.

@@ -8,7 +8,7 @@
 namespace tilewright::hls {
 namespace {
 
-/// The next access of a task in the replay.
+/// The progress of a task: its next access in the replay.
 struct Progress {
   size_t nest = 0, access = 0;
   int64_t iteration = 0;
@@ -82,8 +82,8 @@ private:
     return &tasks[number].nests[current.nest].accesses[current.access];
   }
 
-  /// Returns the task for which a blocked task waits. This is the task that writes its array, or the task at the other
-  /// end of its queue.
+  /// Returns the task for which the blocked task `number` waits: the producer of an array that task `number` reads, or
+  /// the task at the other end of the queue that task `number` accesses next.
   size_t awaited(size_t number) const {
     if (const ReplayNest::Access *access = nextAccess(number))
       return access->writes ? reader[access->queue] : writer[access->queue];
@@ -93,7 +93,7 @@ private:
     return number;
   }
 
-  /// Resolves a deadlock, in which some tasks wait for each other in a cycle: increases the depth of the shallowest
+  /// Resolves a deadlock, in which some tasks wait for each other in a cycle, by increasing the depth of the shallowest
   /// full queue in the cycle. Returns false if no depth resolves it.
   bool deepen() {
     size_t at = 0;
@@ -102,7 +102,7 @@ private:
     for (size_t step = 0; step < tasks.size(); ++step) {
       at = awaited(at);
       if (progress[at].done)
-        return false; // a reader waits for an element, but the writer has ended
+        return false; // the queue is empty, and its producer has already ended
     }
     int64_t *shallowest = nullptr;
     for (size_t step = 0; step < tasks.size(); ++step, at = awaited(at))

@@ -5,12 +5,13 @@
 // After (with a budget of 20 multipliers):
 //   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>} ...
 //
-// If the next use of a filled array is a sum, the fill becomes `tw_hls.initial` of that sum. NestChoices.h has the
-// possible schedules of a nest. The schedules of all nests are selected together (ChooseTogether.h), first without
-// groups. Then groups of nests that could pass their results to each other in blocks (BlockGroups.h) are tried, with
-// several block sizes. The nests of a group run in parallel, and the selection treats the group as one nest. The group
-// that reduces the design's latency most is selected, and this is repeated with the remaining groups. Schedules that
-// together need more banks of an array than HLS tools allow are removed (BankLimits.h).
+// If the next op that uses a filled array is a sum, `tw_hls.initial` of this sum replaces the fill. NestChoices.h
+// determines the possible schedules of a nest. The schedules of all nests are selected together (ChooseTogether.h),
+// first without groups. A group consists of nests that could pass their results to each other in blocks
+// (BlockGroups.h), so that they run in parallel. Groups are tried with several block sizes, and the selection treats a
+// group as one nest. The pass selects the group that reduces the design's latency most, and repeats this with the
+// remaining groups. Schedules that together need more banks of an array than HLS tools allow are removed
+// (BankLimits.h).
 //
 // Test: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
 //
@@ -91,8 +92,8 @@ public:
     candidates = blockGroups(module, blockNests);
   }
 
-  /// Selects schedules, with groups if `blocks`. Returns std::nullopt if the budget does not suffice for one copy of
-  /// every operator.
+  /// Selects schedules, and if `blocks` also groups of nests that run in blocks. Returns std::nullopt if even the
+  /// schedules with the fewest multipliers exceed the budget.
   std::optional<Selection> select(bool blocks) {
     std::optional<Selection> best = choose({});
     if (!best || !blocks)
@@ -153,7 +154,8 @@ private:
     return after;
   }
 
-  /// Returns `group` with each of the block sizes that are fastest with the multipliers that its nests have in `now`.
+  /// Returns `group` with each of the block sizes that are fastest if the group has the multipliers of its nests in
+  /// `now`.
   SmallVector<Blocked> sizesOf(const BlockGroup &group, const Selection &now) const {
     int64_t dsp = 0;
     for (auto [nest, loop] : group.loops)
@@ -183,7 +185,8 @@ private:
     return best;
   }
 
-  /// Returns the best selection in which `groups` run in blocks. Returns std::nullopt if a group would wait for itself.
+  /// Returns the best selection in which `groups` run in blocks. Returns std::nullopt if a group would wait for itself,
+  /// or if the budget does not suffice.
   std::optional<Selection> choose(std::vector<Blocked> groups) const {
     // `costs` has the nests outside of groups, followed by the groups.
     SmallVector<NestCosts> costs;
@@ -204,8 +207,8 @@ private:
       for (const GroupChoice &choice : blocked.choices)
         its.choices.push_back({choice.cycles, choice.dsp});
     }
-    // A unit is the launches of a group, or a single launch outside of groups. inOrder() sorts units so that each comes
-    // after the units for which it waits.
+    // A unit consists of the launches of a group, or of a single launch outside of all groups. inOrder() sorts the
+    // units so that each unit comes after the units for which it waits.
     std::vector<LaunchStep> units(groups.size());
     for (auto [number, blocked] : llvm::enumerate(groups))
       units[number].nests.push_back(firstGroup + number);
@@ -329,8 +332,9 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
   }
 
 private:
-  /// Returns the best selection in which no array needs more banks than HLS tools allow. While an array needs more, the
-  /// schedules that cause this are removed from one of the nests that access it: the nest whose time increases least.
+  /// Returns the best selection in which no array needs more banks than HLS tools allow. While an array needs more
+  /// banks, the schedules that need them are removed from one of the nests that access the array. This is the nest
+  /// whose time increases least.
   std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
     SmallVector<linalg::LinalgOp> ops;
     for (const Nest &nest : nests)
@@ -372,7 +376,7 @@ private:
         struck -= choices.size();
       }
       if (struck == 0 && !std::exchange(inBlocks, false))
-        return selection; // --tw-hls-build-design reports the error
+        return selection; // --tw-hls-build-design reports the array as an error
     }
   }
 
@@ -387,9 +391,10 @@ private:
     return choices;
   }
 
-  /// With `fabric`, marks a nest that has products and f32 additions, so that its additions use lookup tables instead
-  /// of DSP slices. The table of operators has no row for additions of other widths. Nests without products are not
-  /// marked: without DSP slices, their number of adders would not be limited by the budget.
+  /// If `fabric`, marks nests that have products and f32 additions. The additions of a marked nest are implemented in
+  /// lookup tables instead of DSP slices. The table of operators has no row for additions of other widths. Nests
+  /// without products are not marked, because without DSP slices, the budget would not limit the number of their
+  /// adders.
   static void setFabric(linalg::LinalgOp op, bool fabric) {
     Block &body = *op.getBlock();
     const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });

@@ -9,10 +9,11 @@
 //   func @kernel_0_1(%sum, %c) { linalg.generic ins(%sum) outs(%c) }
 //   tw_plan.launch @kernel_0_0 [0, 1, 3] ; tw_plan.launch @kernel_0_1 [3, 2]
 //
-// The nests of a kernel run one after another, but kernels become tasks, which run in parallel. A kernel is split if
-// this needs no copies of arrays: each local array is written by one nest and read by one later nest, and each argument
-// is used by one nest. Kernels that are launched twice, or that have loops, views or copies of arrays, are not split.
-// Kernels without a reduction are not split either, because their time depends only on the sizes of their arrays.
+// The nests of a kernel run one after another, while kernels become tasks, which run in parallel. A kernel is split if
+// its nests can become separate kernels without copies of arrays. This is the case if each local array is written by
+// one nest and read by one later nest, and if each argument is used by only one nest. Kernels that are launched twice,
+// or that contain loops, views or copies of arrays, are not split. Kernels without a reduction are not split either,
+// because their time depends only on the sizes of their arrays.
 //
 // Test: test/Codegen/HLS/split-kernels.mlir
 //
@@ -125,7 +126,7 @@ public:
   }
 
 private:
-  /// Adds a buffer of the plan for a local array of the kernel.
+  /// Adds a buffer to the plan that replaces a local array of the kernel.
   void addBuffer(memref::AllocOp alloc) {
     int64_t number = 0, index = 0;
     plan::BufferOp last;

@@ -5,12 +5,13 @@
 // After:
 //   %a = tw_hls.stream "a" : !tw_hls.stream<f32, 2>
 //
-// An array becomes a queue if the writer stores each element once, and the reader loads each element once, both in
-// row-major order and one element per iteration. If writer and reader access an array in the same blocks, it becomes a
-// queue of blocks (BlockChannels.h). The arrays of a kernel that is launched twice are not changed. Then the accesses
-// of all queues are simulated (ReplayDataflow.h) to find depths without deadlocks. For example, a queue in parallel to
-// a longer path through arrays must store all elements until the longer path ends. Finally, tasks that copy data
-// between arrays are changed to use all ports of their banks.
+// An array becomes a queue if its producer stores each element once, and its consumer loads each element once, both in
+// row-major order and one element per iteration. If the producer and the consumer traverse the array in the same blocks
+// instead, the array becomes a queue of blocks (BlockChannels.h). The arrays of a kernel that is launched twice are not
+// changed. Then the pass simulates the accesses of all queues (ReplayDataflow.h) to find queue depths without
+// deadlocks. For example, if a queue connects two tasks that are also connected by a path through arrays, the queue
+// must store all elements until the tasks on this path have ended. Finally, the pass changes the tasks that copy data
+// between arrays, so that they use all ports of the arrays' banks.
 //
 // Test: test/Codegen/HLS/stream-channels.mlir
 //
@@ -142,7 +143,7 @@ private:
     streams.push_back({made, written, read});
   }
 
-  /// Replaces the array by a queue of blocks if the writer and the reader access it in the same blocks.
+  /// Replaces the array by a queue of blocks if the producer and the consumer access it in the same blocks.
   void streamBlocks(BufferOp buffer, BlockArgument written, BlockArgument read) {
     std::optional<ArrayBlocks> blocks = blocksOf(written);
     if (!blocks || !(blocksOf(read) == blocks))
@@ -177,9 +178,9 @@ private:
           return;
         const size_t queue = queueOf(read ? read.getStream() : write.getStream(), write != nullptr);
         if (queue == streams.size())
-          return; // a port of the design, which the test bench fills or empties
-        // Accesses in one loop body alternate, so they are one nest of the replay. Accesses in other bodies are other
-        // nests.
+          return; // skip ports of the design, which the test bench fills and empties
+        // All accesses in one loop body form one nest of the replay, because they alternate. Each other loop body is a
+        // separate nest.
         std::vector<ReplayNest> &nests = replay[number].nests;
         if (nests.empty() || lastBlock != op->getBlock()) {
           int64_t iterations = 1;
@@ -215,8 +216,8 @@ private:
   }
 
   /// Models a queue of blocks as two queues of the replay. The first queue counts the used memories, and has the depth
-  /// of the queue of blocks: the writer acquires a memory before it begins a block, and the reader releases it after
-  /// the block. The second queue counts the blocks that the writer has completed.
+  /// of the queue of blocks: the producer acquires a memory before it begins a block, and the consumer releases the
+  /// memory after the block. The second queue counts the blocks that the producer has completed.
   void addLocks(func::FuncOp function, std::vector<ReplayNest> &nests) {
     ReplayNest before, after;
     int64_t blocks = 1;

@@ -1,7 +1,7 @@
 //===- WidenMovers.cpp - copy more than one element per cycle -------------===//
 //
 //   load_x_j: for (j < 6) { to[i][j] = from[i * 6 + j]; }
-// becomes, if there is one bank along j (a bank has two ports),
+// If the array `to` has one bank along j, the loop copies two elements per cycle, because a bank has two ports:
 //   load_x_j: for (j < 3) { for (u < 2) { to[i][j * 2 + u] = from[i * 6 + j * 2 + u]; } }
 // The elements that are copied in one cycle are in one row of each array, even if the arrays have different shapes:
 //   copy_x_j: for (j < 3) { for (u < 2) { to[i / 2][(i % 2 * 6 + j * 2) % 4 + u] = from[i][j * 2 + u]; } }
@@ -20,8 +20,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Changes `function` to copy two elements per cycle, one per port, for each bank along the last dimension, up to 512
-/// bits.
+/// Changes `function` to copy several elements per cycle: two for each bank along the last dimension, one per port, and
+/// at most 512 bits.
 void widen(func::FuncOp function) {
   affine::AffineForOp innermost;
   function.walk([&](affine::AffineForOp loop) {

@@ -10,9 +10,9 @@
 //          { multiply, add }
 //
 // A schedule can reorder, unroll and pipeline these loops (SelectSchedules.cpp). --tw-decompose-tile would instead emit
-// a branch for every element of the window. If a group has several channels or filters, the operands are reshaped, and
-// the group has a separate loop. The order of additions does not change. Convolutions with negative padding or symbolic
-// sizes are not changed here; --tw-decompose-tile decomposes them.
+// a branch for every element of the window. If a group has several channels or filters, the operands are reshaped so
+// that the group has a separate loop. The order of additions does not change. This pass does not change convolutions
+// with negative padding or symbolic sizes, which --tw-decompose-tile decomposes.
 //
 // Test: test/Codegen/HLS/window-loops.mlir
 //
@@ -50,8 +50,9 @@ public:
   }
 
   void run() {
-    // The parallel loops are n, y, x, group and filter. The reductions are over the window and the channels of a group.
-    // There is no loop over filters or channels if a group has only one of them.
+    // The parallel loops are over n, y, x, groups and filters. The reduction loops are over the window and the channels
+    // of a group. If a group has only one filter or one channel, there is no loop over filters or channels,
+    // respectively.
     const bool manyFilters = filters > 1, manyChannels = channels > 1;
     unsigned loops = 0;
     auto loop = [&] { return b.getAffineDimExpr(loops++); };

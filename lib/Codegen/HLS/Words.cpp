@@ -1,8 +1,8 @@
 //===- Words.cpp - arrays whose banks can be concatenated to words ---------------------------===//
 //
-//   for i (unrolled by 16): w[k, j * 16 + i]          16 banks along j: one word, addressed by k and j
-//   for i (unrolled by 16): w[k, j + i]               not a word: 16 elements of two words, shifted by j
-//   w[k, j] = ...                                     not a word: one element would need a read of the word
+//   for i (unrolled by 16): w[k, j * 16 + i]          16 banks along j are one word, addressed by k and j
+//   for i (unrolled by 16): w[k, j + i]               the banks are not one word: the elements are in two words
+//   w[k, j] = ...                                     the banks are not one word: the store would have to read the word
 //
 // Test: test/Codegen/HLS/place-words.mlir
 //
@@ -69,7 +69,7 @@ bool takesWholeWords(MemRefType type, AffineMap map, OperandRange operands, bool
       words *= span.elements;
       continue;
     }
-    if (span.elements == 1 && !writes) // a load reads the whole word and selects the element
+    if (span.elements == 1 && !writes) // a load of one element reads the whole word
       continue;
     if (!span.isAligned || (writes && !span.isWhole))
       return false;

@@ -6,8 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Returns true if all accesses of `array` allow its banks to be concatenated to words, which consist of one element of
-/// every bank. An access must use at most two words per iteration, one per port, and a store must write whole words.
+/// Returns true if the banks of `array` can be concatenated to words, which consist of one element of every bank. This
+/// is the case if an access uses at most two words per iteration, one per port, and if every store writes whole words.
 bool takesWholeWords(mlir::Value array);
 
 } // namespace tilewright::hls

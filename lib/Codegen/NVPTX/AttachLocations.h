@@ -6,9 +6,9 @@
 
 namespace tilewright::cuda {
 
-/// Adds a debug scope to every llvm.func of `module`, and the user's file and line to every operation in it whose
-/// location has them. The PTX then has .file and .loc directives. Only these directives are emitted: no debug sections,
-/// and no `debug` in the PTX target.
+/// Adds a debug scope to every llvm.func of `module`. Adds the user's file and line to every operation in it whose
+/// location contains them. The PTX then has the directives .file and .loc, but neither debug sections nor `debug` in
+/// its target.
 void attachLocations(mlir::ModuleOp module);
 
 } // namespace tilewright::cuda

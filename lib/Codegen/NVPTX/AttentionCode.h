@@ -9,12 +9,13 @@ namespace tilewright::cuda {
 /// The base class of emitters of attention: arithmetic on f32 values, tiles of rows of a head, and masks.
 class AttentionCode : protected TileCode {
 protected:
-  /// An operand with the dimensions (batch, head, row, column). `dims` has the tensor's dimension for each of these.
+  /// An operand with the dimensions (batch, head, row, column). `dims` has the corresponding dimension of the tensor
+  /// for each of them.
   struct Operand {
     mlir::Value tensor;
     llvm::ArrayRef<int64_t> dims;
   };
-  /// Rows of one head.
+  /// The rows of one head of an operand.
   struct Rows {
     Operand operand;
     mlir::Value batch, head;
@@ -35,7 +36,7 @@ protected:
   mlir::Value packed(llvm::ArrayRef<mlir::Value> two);
 
   mlir::Value size(const Operand &operand, unsigned dim);
-  /// Returns the indices `at` in the order of the tensor's dimensions.
+  /// Returns the indices `at`, which are (batch, head, row, column), in the order of the tensor's dimensions.
   static llvm::SmallVector<mlir::Value> indicesOf(const Operand &operand, std::array<mlir::Value, 4> at);
   mlir::Value globalAddress(const Operand &operand, std::array<mlir::Value, 4> at);
   /// Copies `tile.rows` rows, starting at row `first`, into a tile by cp.async. Rows past the last row, and columns of
@@ -45,8 +46,9 @@ protected:
   /// false.
   mlir::Value columnOf(mlir::Value chunk, const SharedTile &tile, int64_t columns, mlir::Value &inside);
 
-  /// Applies a mask to the score at (batch, head, query, key): adds its value, or returns -inf where a boolean mask is
-  /// false. The mask's dimensions are the last of these four dimensions, and each may have the size 1.
+  /// Applies a mask to the score at (batch, head, query, key): adds the mask's value, or returns -inf if the value is a
+  /// boolean and false. The mask's dimensions are the last of these four dimensions, and each of them may have the size
+  /// 1.
   mlir::Value masked(mlir::Value score, mlir::Value mask, std::array<mlir::Value, 4> at);
 
   mlir::Type f32;

@@ -2,8 +2,8 @@
 //
 // This is the part of attention that does not depend on the multiply instruction: the assignment of rows to blocks,
 // warps and threads, the online softmax of a tile of scores, and the stores of the results. A warp has 16 rows. In each
-// group of eight columns, a thread has two columns of each of two rows, which is the layout of mma.sync and wgmma for
-// the accumulator and for the left operand.
+// group of eight columns, a thread has two columns of each of two rows. mma.sync and wgmma use this layout for the
+// accumulator and for the left operand.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_ATTENTIONROWS_H
@@ -33,7 +33,7 @@ protected:
   void locateRows();
   /// Returns row `number` of the rows that are divided among blocks.
   Row rowAt(mlir::Value number);
-  /// Returns an upper bound on the columns that any row of this block attends to.
+  /// Returns the number of leading columns that contains all columns to which a row of this block attends.
   mlir::Value columnsSeen();
   /// Returns the state before the first tile.
   llvm::SmallVector<mlir::Value> beginning();
@@ -53,11 +53,11 @@ protected:
 private:
   /// Combines the values of the four lanes that share a row.
   mlir::Value inQuad(mlir::Value value, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
-  /// Returns `max`, or 0 for a row without visible columns, whose exponentials are then 0.
+  /// Returns `max`, or 0 if the row attends to no column. The exponentials of such a row are then 0.
   mlir::Value orZero(mlir::Value max);
   void addMask(mlir::Value firstColumn, llvm::MutableArrayRef<mlir::Value> scores);
-  /// Sets the scores to -inf for columns after the last one and, with a causal mask, after the row. This is in a
-  /// branch, because only a small number of tiles needs it.
+  /// Sets the scores of columns after the last column to -inf. If there is a causal mask, also sets the scores of
+  /// columns after the row's own index to -inf. The code is in a branch, because few tiles need it.
   void hideUnseen(mlir::Value tile, mlir::Value firstColumn, llvm::MutableArrayRef<mlir::Value> scores);
 };
 

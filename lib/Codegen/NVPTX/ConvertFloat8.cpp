@@ -6,9 +6,9 @@
 //   %0 = llvm.call_intrinsic "llvm.nvvm.ff.to.e5m2x2.rn"(%zero, %x) : (f32, f32) -> i16
 //   ... the infinity where |%x| rounds to one, a byte, arith.bitcast : i8 to f8E5M2
 //
-// This pass is for sm_89 and later. cvt saturates both types at their largest finite value, which is torch's behavior
-// for e4m3. For e5m2 the result must be infinite from halfway between the largest finite value and the next one.
-// --tw-expand-float8 handles all other conversions.
+// This pass is for sm_89 and later. The instruction cvt saturates to the largest finite value of the type, which is
+// torch's behavior for e4m3. For e5m2, torch's result is infinite if the magnitude of the operand is at least halfway
+// between the largest finite value and the next power of two. --tw-expand-float8 handles all other conversions.
 //
 // Test: test/Codegen/NVPTX/convert-float8.mlir, test/Python/test_cuda_float8.py
 //
@@ -44,13 +44,13 @@ Value extended(ImplicitLocOpBuilder &b, Value x) {
 
 Value rounded(ImplicitLocOpBuilder &b, Value x, Type to) {
   auto number = [&](float value) -> Value { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); };
-  // The second of the two operands is the lower byte.
+  // The result contains the second operand in its lower byte.
   Value two = intrinsic(b, "llvm.nvvm.ff.to." + ptxName(to) + "x2.rn", b.getI16Type(), {number(0), x});
   Value byte = arith::TruncIOp::create(b, b.getI8Type(), two);
   if (isa<Float8E5M2Type>(to)) {
     constexpr float halfway = 61440; // halfway between 57344 and 65536; ties go to the latter, which is even
     Value beyond = arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, math::AbsFOp::create(b, x), number(halfway));
-    // The bits of an infinity are those of the largest value of the same sign, plus one.
+    // The bits of an infinity are the bits of the largest value of the same sign, plus one.
     Value one = arith::ConstantOp::create(b, b.getI8IntegerAttr(1));
     byte = arith::SelectOp::create(b, beyond, arith::AddIOp::create(b, byte, one), byte);
   }

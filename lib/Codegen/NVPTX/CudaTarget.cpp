@@ -1,7 +1,7 @@
 //===- CudaTarget.cpp - the target cuda ---------------------------------------------------===//
 //
-// This target compiles for NVIDIA GPUs through PTX. The kernels of the structured stage and the plan are those of all
-// targets. A schedule maps each kernel to a grid, and the code of one thread is emitted according to it
+// This target compiles for NVIDIA GPUs through PTX. It uses the kernels of the structured stage and the plan, which all
+// targets share. A schedule maps each kernel to a grid, and the code of one thread is emitted according to the schedule
 // (LowerToThreads.cpp). LLVM's NVPTX backend generates PTX in this process. See docs/decisions/0028-cuda.md and
 // docs/targets/cuda.md.
 //
@@ -68,9 +68,9 @@ public:
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }
 
-  /// A schedule for tensor cores supports one product, whose sums take all registers of a thread. JoinRows.cpp later
-  /// fuses a norm after the product, if a tile can have whole rows. A kernel with several products would be computed
-  /// with one thread per element.
+  /// A schedule for tensor cores supports only one product, because its sums take all registers of a thread. A kernel
+  /// with several products would be computed with one thread per element. JoinRows.cpp later fuses a norm into the
+  /// kernel of the product before it, if a tile can have whole rows.
   KernelLimits kernelLimits() const override {
     return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*readSlices=*/false, /*computePieces=*/false,
             /*fuseSingleAttention=*/false};
@@ -110,7 +110,7 @@ public:
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createCSEPass());
     GreedyRewriteConfig config;
-    config.setUseTopDownTraversal(false); // the result is the same, in a third of the time
+    config.setUseTopDownTraversal(false); // bottom-up takes a third of the time, with the same result
     kernel.addPass(createCanonicalizerPass(config));
     kernel.addPass(createCSEPass());
     pm.addPass(createFinishPlan());
@@ -125,7 +125,7 @@ public:
   }
 
   llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
-    // Cached artifacts have keys without locations, so they must not contain locations.
+    // The keys of cached artifacts do not contain locations, so the artifacts must not contain them, either.
     llvm::Expected<std::string> ptx = ptxOf(module, options, /*locations=*/false);
     if (!ptx)
       return ptx.takeError();

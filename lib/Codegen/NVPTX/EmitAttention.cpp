@@ -11,8 +11,9 @@
 //   result = sums / total, 0 for a row without visible keys ; logsumexp = max + log total
 //
 // The fragments of two adjacent tiles of scores have the layout of the second product's left operand, so the weights
-// need no shared memory. If all query heads that share keys have only a few rows (a decoding step), a block processes
-// the rows of all of them, and keys are read only once. exp is ex2.approx, with an error of at most 2 ulp.
+// need no shared memory. If the query heads that share keys have only a few rows together (as in a decoding step), a
+// block processes the rows of all of these heads, so that keys are read only once. exp is ex2.approx, with an error of
+// at most 2 ULP.
 //
 // Tests: test/Codegen/NVPTX/attention.mlir, test/Python/test_cuda_attention_mma.py
 //
@@ -48,7 +49,8 @@ public:
       return address(shared, elements.multiply(number, index(slotBytes)));
     };
     auto load = [&](Value tile) {
-      // After the last tile there is nothing to load. An empty group is committed to keep the number of groups.
+      // There is no tile to load after the last tile. Commit an empty group of copies instead, so that the number of
+      // groups does not change.
       when(isLess(tile, tiles), [&] {
         Value to = slot(tile);
         Value first = elements.multiply(tile, index(schedule.n));

@@ -11,11 +11,12 @@
 //     dS = P * (own_2 x other_2 (mma) - delta)                      delta = sum(dO * O) of the query's row
 //     dV's sums += P' x dO ; dK's or dQ's sums += dS x other_1 (mma)
 //
-// If the block's own rows are keys, P and dS are transposed. In both kinds, the fragments of scores therefore have the
-// layout of the second product's left operand, and no score is stored in memory. As both kinds compute the scores,
-// there are seven products instead of five. In exchange, each result is computed by one block: results are bitwise
-// reproducible, without atomics. A query's statistics (delta, and its log-sum-exp, or +inf if it has no visible keys)
-// are computed when its row is loaded. The order of the first kind is that of Dao, FlashAttention-2, 2023, algorithm 2.
+// If the block's own rows are keys, P and dS are transposed. Therefore, in both kinds of blocks, the fragments of
+// scores have the layout of the second product's left operand, and no score is stored in memory. Because both kinds
+// compute the scores, there are seven products instead of five. The advantage is that only one block computes each
+// result, so results are bitwise reproducible without atomics. The statistics of a query are delta and its log-sum-exp,
+// which is replaced by +inf if the query attends to no key. They are computed when the row of the query is loaded. The
+// order of the first kind is that of Dao, FlashAttention-2, 2023, algorithm 2.
 //
 // Tests: test/Codegen/NVPTX/attention-gradient.mlir, test/Python/test_cuda_attention_gradient.py
 //
@@ -98,8 +99,9 @@ private:
       copyRows(tiles.own[number], shared, ownRows(number), blockRow);
     NVVM::CpAsyncCommitGroupOp::create(builder, loc);
 
-    // With a causal mask, a query attends to the keys up to its own index. The loop starts at the first query that
-    // attends to the block's keys, or ends after the last key to which the block's queries attend.
+    // If there is a causal mask, a query attends to the keys up to its own index. If the block's own rows are keys, the
+    // loop starts at the first query that attends to one of them. Otherwise, it ends after the last key to which the
+    // block's queries attend.
     Value first = causal() && ofKeys ? quotient(blockRow, schedule.n) : index(0);
     Value seen = causal() && !ofKeys ? minimum(otherCount, elements.add(blockRow, index(schedule.m))) : otherCount;
     Value end = divideUp(seen, schedule.n);
@@ -142,9 +144,9 @@ private:
       write(2, all.drop_front(ofHead), Value());
   }
 
-  /// Returns `value` in a form that the optimizer cannot analyze, so that it computes expressions of `value` where they
-  /// are used. Otherwise, all offsets in tiles would be computed before the loop, in a hundred registers that the sums
-  /// need.
+  /// Returns `value` in a form that the optimizer cannot analyze, so that expressions of `value` are computed where
+  /// they are used. Otherwise, all offsets in tiles would be computed before the loop and would occupy a hundred
+  /// registers, which the sums need.
   Value forgotten(Value value) {
     Type i32 = builder.getI32Type();
     auto made = LLVM::InlineAsmOp::create(builder, loc, TypeRange(i32), ValueRange(toI32(value)), "mov.b32 $0, $1;",
@@ -158,8 +160,8 @@ private:
     return address(shared, elements.add(index(tiles.slots), elements.multiply(number, index(tiles.slotBytes))));
   }
 
-  /// Loads a tile. After the last tile there is nothing to load. An empty group is committed to keep the number of
-  /// groups.
+  /// Loads a tile. There is no tile to load after the last tile. In this case, an empty group of copies is committed,
+  /// so that the number of groups does not change.
   void load(Value tile, Value end) {
     when(isLess(tile, end), [&] {
       Value slot = slotOf(tile), first = elements.multiply(tile, index(schedule.n));
@@ -193,7 +195,7 @@ private:
     return address(slot, elements.add(index(tiles.statistics), elements.multiply(row, index(8))));
   }
 
-  /// Returns the log-sum-exp of a query. Returns +inf if it is -inf, which makes all of the query's weights 0.
+  /// Returns the log-sum-exp of a query. If it is -inf, returns +inf instead, which makes all weights of the query 0.
   Value baseOf(Value position) {
     Value sum = elements.element(gradient.op.getInputs()[Of::LogSumExp], {batch, head, position});
     Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, sum, lowest);
@@ -290,7 +292,7 @@ private:
       part(elements.add(elements.multiply(tile, index(schedule.n)), index(from)), slot, from, sums);
   }
 
-  /// Processes `atOnce` rows of a tile, starting at `from`, which is row `begin` of the other operands.
+  /// Processes `atOnce` rows of a tile, starting at row `from` of the tile, which is row `begin` of the other operands.
   void part(Value begin, Value slot, int64_t from, MutableArrayRef<Value> sums) {
     Value first = elements.add(begin, pair);
     SmallVector<Value> weights = product(0, slot, from);
@@ -326,7 +328,7 @@ private:
     return {{all[0], all[1]}, {all[2], all[3]}};
   }
 
-  /// Returns the row in the tile, relative to the thread's first row, of the score with index `position`.
+  /// Returns the row of the score with index `position` in the tile, relative to the thread's first row.
   static int64_t offsetInTile(size_t position) { return int64_t(position / 4 * 8 + position % 2); }
 
   void addMask(Value first, MutableArrayRef<Value> scores) {
@@ -341,8 +343,8 @@ private:
     }
   }
 
-  /// Sets scores to -inf after the last row of the other operands and, with a causal mask, for keys after the query.
-  /// This is in a branch, because only a small number of tiles needs it.
+  /// Sets the scores of rows after the last row of the other operands to -inf. If there is a causal mask, also sets the
+  /// scores of keys after the query to -inf. The code is in a branch, because few tiles need it.
   void hideUnseen(Value begin, Value first, MutableArrayRef<Value> scores) {
     const bool ragged = !dividesEvenly(otherCount, schedule.n);
     if (!ragged && !causal())

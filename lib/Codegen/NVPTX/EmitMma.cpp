@@ -1,15 +1,15 @@
 //===- EmitMma.cpp - the schedule `mma`: products on tensor cores by mma.sync --------------===//
 //
-// A block computes a tile of C. Tiles of A and B are copied to a ring of `stages` slots in shared memory. They are
-// loaded by cp.async of 16, 8 or 4 bytes, according to the alignment of the operand's rows, or else element by element:
+// A block computes a tile of C. Tiles of A and B are copied to a ring of `stages` slots in shared memory. According to
+// the alignment of the operand's rows, they are copied by cp.async of 16, 8 or 4 bytes, or element by element:
 //
 //   load tiles 0 ... stages - 2
 //   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all warps have released ;
 //                for each 16 k: ldmatrix A and B, mma.m16n8k16
 //     the epilogue is computed from each pair of sums (Elements.h), and the results are stored
 //
-// TileCode.h describes the layout of a tile in its slot. Elements outside of A and B are loaded as zeros, and nothing
-// is stored outside of C.
+// TileCode.h describes the layout of a tile in its slot. Elements outside of A and B are loaded as zeros. Results
+// outside of C are not stored.
 //
 // Tests: test/Codegen/NVPTX/product.mlir, test/Python/test_cuda.py
 //
@@ -47,7 +47,8 @@ public:
       return address(shared, elements.multiply(number, index(slotBytes)));
     };
     auto load = [&](Value tile) {
-      // After the last tile there is nothing to load. An empty group is committed to keep the number of groups.
+      // There is no tile to load after the last tile. Commit an empty group of copies instead, so that the number of
+      // groups does not change.
       Value there = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, tile, tiles);
       when(there, [&] {
         Value to = slot(tile);
@@ -76,7 +77,7 @@ public:
       next = addsTiles(product) ? code.added(next, sumsOfTile) : sumsOfTile;
       scf::YieldOp::create(builder, loc, next);
     });
-    // All groups of copies that are still pending are empty, so there is no need to wait for them.
+    // All groups of copies that are still pending are empty, so the kernel need not wait for them.
     code.writeFragments(lane, warpRow, warpColumn, {tilesM(), tilesN(), /*rowStep=*/16},
                         SmallVector<Value>(loop.getResults()));
     return success();
@@ -110,8 +111,8 @@ private:
     made.rowExtent = code.extentOf(made.rowLoops);
     made.columnExtent = code.extentOf(made.columnLoops);
     made.origin = origin;
-    // A unit is copied by one cp.async. It must be within one dimension, so the strides of all other dimensions must be
-    // multiples of a unit.
+    // One cp.async copies a unit, which must be within one dimension. Therefore, the strides of all other dimensions
+    // must be multiples of a unit.
     auto type = cast<ShapedType>(made.tensor.getType());
     int64_t last = type.getShape().back();
     auto isUnit = [&](int64_t unit) {
@@ -158,7 +159,8 @@ private:
     return inside;
   }
 
-  /// Copies a unit by cp.async. Row lengths are multiples of a unit, so a unit is completely inside or outside.
+  /// Copies a unit by cp.async. Row lengths are multiples of a unit, so all of a unit is inside or all of it is
+  /// outside.
   void copyInside(const Operand &operand, Value row, Value column, Value to) {
     Value inside = insideOf(operand, row, column);
     if (inside) {
@@ -220,7 +222,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
     reason = whyNotOnTensorCores(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
-  // The limit is INT64_MAX because the shared memory was checked when the schedule was selected.
+  // The limit is INT64_MAX, because the size of shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotMma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `mma` cannot be: ") << wrong;
   return MmaEmitter(kernel, std::move(*product)).run();

@@ -38,9 +38,9 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The oldest PTX version that has the instructions of all architectures. It also has the pragma for the bytes of a
-/// load that are used: merged loads may extend after the end of a tensor, within 16 bytes. NVIDIA drivers support it
-/// since CUDA 12.3. mma of 8-bit floats needs the next version.
+/// The oldest PTX version that has the instructions of all architectures. It also has the pragma that specifies which
+/// bytes of a load are used. This pragma is needed because a merged load may extend past the end of a tensor, within 16
+/// bytes. NVIDIA drivers support this version since CUDA 12.3. mma of 8-bit floats needs the next version.
 constexpr llvm::StringLiteral ptxVersion = "+ptx83", ptxWithFloat8 = "+ptx84";
 
 /// Returns true if inline assembly is an mma.sync of 8-bit floats.
@@ -72,7 +72,7 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createMachine(const Arch &a
     return llvm::createStringError("this LLVM has no NVPTX backend: " + error);
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(triple, arch.name, version, llvm::TargetOptions(), llvm::Reloc::PIC_, std::nullopt,
-                                  llvm::CodeGenOptLevel::Default)); // Aggressive repeats value numbering without effect
+                                  llvm::CodeGenOptLevel::Default)); // Aggressive takes longer, with equal code
   if (!machine)
     return llvm::createStringError("this LLVM does not support the GPU " + arch.name);
   return machine;
@@ -84,11 +84,11 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = false; // a thread has no vectors except for loads and stores, which are merged later
+  tuning.LoopVectorization = false; // only loads and stores can be vectors, and are merged later
   tuning.SLPVectorization = false;
-  // A kernel stores each result once, so dead store elimination has no effect, but takes a third of the time of all
-  // passes if a thread has a hundred stores. InstCombine runs eight times on a kernel, which takes more than half of
-  // the remaining time; its first, third, fourth and last runs are sufficient.
+  // A kernel stores each result once, so dead store elimination finds nothing. However, if a thread has a hundred
+  // stores, it takes a third of the time of all passes. InstCombine runs eight times on a kernel, which takes more than
+  // half of the remaining time. Its first, third, fourth and last runs are sufficient.
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::DenseMap<const llvm::Function *, int> combined;
   callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, llvm::Any unit) {
@@ -107,7 +107,8 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 
-/// Marks inline assembly as convergent: it needs whole warps, so it must not be duplicated into divergent branches.
+/// Marks inline assembly as convergent. It must not be duplicated into divergent branches, because it needs whole
+/// warps.
 void keepWarpsTogether(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
@@ -121,8 +122,8 @@ bool isProductOfFloat8(const llvm::Instruction &instruction) {
   return text && multipliesFloat8(text->getAsmString());
 }
 
-/// Prevents ptxas from unrolling loops of 8-bit float products. These have two sets of sums, and unrolling would cause
-/// register spills.
+/// Prevents ptxas from unrolling loops of products of 8-bit floats. Such a product has two sets of sums, so unrolling
+/// would cause register spills.
 void keepLoopsOfFloat8(llvm::Module &module) {
   for (llvm::Function &function : module) {
     if (llvm::none_of(llvm::instructions(function), isProductOfFloat8))
@@ -135,7 +136,7 @@ void keepLoopsOfFloat8(llvm::Module &module) {
   }
 }
 
-/// Returns an error for a call of a function that is not an instruction.
+/// Returns an error if a kernel calls a function that is not an instruction.
 llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())
@@ -144,11 +145,11 @@ llvm::Error refuseCalls(llvm::Module &module) {
   return llvm::Error::success();
 }
 
-/// Ops of a module that are emitted together.
+/// The ops of a module that become one PTX text. The parts of a module are emitted in parallel.
 using Part = SmallVector<Operation *>;
 
-/// Splits the module into groups of consecutive kernels, each with the symbols that it uses. Only one group may contain
-/// a definition, so there is only one group if kernels share a definition.
+/// Splits the module into groups of consecutive kernels, each with the symbols that it uses. A definition may be in
+/// only one group, so if kernels share a definition, there is only one group.
 SmallVector<Part> partsOf(ModuleOp module, size_t most) {
   Part all;
   SmallVector<Operation *> kernels;
@@ -225,8 +226,8 @@ llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch 
 
 llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
   MLIRContext *context = module.getContext();
-  // File numbers are unique only within a module, so with locations there is one part. The number of parts does not
-  // depend on the machine, so that the text does not, either.
+  // If there are locations, there is only one part, because file numbers are unique only within a module. Otherwise,
+  // the number of parts does not depend on the machine, so that the text does not depend on it.
   constexpr size_t mostParts = 64;
   const SmallVector<Part> parts = partsOf(module, locations ? 1 : mostParts);
   const llvm::StringRef version = versionFor(module);

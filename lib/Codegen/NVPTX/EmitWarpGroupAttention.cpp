@@ -1,8 +1,8 @@
 //===- EmitWarpGroupAttention.cpp - attention on sm_90 by TMA and wgmma ---------------------===//
 //
-// This is the schedule `attention` with `consumers`. A block processes 64 rows of queries of one head per consumer warp
-// group. One thread of its first warp group, the producer, loads. Queries are in shared memory. Tiles of keys and
-// values are copied to a ring of `stages` slots, each with two mbarriers:
+// This is the schedule `attention` with `consumers`. A block processes rows of queries of one head, 64 rows per
+// consumer warp group. The block's first warp group is the producer, of which one thread loads. Queries are in shared
+// memory. Tiles of keys and values are copied to a ring of `stages` slots, each with two mbarriers:
 //
 //   producer:    TMA of queries ; for tiles of keys: wait until the slot is empty ; TMA of keys and values
 //   consumers:   for tiles of keys to which the block's rows attend: wait until the slot is full
@@ -11,8 +11,8 @@
 //                  sums += weights x values (wgmma, weights in registers) ; wait ; the slot is empty: each warp arrives
 //                result = sums / total
 //
-// Both products read a tile in its layout in memory: keys are contiguous along k, and values along their columns, which
-// wgmma transposes. While one warp group computes weights, the other multiplies.
+// Both products read a tile in its layout in memory: keys are contiguous along k, and values are contiguous along their
+// columns and are transposed by wgmma. While one warp group computes weights, the other warp group multiplies.
 //
 // Tests: test/Codegen/NVPTX/attention-wgmma.mlir, test/Python/test_cuda_attention_wgmma.py
 //
@@ -28,7 +28,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// TMA, mbarriers and wgmma for an emitter whose base class is not WarpGroupCode.
+/// Gives access to the TMA, mbarriers and wgmma of WarpGroupCode to an emitter with another base class.
 struct WarpGroups : WarpGroupCode {
   explicit WarpGroups(ThreadKernel &kernel) : WarpGroupCode(kernel) {}
   using WarpGroupCode::arrive, WarpGroupCode::arriveExpecting, WarpGroupCode::first, WarpGroupCode::initialise,
@@ -44,7 +44,7 @@ public:
         queries(tileOfHead(kernel.schedule, attention, Attention::Query)),
         keys(tileOfHead(kernel.schedule, attention, Attention::Key)),
         values(tileOfHead(kernel.schedule, attention, Attention::Value)) {
-    // Warps are numbered from the first consumer. The numbers of the producer's warps are never used.
+    // Number the warps from the first consumer warp on. The numbers of the producer's warps are never used.
     warp = elements.add(warp, index(-(warpGroupSize / warpSize)));
   }
 
@@ -75,7 +75,7 @@ public:
     });
     SmallVector<Attribute> recipes;
     for (auto operand : {Attention::Query, Attention::Key, Attention::Value}) {
-      std::string reason; // stays empty, because the schedule was checked when it was selected
+      std::string reason; // no error is possible: the schedule was checked when it was selected
       recipes.push_back(builder.getStringAttr(
           recipeOf(attention, operand, tileOfHead(schedule, attention, operand).rows, reason)->text()));
     }
@@ -86,14 +86,14 @@ public:
 private:
   Value i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
 
-  /// Reallocates registers from the producer to the consumers. A single consumer warp group has the maximum without
-  /// this.
+  /// Reallocates registers from the producer to the consumers. If there is only one consumer warp group, it has the
+  /// maximum number of registers without reallocation.
   void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
     if (schedule.consumers > 1)
       NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
   }
 
-  // The shared memory contains the queries, the slots, and after them the mbarriers.
+  // The shared memory contains the queries, then the slots, then the mbarriers.
   int64_t slotBytes() const { return keys.bytes() + values.bytes(); }
   int64_t endOfSlots() const { return queries.bytes() + slotBytes() * schedule.stages; }
   Value keysOf(Value slot) { return groups.inSlot(shared, slotBytes(), slot, queries.bytes()); }
@@ -123,7 +123,7 @@ private:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       WarpGroups::PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      // In the first round, wait for the phase before the first one, which is complete by definition.
+      // In the first round, this waits for the phase before the first phase, which is complete by definition.
       groups.wait(empty(now.slot), arith::XOrIOp::create(builder, loc, now.parity, i32(1)));
       groups.arriveExpecting(full(now.slot), slotBytes());
       Value row = elements.multiply(loop.getInductionVar(), index(schedule.n));
@@ -194,7 +194,7 @@ LogicalResult emitWarpGroupAttention(ThreadKernel &kernel) {
   std::optional<Attention> attention = matchAttention(kernel.from, reason);
   if (!attention)
     return kernel.from.emitOpError("its schedule `attention` with consumers does not fit: ") << reason;
-  // The limit is INT64_MAX because the shared memory was checked when the schedule was selected.
+  // The limit is INT64_MAX, because the size of shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotWarpGroupAttention(kernel.schedule, *attention, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `attention` with consumers cannot be: ") << wrong;
   return WarpGroupAttentionEmitter(kernel, *attention).run();

@@ -1,8 +1,8 @@
 //===- EmitWgmma.cpp - the schedule `wgmma`: products on sm_90 by TMA and wgmma -------------===//
 //
-// A block computes a tile of C. One thread of its first warp group, the producer, loads. Each of the other warp groups,
-// the consumers, multiplies its rows of the tile. Tiles of A and B are copied to a ring of `stages` slots in shared
-// memory, each with two mbarriers:
+// A block computes a tile of C. The block's first warp group is the producer, of which one thread loads. The other warp
+// groups are the consumers. Each consumer multiplies its rows of the tile. Tiles of A and B are copied to a ring of
+// `stages` slots in shared memory, each with two mbarriers:
 //
 //   producer:    for k tiles: wait until the slot is empty ; announce the number of bytes ; TMA of A and B
 //   consumers:   for k tiles: wait until the slot is full ; wgmma ; wait for the previous products ;
@@ -10,16 +10,17 @@
 //                             (8-bit floats: wait for these products ; add their sums to the accumulators in f32)
 //                wait for the last ; compute the epilogue of each pair of sums, and store it
 //
-// A slot has swizzled lines of 128 bytes, in the operand's layout in memory: lines along k, or lines of 64 rows of A
-// (columns of B) with 64 values of k per box. wgmma reads both layouts. TMA loads zeros outside of A and B, and nothing
-// is stored outside of C.
+// A slot has swizzled lines of 128 bytes, in the operand's layout in memory. Lines are along k, or a box consists of
+// lines of 64 rows of A (columns of B) for 64 values of k. wgmma reads both layouts. TMA loads zeros for elements
+// outside of A and B. Results outside of C are not stored.
 //
-// Blocks of a cluster have tiles in the same column, and need the same tile of B. Each block loads its part of this
-// tile into all blocks. A slot is empty when the warps of all blocks have arrived at the mbarrier of each block. All
-// blocks exit at the same time, because a block may still write to the shared memory of another block.
+// The blocks of a cluster compute tiles in the same column, so they need the same tile of B. Each block loads a part of
+// this tile into the shared memory of all blocks. A slot is empty when the warps of all blocks have arrived at the
+// mbarrier of each block. All blocks exit at the same time, because a block may still write to the shared memory of
+// another block.
 //
-// With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring:
-// while the sums of one tile are stored, the first slots of the next are loaded.
+// With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring.
+// While the consumers store the sums of one tile, the producer loads the first slots of the next tile.
 //
 // Tests: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
@@ -100,7 +101,7 @@ private:
     int64_t parts = 1;      ///< number of parts of the tile; each block of the cluster loads one
     int64_t slotOffset = 0; ///< offset in a slot
     int64_t bytes() const { return parts * side * lineBytes; }
-    /// Returns the bytes of one box if lines are along rows: lineElements() values of k by one line.
+    /// Returns the size in bytes of one box whose lines are along rows: lineElements() values of k by one line.
     int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
   };
 
@@ -123,8 +124,8 @@ private:
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
   }
 
-  /// Reallocates registers from the producer to the consumers. A single consumer warp group has the maximum without
-  /// this.
+  /// Reallocates registers from the producer to the consumers. If there is only one consumer warp group, it has the
+  /// maximum number of registers without reallocation.
   void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
     if (schedule.consumers > 1)
       NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
@@ -152,7 +153,7 @@ private:
     });
   }
 
-  /// Signals that this warp has read a slot. In a cluster, each lane signals the block whose rank is the lane's index.
+  /// Signals that this warp has read a slot. In a cluster, each lane signals the block whose rank is the lane's number.
   void releaseSlot(Value slot, Value lane) {
     if (schedule.cluster > 1)
       arriveAt(empty(slot), toI32(lane));
@@ -168,7 +169,8 @@ private:
     });
   }
 
-  /// Loads the tiles of all k, starting at a position in the ring. Returns the position after them.
+  /// Loads the tiles of A and B for all k, starting at the position `state` of the ring. Returns the position after
+  /// them.
   PipelineState loadTile(const Operand &a, const Operand &b, PipelineState state) {
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{state.slot, state.parity});
     keepRolled(loop);
@@ -199,7 +201,7 @@ private:
     return {loop.getResult(0), loop.getResult(1)};
   }
 
-  /// Returns the origin of a box, with the fastest dimension first.
+  /// Returns the indices of the first element of a box. The fastest dimension is first.
   SmallVector<Value> indicesOf(const Operand &operand, Value side, Value depth) {
     return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
       return toI32(run.part == MappedOperand::Part::Side    ? side
@@ -222,7 +224,7 @@ private:
     Value group = elements.add(quotient(kernel.thread, warpGroupSize), index(-1));
     const int64_t rows = schedule.m / schedule.consumers;
     Value firstRow = elements.multiply(group, index(rows));
-    Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // 64 rows of either layout are 64 lines
+    Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // in both layouts, 64 rows are 64 lines
     Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
     Value arrives = isLess(lane, index(schedule.cluster)); // one lane per block of the cluster
@@ -249,7 +251,7 @@ private:
                  anew);
       };
       if (addsTiles(product)) {
-        // The other warp group multiplies while this one adds.
+        // The other warp group multiplies while this warp group adds.
         SmallVector<Value> sumsOfTile(sums.size(), LLVM::UndefOp::create(builder, loc, sumType));
         multiplyInto(sumsOfTile, /*anew=*/true);
         waitForGroups(0, sumsOfTile);
@@ -269,7 +271,7 @@ private:
     SmallVector<Value> sums(loop.getResults().drop_front(numStateValues));
     if (!addsTiles(product))
       waitForGroups(0, sums);
-    if (schedule.tilesPerBlock > 1 && !addsTiles(product)) { // otherwise no code waits for the last slot
+    if (schedule.tilesPerBlock > 1 && !addsTiles(product)) { // release the last slot for the next tile
       Value any = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, tiles, index(0));
       when(both(arrives, any), [&] { releaseSlot(loop.getResult(2), lane); });
     }
@@ -295,7 +297,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
     reason = whyNotOnWarpGroups(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
-  // The limit is INT64_MAX because the shared memory was checked when the schedule was selected.
+  // The limit is INT64_MAX, because the size of shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `wgmma` cannot be: ") << wrong;
   return WgmmaEmitter(kernel, std::move(*product)).run();

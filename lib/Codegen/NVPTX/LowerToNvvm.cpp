@@ -1,7 +1,7 @@
 //===- LowerToNvvm.cpp - --tw-cuda-lower-to-nvvm: convert thread code to llvm functions --===//
 //
-// One conversion handles all dialects that exist at this point. The width of `index` is the kernel's attribute
-// `tw_cuda.index`. It is 32 bits if all of the kernel's indices fit, which saves half of the instructions that compute
+// All remaining dialects are converted at once. The width of `index` is the kernel's attribute `tw_cuda.index`. It is
+// 32 bits if all of the kernel's indices are in this range, which saves half of the instructions that compute
 // addresses.
 //
 // Test: test/Codegen/NVPTX/product.mlir
@@ -46,7 +46,7 @@ LogicalResult refuseFunctions(func::FuncOp kernel) {
   return success(possible);
 }
 
-/// Expands rsqrt, because NVPTX has only rsqrt.approx. ExpandMath has already expanded rsqrt of f32.
+/// Expands rsqrt, because NVPTX has only rsqrt.approx. --tw-expand-math has already expanded rsqrt of f32.
 void expandRsqrt(func::FuncOp kernel) {
   SmallVector<math::RsqrtOp> found;
   kernel.walk([&](math::RsqrtOp op) { found.push_back(op); });
@@ -107,11 +107,11 @@ struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
         if (auto blocks = kernel->getAttrOfType<IntegerAttr>("tw_cuda.cluster"))
           kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                           builder.getDenseI32ArrayAttr({int32_t(blocks.getInt())}));
-        // Without this attribute, ptxas spills to fit a third block, although a thread can have all registers of two
-        // blocks.
+        // Without this attribute, ptxas spills registers so that three blocks can run at the same time. With all
+        // registers of two blocks, a thread needs no spills.
         if (kernel->hasAttr("tw_cuda.many_registers"))
           kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
-        // TMA reads tensor maps in place: it accepts no copy.
+        // Tensor maps must not be copied, because TMA can read only the original parameter.
         for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
           if (kernel.getArgAttr(i, LLVM::LLVMDialect::getByValAttrName()))
             kernel.setArgAttr(i, NVVM::NVVMDialect::getGridConstantAttrName(), builder.getUnitAttr());

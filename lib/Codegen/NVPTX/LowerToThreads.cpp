@@ -9,10 +9,10 @@
 //       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
 //     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
 //
-// The parameters are: one pointer per tensor, 16-byte aligned; the sizes as i64; the status if indices are checked;
-// tensor maps by value (include/tilewright/DeviceCode.h). The kernel's schedule (Schedule.h) determines how it is
-// mapped to the grid. This file has the common frame and the schedule `elements`; EmitRows.cpp has `rows`, EmitMma.cpp
-// `mma`.
+// The function has these parameters: one pointer per tensor, which is aligned to 16 bytes; the sizes as i64; the status
+// if indices are checked; and the tensor maps by value (include/tilewright/DeviceCode.h). The kernel's schedule
+// (Schedule.h) determines how the kernel is mapped to the grid. This file emits the parameters and the schedule
+// `elements`. EmitRows.cpp emits the schedule `rows`, EmitMma.cpp emits `mma`, and so on.
 //
 // Test: test/Codegen/NVPTX/lower-to-threads.mlir
 //
@@ -78,7 +78,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
     for (AffineExpr size : tile::sizesOf(sample))
       total = total * size;
     groups.push_back(total.floorDiv(vector));
-    // From here on, the last dimension is counted in groups of `vector` adjacent elements.
+    // From here on, an index of the last dimension is the index of a group of `vector` adjacent elements.
     if (vector > 1)
       extents.back() = elements.constant(cast<ShapedType>(sample.getType()).getShape().back() / vector);
     Value count = elements.constant(1);
@@ -111,7 +111,8 @@ LogicalResult emitElements(ThreadKernel &kernel) {
     });
     begin = end;
   }
-  // The grid is the maximum of the results' numbers of groups. If sizes are unknown, their sum is an upper bound.
+  // The grid is the maximum of the numbers of groups of the results. If sizes are unknown, the grid is the sum of these
+  // numbers, which is an upper bound.
   AffineExpr all = groups.front();
   for (AffineExpr other : ArrayRef(groups).drop_front()) {
     auto a = dyn_cast<AffineConstantExpr>(all), b = dyn_cast<AffineConstantExpr>(other);
@@ -126,8 +127,9 @@ LogicalResult emitElements(ThreadKernel &kernel) {
 
 namespace {
 
-/// Returns true if the indices of all tensors, and all loop counters, fit into signed 32 bits, including one block
-/// after the end. Indices that are read from tensors, or computed by the kernel's own arithmetic, may have any value.
+/// Returns true if the indices of all tensors and all loop counters, including those of one block after the end, are in
+/// the range of signed 32-bit integers. This does not include indices that are read from tensors or computed by the
+/// kernel's own arithmetic, which may have any value.
 bool fitsInt32(func::FuncOp kernel) {
   constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
   auto fitsAll = [](ArrayRef<int64_t> sizes) {
@@ -135,7 +137,7 @@ bool fitsInt32(func::FuncOp kernel) {
     for (int64_t size : sizes) {
       if (ShapedType::isDynamic(size) || size >= most)
         return false;
-      // If one size is zero, loops over the other dimensions still have their trip counts.
+      // Treat a size of zero as one, because loops over the other dimensions still have their trip counts.
       product *= std::max<int64_t>(size, 1);
       if (product >= most)
         return false;
@@ -170,7 +172,7 @@ bool fitsInt32(func::FuncOp kernel) {
   return fits;
 }
 
-/// Returns, for each kernel, the arguments that share memory with another argument in some launch.
+/// Returns, for each kernel, the arguments that have the same memory as another argument in at least one launch.
 llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) {
   llvm::StringMap<llvm::SmallDenseSet<unsigned>> shared;
   module.walk([&](plan::LaunchOp launch) {
@@ -182,7 +184,7 @@ llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) 
   return shared;
 }
 
-/// Checks the signature, because kernels may come from kernel formation or from files that users write.
+/// Checks the signature, because a kernel may be from a file that a user has written.
 LogicalResult checkSignature(func::FuncOp kernel) {
   auto wrong = [&] {
     return kernel.emitOpError(
@@ -201,7 +203,8 @@ LogicalResult checkSignature(func::FuncOp kernel) {
   return success();
 }
 
-/// Returns the number of tensor maps of a kernel: one per operand, two for a product and three for attention.
+/// Returns the number of tensor maps of a kernel, which is the number of operands that TMA loads: two for a product,
+/// and three for attention.
 unsigned mapsOf(const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::Attention)
     return schedule.consumers > 0 ? 3 : 0;

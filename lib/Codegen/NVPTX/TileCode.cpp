@@ -21,7 +21,8 @@ Value TileCode::address(Value pointer, Value offset) {
 Value TileCode::chunkOffset(int64_t chunks, Value row, Value chunk) {
   Value mixed = chunk;
   if (chunks % 2 == 0) {
-    // Rows in the same line of 128 bytes use the same swizzle, because their chunks are already in different banks.
+    // If several rows share a line of 128 bytes, they use the same swizzle, because their chunks are already in
+    // different banks.
     Value number = chunks >= 8 ? row : quotient(row, 8 / chunks);
     mixed = arith::XOrIOp::create(builder, loc, chunk, remainder(number, std::min<int64_t>(chunks, 8)));
   }

@@ -1,11 +1,11 @@
 //===- TileCode.h - tiles in shared memory for tensor cores ---------------===//
 //
-// This code is shared by the schedules on tensor cores. A tile has the operand's layout in memory: rows along m or n
-// with contiguous k, or rows along k. ldmatrix reads the first layout unchanged and transposes the second (.trans), so
-// neither needs a copy. To avoid bank conflicts of the eight rows that ldmatrix reads, the 16-byte chunks of a row are
-// swizzled by the row's number, or the row stride is an odd number of chunks. 8-bit elements, which .trans does not
-// support, are always contiguous along k. 32-bit elements that are not contiguous along k are read one by one. f32 is
-// rounded to the nearest tf32 in registers, because mma would truncate it.
+// The schedules on tensor cores share this code. A tile has the operand's layout in memory: rows along m or n with
+// contiguous k, or rows along k. ldmatrix reads the first layout unchanged and transposes the second (.trans), so no
+// copy is needed. To avoid bank conflicts of the eight rows that ldmatrix reads, the 16-byte chunks of a row are
+// swizzled by the row's number, or the row stride is an odd number of chunks. 8-bit elements are always contiguous
+// along k, because .trans does not support them. 32-bit elements that are not contiguous along k are read one by one.
+// f32 is rounded to the nearest tf32 in registers, because mma would truncate it.
 //
 // The layouts of fragments are in the PTX ISA: "Matrix Fragments for mma.m16n8k16" with 16-bit floats, "for
 // mma.m16n8k32" with 8-bit integers (the same for 8-bit floats), and "for mma.m16n8k8" with tf32.
@@ -30,18 +30,18 @@ protected:
   mlir::Value address(mlir::Value pointer, mlir::Value offset);
   /// Returns the offset in bytes of chunk `chunk` of row `row` in a tile with a row stride of `chunks`.
   mlir::Value chunkOffset(int64_t chunks, mlir::Value row, mlir::Value chunk);
-  /// Calls `body` for each of this thread's chunks of a tile, with the row, the chunk of the row, and its address. If
-  /// `rolled`, emits a loop, for a body that needs many registers.
+  /// Calls `body` for each of this thread's chunks of a tile, with three arguments: the row, the number of the chunk in
+  /// the row, and the address of the chunk. If `rolled`, emits a loop, for a body that needs many registers.
   void forChunks(const SharedTile &tile, mlir::Value slot,
                  llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body, bool rolled = false);
-  /// Copies `bytes` (16, 8 or 4) from `from` by cp.async. Copies zeros if `inside` is false; null means true. `from`
-  /// must be a valid address in both cases.
+  /// Copies `bytes` (16, 8 or 4) bytes from `from` by cp.async, or zeros if the condition `inside` is false. A null
+  /// `inside` means true. `from` must be a valid address in both cases.
   void copyBytes(int64_t bytes, mlir::Value to, mlir::Value from, mlir::Value inside);
   /// Copies a whole chunk.
   void copyChunk(mlir::Value to, mlir::Value from, mlir::Value inside) { copyBytes(chunkBytes, to, from, inside); }
 
-  /// Loads four matrices of 8 x 16 bytes of a tile at `side` (in m or n) and `depth` (in k). The matrices of the second
-  /// 16 bytes along k are the third and fourth of A, and the second and fourth of B.
+  /// Loads four matrices of 8 x 16 bytes of a tile, starting at `side` (in m or n) and `depth` (in k). The matrices for
+  /// the second 16 bytes along k are the third and fourth matrix of A, and the second and fourth matrix of B.
   llvm::SmallVector<mlir::Value> loadFragments(const SharedTile &tile, mlir::Value slot, mlir::Value side,
                                                int64_t depth, bool isLhs);
   /// Loads the same matrices of a tile of 32-bit elements that are not contiguous along k, with one load per word.

@@ -77,8 +77,8 @@ void WarpGroupCode::wait(Value barrier, Value parity) {
 }
 
 void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier, int64_t blocks) {
-  // A single block is also a cluster, so an address in its shared memory is also one in the cluster's shared memory.
-  // LLVM's intrinsic would add address conversions.
+  // A block without a cluster is a cluster of one block, so an address in its shared memory is also an address in the
+  // cluster's shared memory. LLVM's intrinsic would add address conversions.
   SmallVector<Value> operands{to, map, barrier};
   std::string constraints = "r,l,r", coordinates;
   for (Value each : at) {
@@ -100,10 +100,10 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier,
 }
 
 Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
-  // All offsets are in units of 16 bytes: the start in bits 0-13, the leading offset in bits 16-29, the stride offset
-  // in bits 32-45. A 1 in bit 62 selects the swizzle of 128 bytes. Groups of eight lines are contiguous, so the stride
-  // is 1024 bytes. In a cluster's second block, an address has a bit above those of the start, which must not become
-  // part of the leading offset.
+  // All offsets in a matrix descriptor are in units of 16 bytes. Bits 0-13 contain the start, bits 16-29 the leading
+  // offset, and bits 32-45 the stride offset. A 1 in bit 62 selects the swizzle of 128 bytes. Groups of eight lines are
+  // contiguous, so the stride is 1024 bytes. In the second block of a cluster, an address has a bit above the bits of
+  // the start. This bit must not become part of the leading offset.
   constexpr int64_t swizzle128 = int64_t(1) << 62, eightLines = 8 * lineBytes, startBits = (1 << 14) - 1;
   const int64_t leading = matrix.alongK ? 16 : matrix.lineBytes;
   Value start = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), matrix.start);
@@ -118,7 +118,7 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
                              int64_t steps, MutableArrayRef<Value> sums, bool anew) {
   const bool integers = element.isInteger();
   const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
-  // The offset of a step's k is in units of 16 bytes. It is within a line, or a number of whole lines.
+  // The offset of the k of a step is in units of 16 bytes. It is an offset within a line, or a number of whole lines.
   auto offsetOf = [&](const Matrix &matrix, int64_t step) {
     constexpr int64_t stepsOfLine = lineBytes / groupDepthBytes;
     if (!matrix.alongK)
@@ -156,7 +156,8 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
     std::string registers;
     for (int64_t i = 0; i < each; ++i)
       registers += (i ? ", $" : "$") + std::to_string(int64_t(group) * each + i);
-    // These operands are the signs, which integers do not have, and the transposes, which only 16-bit types have.
+    // These operands are the signs, which integer instructions do not have, and the transposes, which only instructions
+    // on 16-bit types have.
     std::string tail = ", 1, 1";
     if (element.getIntOrFloatBitWidth() == 16)
       tail += std::string(matrix.alongK ? ", 0" : ", 1") + (right.alongK ? ", 0" : ", 1");

@@ -1,9 +1,10 @@
 //===- WarpGroupCode.h - TMA, mbarriers and wgmma in the code of one thread ----------------===//
 //
-// If an instruction has an LLVM intrinsic, it is emitted as an nvvm op, otherwise as inline assembly. The products of a
-// step are one block of assembly that has the sums as input and output registers, which prevents copies between wgmmas.
-// The wait for the last product also has the sums as inputs and outputs, so that no code reads them earlier. nvgpu and
-// nvvm.wgmma are not used: their descriptors support only contiguous k, and the sums of each wgmma are a struct.
+// If LLVM has an intrinsic for an instruction, it is emitted as an nvvm op, otherwise as inline assembly. The products
+// of a step are one block of assembly that has the sums as input and output registers, which prevents copies between
+// wgmmas. The wait for the last product also has the sums as inputs and outputs, so that no code reads them before the
+// wait. nvgpu and nvvm.wgmma are not used, because their descriptors support only contiguous k, and the sums of each
+// wgmma are a struct.
 //
 // See the PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".
 //
@@ -20,7 +21,7 @@ class WarpGroupCode : protected ThreadCode {
 protected:
   explicit WarpGroupCode(ThreadKernel &kernel) : ThreadCode(kernel) {}
 
-  /// A slot of a ring of tiles, and the parity of its round, which flips when the ring restarts.
+  /// A position in a ring of tiles: the slot, and the parity of the round, which changes when the ring restarts.
   struct PipelineState {
     mlir::Value slot, parity;
   };
@@ -34,14 +35,14 @@ protected:
   void arrive(mlir::Value barrier);
   /// Arrives at the same mbarrier in the block with the rank `rank` (i32) of the cluster.
   void arriveAt(mlir::Value barrier, mlir::Value rank);
-  /// Arrives, and adds the bytes of bulk copies that the phase must also wait for.
+  /// Arrives, and adds the number of bytes of bulk copies that the phase must also wait for.
   void arriveExpecting(mlir::Value barrier, int64_t bytes);
   /// Waits until the phase with this parity has completed.
   void wait(mlir::Value barrier, mlir::Value parity);
 
-  /// Loads a box of the tensor of `map` at `at` (i32, the fastest dimension first) into `to`; `barrier` counts the
-  /// bytes of the box. If `blocks` is above 1, loads to the same address of each block of the cluster, and signals each
-  /// block's mbarrier.
+  /// Loads the box at `at` (i32 indices, the fastest dimension first) of the tensor of `map` into `to`. `barrier`
+  /// counts the bytes of the box. If `blocks` is above 1, loads the box to the same address in each block of the
+  /// cluster, and signals the mbarrier of each block.
   void load(mlir::Value to, mlir::Value map, llvm::ArrayRef<mlir::Value> at, mlir::Value barrier, int64_t blocks = 1);
   /// Emits a barrier of all threads of all blocks of the cluster.
   void meetCluster();
@@ -54,15 +55,16 @@ protected:
     int64_t nextLine = 0; ///< distance between lines of consecutive k, if lines are along k and there are several
   };
   mlir::Value descriptorOf(const Matrix &matrix);
-  /// Emits sums += A * B for `steps` times 32 bytes of k and all matrices of `left`. Each of these matrices has 64 rows
-  /// and an equal number of `sums` (f32, or i32 for i8). If `anew`, emits sums = A * B. Commits one group.
+  /// Emits sums += A * B for `steps` times 32 bytes of k, where A consists of all matrices of `left`. Each of these
+  /// matrices has 64 rows and an equal number of `sums` (f32, or i32 for i8). If `anew`, emits sums = A * B instead.
+  /// Commits one group.
   void multiply(mlir::Type element, mlir::Type rhsElement, llvm::ArrayRef<Matrix> left, const Matrix &right,
                 int64_t columns, int64_t steps, llvm::MutableArrayRef<mlir::Value> sums, bool anew = false);
   /// Emits sums += A * B with the 64 rows of A in registers: four words per 16 elements of 16 bits along k.
   void multiplyWords(mlir::Type element, llvm::ArrayRef<mlir::Value> left, const Matrix &right, int64_t columns,
                      llvm::MutableArrayRef<mlir::Value> sums);
-  /// Waits until at most `groups` groups are in flight. `sums` are replaced by results of the wait, so later code reads
-  /// them after the wait.
+  /// Waits until at most `groups` groups are in flight. Replaces `sums` by results of the wait, so that later code
+  /// reads them after the wait.
   void waitForGroups(int64_t groups, llvm::MutableArrayRef<mlir::Value> sums = {});
 
 private:

@@ -11,8 +11,9 @@
 //     %2 = linalg.generic ins(%1) { truncf; truncf } : tensor<4xbf16>
 //     return %2
 //
-// Roundings that the compiler may drop (fastmath<contract>) are dropped. Roundings that the user wrote become
-// conversions to the type with fewer bits and back. The results of the other targets are checked against these values.
+// Roundings that the compiler may omit (fastmath<contract>) are removed. Roundings that the user wrote become
+// conversions to the type with fewer bits and back to f64. The results of the other targets are compared with the
+// results of this code.
 //
 // Test: test/Codegen/Reference/widen-floats.mlir
 //
@@ -39,7 +40,8 @@ Type widened(Type type) {
   return isNarrowFloat(type) ? Float64Type::get(type.getContext()) : type;
 }
 
-/// Converts `x`, if necessary in two steps through f32, because every machine supports conversions from and to f32.
+/// Converts `x` to the type `to`. Conversions between f64 and types of fewer than 32 bits take two steps through f32,
+/// because every machine supports conversions from and to f32.
 Value convertFloat(OpBuilder &b, Location loc, Value x, Type to) {
   unsigned from = x.getType().getIntOrFloatBitWidth(), target = to.getIntOrFloatBitWidth();
   if ((from < 32 && target == 64) || (from == 64 && target < 32))
@@ -86,8 +88,8 @@ struct Widener {
     return flags && bitEnumContainsAny(flags.getValue(), arith::FastMathFlags::contract);
   }
 
-  /// Widens casts between floats and from integers, and keeps only the user's roundings. Returns true if `op` is such a
-  /// cast.
+  /// Replaces casts between floats, and casts from integers, by casts to f64, and keeps only the roundings that the
+  /// user wrote. Returns true if `op` is such a cast.
   bool widenCast(OpBuilder &b, Operation &op) {
     if (auto ext = dyn_cast<arith::ExtFOp>(op); ext && isa<FloatType>(ext.getType())) {
       values.map(ext.getResult(), convertFloat(b, ext.getLoc(), values.lookup(ext.getIn()), widened(ext.getType())));

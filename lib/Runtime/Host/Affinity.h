@@ -6,17 +6,17 @@
 
 namespace tilewright::runtime {
 
-/// Returns the indices of the logical CPUs on which the calling thread may run, according to its affinity mask (which a
-/// cpuset also restricts). The list is empty only if the system call fails.
+/// Returns the indices of the logical CPUs on which the calling thread may run, according to its affinity mask, which
+/// includes the limits of a cpuset. The result is empty only if the system call fails.
 std::vector<int> allowedCpus();
 
-/// Returns the number of logical CPUs on which the calling thread may run, at least 1. Makes the system call at most
-/// ten times a second per thread.
+/// Returns the number of CPUs on which the calling thread may run, at least 1. To limit its cost, this function makes
+/// the system call at most ten times per second and thread.
 int allowedCpuCount();
 
-/// Returns the number of threads to use if `requested` threads are requested. A request of 0 or less means the first
-/// number in OMP_NUM_THREADS, or the number of allowed CPUs if the variable is not set. The result is between 1 and the
-/// number of allowed CPUs.
+/// Returns the number of threads for a request of `requested` threads. If `requested` is 0 or less, this is the first
+/// number in OMP_NUM_THREADS, or else the number of allowed CPUs. The result is at least 1 and at most the number of
+/// allowed CPUs.
 int clipThreads(int requested);
 
 } // namespace tilewright::runtime

@@ -57,7 +57,9 @@ std::vector<Access> accessesOf(const Frame &frame, size_t step, const std::vecto
 } // namespace
 
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias) {
-  std::vector<Access> byAll, byFirst, current; // accesses by all threads and by thread 0 only, since the last barrier
+  // `byAll` and `byFirst` contain the accesses since the last barrier. `byAll` is for steps that all threads execute,
+  // and `byFirst` is for steps that only thread 0 executes. `current` contains the accesses of the current step.
+  std::vector<Access> byAll, byFirst, current;
   bool afterHost = false;
   for (size_t i = 0; i < frame.steps.size(); ++i) {
     Frame::Step &step = frame.steps[i];

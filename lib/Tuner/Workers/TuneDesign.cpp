@@ -83,7 +83,7 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
   const std::string others = withoutDsp(options.own.get("budget"), most);
   int64_t least = 1;
   if (most == 0)
-    most = int64_t(1) << 30; // the budget has no limit, but the device has limits
+    most = int64_t(1) << 30; // no limit in the budget: the number of DSP slices of the part is the limit
   std::vector<DesignPoint> points;
   const double step = std::sqrt(2.0);
   for (double offered = 1; !(tune.interrupted && tune.interrupted());) {

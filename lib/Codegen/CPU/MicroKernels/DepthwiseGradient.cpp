@@ -10,10 +10,10 @@
 //     line:
 //       14 x 4 loads of %g, 16 x 4 of %x; 14 x 12 fma into 12 sums from zero, which are added to %w } } }
 //
-// Vectors run over channels. A vector of the input is loaded once for all taps that use it, and a vector of the
-// gradient once for all taps of a line of the window. The products of a few pixels are summed in registers, and these
-// partial sums are added to the sums in memory. The error of a long sum therefore grows with the number of partial
-// sums.
+// The elements of a vector are consecutive channels. A vector of the input is loaded once for all taps that use it, and
+// a vector of the gradient is loaded once for all taps of a line of the window. The products of a few pixels are summed
+// in registers, and these partial sums are added to the sums in memory. The rounding error therefore grows with the
+// number of partial sums, not with the number of pixels.
 //
 // Test: test/Codegen/CPU/MicroKernels/depthwise-gradient.mlir
 //
@@ -31,8 +31,8 @@ namespace {
 
 /// The number of pixels whose products form one partial sum.
 constexpr int64_t pixelsPerSum = 14;
-/// The maximum numbers of channel vectors and of taps of a line per loop body. Their accumulators must fit into the
-/// registers.
+/// The maximum number of channel vectors, and of taps of a line of the window, in a loop body. The accumulators of the
+/// body must fit into the registers.
 constexpr int64_t mostChannelVectors = 4, mostGradientTaps = 8;
 
 class GradientEmitter : WindowLoops {
@@ -45,7 +45,7 @@ public:
                               llvm::bit_floor<uint64_t>(std::max<int64_t>(channels, 1)));
     vectorType = VectorType::get({lanes}, element);
     taps = std::min(pixels.kernel, mostGradientTaps);
-    // The registers contain the sums, the input pixels that one pixel of the gradient is multiplied by, and that pixel.
+    // The registers contain the sums, a pixel of the gradient, and the input pixels that this pixel is multiplied by.
     vectors = std::clamp<int64_t>((registers - 1) / (2 * taps + 1), 1, mostChannelVectors);
     vectors = std::min(vectors, std::max<int64_t>(channels / lanes, 1));
   }
@@ -73,7 +73,8 @@ private:
     return {image, part, tapLine, tap, sum(channel, v * lanes)};
   }
 
-  /// Computes the gradient for `vectors` vectors of channels, summed over the lines of this part (operand first_part).
+  /// Computes the gradient for `vectors` vectors of channels, starting at `channel`, summed over the lines of this part
+  /// of the image (operand first_part).
   void ofChannels(Value channel) {
     Value none = zero();
     loop(constant(0), constant(lines.kernel), [&](Value tapLine) {
@@ -119,7 +120,8 @@ private:
     });
   }
 
-  /// Adds the products of a block of pixels with the taps firstTap + [from, to) of a line of the window.
+  /// Adds the products of a block of pixels with the taps firstTap + [from, to) of a line of the window to the sums in
+  /// memory.
   void addProducts(const PixelBlock &block, Value channel, Value tapLine, Value firstTap, int64_t from, int64_t to) {
     SmallVector<Value> sums((to - from) * vectors, zero());
     std::map<int64_t, SmallVector<Value>> inputs;

@@ -6,10 +6,11 @@
 //   memref.store %a, %b, %acc to buffers on the stack; scf.for %m { scf.for %pair {
 //     acc[m] += a[m][2 pair] * b[pair][0, 2, 4, ...] + a[m][2 pair + 1] * b[pair][1, 3, 5, ...] } }
 //
-// A tile becomes a vector of rows. With this lowering, every machine can run the kernels of TileKernel.h; it is not
-// optimized for speed. Products are summed in f32. In each step, the product of the even k is added before that of the
-// odd k, as in TDPBF16PS and TDPFP16PS. Unlike these instructions (Intel SDM, TDPBF16PS), the lowering does not flush
-// denormals to zero. Bytes (amx.tile_muli) are widened to i32, and a step multiplies four k.
+// A tile becomes a vector of its rows. With this lowering, every machine can run the kernels of TileKernel.h. The
+// generated code is not optimized for speed. Products are summed in f32. In each step, the product of the even k is
+// added before the product of the odd k, as in TDPBF16PS and TDPFP16PS. Unlike these instructions (Intel SDM,
+// TDPBF16PS), the lowering does not flush denormals to zero. Bytes (amx.tile_muli) are extended to i32, and a step
+// multiplies four k.
 //
 // Test: test/Codegen/CPU/MicroKernels/emulate-tiles.mlir
 //
@@ -84,7 +85,8 @@ struct EmulateStore : OpConversionPattern<amx::TileStoreOp> {
   }
 };
 
-/// Buffers on the stack for the rows of the operands. All rows of a buffer can be loaded as one vector.
+/// Buffers on the stack for the rows of the operands. spill() stores the rows of a vector in a buffer, and whole()
+/// loads all rows of a buffer as one vector.
 struct SpilledTiles {
   SpilledTiles(Operation *op, ConversionPatternRewriter &rewriter) : op(op), rewriter(rewriter), loc(op->getLoc()) {}
 
@@ -121,7 +123,8 @@ struct SpilledTiles {
   Location loc;
 };
 
-/// Emits acc[m] += a[m][k] * b[k / group][k % group, ...]. A row of b has `group` consecutive k next to each other.
+/// Emits acc[m] += a[m][k] * b[k / group][k % group, ...] for all k. `group` consecutive k are adjacent in each row of
+/// b.
 template <typename OpT> struct EmulateMultiply : OpConversionPattern<OpT> {
   using OpConversionPattern<OpT>::OpConversionPattern;
   LogicalResult matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,

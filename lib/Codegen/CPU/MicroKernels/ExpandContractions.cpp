@@ -8,14 +8,16 @@
 //     %acc:24 = scf.for %k = 0 to 768 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma }
 //     24 stores }
 //
-// MicroKernel.h describes the blocks. A convolution uses the same block with three reduction loops (kh, kw, c) and
-// pixels as rows. The instructions depend on the dtype and on the number of k that are packed together:
-//   bf16, pairs    AMX tiles (TileKernel.h), or vdpbf16ps on machines without tiles
-//   bytes, fours   AMX tiles, or vpdpbusd
-//   bytes, pairs   vpmaddwd
-//   f16, pairs     AMX tiles; in two parts if the tiles are bf16 (SplitKernel.h)
-// A transposed A (k x rows) is transposed for tiles (TransposedKernel.h). PackPanels.h lowers packs, PackWindows.h
-// gathers windows of few channels, and WindowKernels.h lowers convolutions with small groups.
+// MicroKernel.h describes the blocks of rows and vectors. A convolution uses the same blocks, with pixels as rows and
+// three reduction loops (kh, kw, c). The instructions depend on the dtype and on the number of consecutive k that are
+// packed together:
+//   bf16, 2 k     AMX tiles (TileKernel.h), or vdpbf16ps on machines without tiles
+//   bytes, 4 k    AMX tiles, or vpdpbusd
+//   bytes, 2 k    vpmaddwd
+//   f16, 2 k      AMX tiles; if the tiles are bf16, each operand is split into two parts (SplitKernel.h)
+// If A is stored as k x rows, a kernel with AMX tiles first transposes it (TransposedKernel.h). PackPanels.h lowers
+// packs. PackWindows.h gathers the windows of images with few channels. WindowKernels.h lowers convolutions with small
+// groups.
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-contractions.mlir, test/Codegen/CPU/MicroKernels/amx.mlir,
 // test/Codegen/CPU/MicroKernels/int8.mlir
@@ -107,8 +109,8 @@ public:
     op->erase();
   }
 
-  /// Returns the index of the matrix of B for `batch` (tw_tile.matmul reads it from its third input) in a product
-  /// without tiles. An index out of range is replaced by 0, because such a kernel cannot report it.
+  /// Returns the index of the matrix of B for batch index `batch`, which tw_tile.matmul reads from its third input. An
+  /// index out of range is replaced by 0, because a kernel without tiles cannot report it.
   Value chosenBatch(tile::MatmulOp matmul, Value batch) {
     Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
     number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
@@ -134,7 +136,7 @@ public:
       SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
       in = memref::CollapseShapeOp::create(builder, loc, in, together);
     }
-    // If a window is one pixel and the images are contiguous, the lines of the tile are collapsed into one long line.
+    // If a window is one pixel and the images are contiguous, collapse the lines of the tile into one long line.
     bool flat = !merged && isPixelwise(conv) && isOneRun(in) && isOneRun(out);
     int64_t pixels = flat ? 1 : 2; // the dimension of pixels
     if (flat) {
@@ -197,8 +199,8 @@ public:
     op->erase();
   }
 
-  /// Computes a convolution as a product of gathered windows and the weight. The reduction runs over all elements of a
-  /// window.
+  /// Computes a convolution as a product of gathered windows and the weight. The reduction dimension of this product
+  /// consists of all elements of a window.
   void convolutionOfWindows(tile::ConvolutionOp conv) {
     Value w = conv.getInputs()[1], out = conv.getOutputs()[0];
     Type element = typeOf(w).getElementType();
@@ -215,7 +217,7 @@ public:
     const int64_t known = getConstantIntValue(pixels).value_or(0);
     if (!tileRows)
       tileRows = rowsOfTiles(pixels);
-    // Gather the largest number of windows that fit in the L1 cache together with the weight and the results.
+    // Gather as many windows as the L1 cache can contain together with the weight and the results.
     constexpr int64_t blockBytes = 16 * 1024;
     const int64_t windowBytes = windows.depth * element.getIntOrFloatBitWidth() / 8, tilesRows = 2 * tileRows;
     int64_t block = std::max<int64_t>(blockBytes / windowBytes / tilesRows, 1) * tilesRows;
@@ -282,7 +284,7 @@ private:
     return line && pixel && !ShapedType::isDynamic(width) && *line == width * *pixel;
   }
 
-  /// Returns true if a product uses AMX tiles when `group` consecutive k of B are packed together.
+  /// Returns true if a product uses AMX tiles. `group` is the number of consecutive k of B that are packed together.
   bool onTiles(Value b, int64_t group) {
     Type element = typeOf(b).getElementType();
     if (element.isInteger(8))
@@ -335,7 +337,7 @@ private:
     return dyn_cast<BlockArgument>(value);
   }
 
-  /// Returns true if this is the kernel's scratch memory: its last argument, a buffer of bytes.
+  /// Returns true if `argument` is the scratch memory of the kernel, which is its last argument, a buffer of bytes.
   static bool isScratch(BlockArgument argument) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     return type && type.getElementType().isInteger(8) &&
@@ -348,7 +350,7 @@ private:
   scf::ForOp followingRowLoop(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     if (!onTiles(b, matmul.getGroup()))
-      return {}; // without tiles, the product and the loop would use the same vector units
+      return {}; // without tiles, the product and the loop would compete for the vector units
     if (typeOf(c).getRank() != 2 || typeOf(b).getRank() != 3 || typeOf(b).getDimSize(0) != 1)
       return {};
     OpFoldResult rows = sizeFold(c, 0);
@@ -395,7 +397,7 @@ private:
         legal &= written && written != ofA && written != ofB;
       }
     });
-    // The checks above do not detect writes to the result through a view.
+    // Views of the result may be written, which the checks above do not detect.
     for (Operation *user : c.getUsers())
       legal &= !isa<ViewLikeOpInterface>(user);
     if (!legal)
@@ -422,7 +424,7 @@ private:
                                            {OpFoldResult(at), OpFoldResult(offset)});
   }
 
-  /// Emits loops over `extents` with induction variables `ivs` around `body`.
+  /// Emits nested loops over `extents`, with induction variables `ivs`, and `body` in the innermost loop.
   void nest(ArrayRef<Value> extents, SmallVector<Value> &ivs, function_ref<void()> body) {
     if (ivs.size() == extents.size())
       return body();
@@ -460,8 +462,8 @@ private:
   int64_t tileRows; ///< see BlockAccess::tileRows
 };
 
-/// Returns the number of rows per tile that all products of a kernel must use. Returns 0 if all products would choose
-/// the same number.
+/// Returns the number of rows per tile that all products of a kernel must use. Returns 0 if there is no such
+/// restriction, because all products would choose the same number.
 int64_t commonTileRows(ArrayRef<Operation *> ops) {
   std::optional<int64_t> common;
   for (Operation *op : ops) {

@@ -10,14 +10,16 @@
 //         3 loads of %w[%kh, 0...2, 0, %f], 16 of %x[0, line, pixel, %f]; 42 fma }
 //       14 stores } }
 //
-// Vectors run over filters. A vector of the input is loaded once for all pixels whose windows contain it, and a vector
-// of the weight once for all pixels of a block. Taps outside of the image are skipped. The bounds of the loop over kh
-// skip whole lines of the window. Along a line of known size, the code of such products is omitted; otherwise, the
-// bounds of a loop over kw skip them for pixels near the ends of the line. There are two ways to multiply filters with
-// channels:
-//   spread: a vector holds several groups; it is multiplied by a vector that repeats a channel in all lanes of a group
-//   broadcast: a vector holds filters of one group; it is multiplied by one channel at a time
-// If the filters do not fill the last vector of a line, it overlaps the previous one, so no masks are needed.
+// The elements of a vector are consecutive filters. A vector of the input is loaded once for all pixels whose windows
+// contain it, and a vector of the weight is loaded once for all pixels of a block. Taps outside of the image are
+// skipped. The bounds of the loop over kh skip whole lines of the window. If the length of a line is known, no code is
+// emitted for the other taps outside of the image. Otherwise, the bounds of a loop over kw skip these taps for pixels
+// near the ends of the line. There are two ways to multiply filters with channels:
+//   spread: a vector contains the filters of several groups. It is multiplied by a vector in which all lanes of a group
+//     contain the same channel of this group.
+//   broadcast: a vector contains filters of one group. It is multiplied by one channel at a time.
+// If the number of filters is not a multiple of the vector length, the last vector overlaps the previous vector, so no
+// masks are needed.
 //
 // Test: test/Codegen/CPU/MicroKernels/grouped-convolution.mlir
 //
@@ -36,7 +38,7 @@ namespace {
 
 /// Taps along a line that share the loads of one pass over its pixels; more would need too many registers for weights.
 constexpr int64_t mostTapsAtOnce = 8;
-/// The maximum number of pixels in a block: enough accumulators to hide the latency of an FMA.
+/// The maximum number of pixels in a block. So many accumulators hide the latency of an FMA.
 constexpr int64_t mostPixels = 14;
 /// The maximum number of channels for which the loop over channels is unrolled.
 constexpr int64_t mostChannelSteps = 8;
@@ -120,8 +122,8 @@ private:
     return {};
   }
 
-  /// Computes the results of `block` for `vectors` vectors of filters from `filter` on, whose channels start at
-  /// `channel`.
+  /// Computes the results of `block` for `vectors` vectors of filters, starting at filter `filter`. The channels of
+  /// these filters start at `channel`.
   void convolve(const PixelBlock &block, Value filter, Value channel) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     SmallVector<Value> zeros(block.count * vectors, zero);
@@ -161,8 +163,8 @@ private:
     });
   }
 
-  /// A range of channels: `count` channels of each of the groups that start at `group`. The range begins at channel
-  /// `first` of a group, plus `firstAt` if it is not null.
+  /// A range of channels in each of the groups that start at `group`: `count` channels, starting at channel `first` of
+  /// the group, plus `firstAt` if it is not null.
   struct Channels {
     Value group;
     int64_t first;
@@ -191,8 +193,8 @@ private:
   }
 
   /// Returns the same value as windowLine() for a window with many taps per line. Taps that are in the image for all
-  /// pixels of the block are computed in a loop over groups of taps. Pixels near an end of the line have further taps
-  /// in the image, at most as many as a block has pixels. These are computed in a separate loop for each pixel.
+  /// pixels of the block are computed in a loop over groups of taps. For pixels near an end of the line, further taps
+  /// are in the image, at most as many as a block has pixels. A separate loop per pixel computes these taps.
   SmallVector<Value> longWindowLine(const PixelBlock &block, Value filter, const Channels &channel,
                                     SmallVector<Value> sums) {
     Value width = size(in, 2);
@@ -202,8 +204,8 @@ private:
       moved.count = from.count;
       return moved;
     };
-    // Among all pixels of the block, the first has the greatest first tap in the image, and the last has the smallest
-    // last tap.
+    // The first pixel of the block has the greatest first tap in the image, and the last pixel has the smallest last
+    // tap.
     Value begin = smaller(tapsInside(pixels, leftOf(0), width).first, constant(pixels.kernel));
     Value end = larger(tapsInside(pixels, leftOf(block.count - 1), width).second, begin);
     Value grouped = apply(d0() + (d1() - d0()).floorDiv(taps) * taps, {begin, end});
@@ -248,9 +250,9 @@ private:
     return carry(constant(0), constant(part.count), sums, one);
   }
 
-  /// Returns `sums` plus the products of one channel of each group. It is channel `channel` + `number` of the input and
-  /// channel `weightChannel` of the weight. Each pixel of the input is loaded once for all pairs of a result pixel and
-  /// a tap that use it.
+  /// Returns `sums` plus the products of one channel of each group. The channel has index `channel` + `number` in the
+  /// input, and index `weightChannel` in the weight. Each pixel of the input is loaded once, and is used for all pairs
+  /// of a result pixel and a tap that need it.
   SmallVector<Value> products(const PixelBlock &block, Value filter, Value channel, int64_t number, Value weightChannel,
                               Value firstTapHere, int64_t from, int64_t to, SmallVector<Value> sums) {
     const int64_t stride = pixels.stride, dilation = pixels.dilation;
@@ -281,8 +283,8 @@ private:
     return sums;
   }
 
-  /// Returns the vector of input values that a vector of filters is multiplied by. `pixel` is the index in the input's
-  /// line.
+  /// Returns the vector of input values that a vector of filters is multiplied by. `pixel` is the index of the pixel in
+  /// the line of the input.
   Value inputVector(Value pixel, Value channel, int64_t number) {
     if (!spread) {
       Value x = memref::LoadOp::create(builder, loc, in, ValueRange{image, window.inLine, pixel, sum(channel, number)});
@@ -290,7 +292,7 @@ private:
         x = arith::ExtFOp::create(builder, loc, element, x);
       return vector::BroadcastOp::create(builder, loc, vectorType, x);
     }
-    // All channels of the vector's groups; lane l belongs to group l / perGroup.
+    // Load all channels of the groups of the vector. Lane l is a filter of group l / perGroup.
     const int64_t together = lanes / perGroup * channels;
     Value x = vector::LoadOp::create(builder, loc, VectorType::get({together}, inElement), in,
                                      ValueRange{image, window.inLine, pixel, channel});

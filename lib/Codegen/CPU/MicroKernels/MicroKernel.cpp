@@ -55,7 +55,7 @@ int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others) {
   return std::max<int64_t>(rows, 1);
 }
 
-/// Emits the blocks of all rows for the range of the innermost reduction that `emitter` has.
+/// Emits the blocks of all rows for the current range of the innermost reduction of `emitter`.
 static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, OpFoldResult rows, int64_t blockRows) {
   std::optional<int64_t> constant = getConstantIntValue(rows);
   Value total = getValueOrCreateConstantIndexOp(builder, loc, rows);
@@ -79,7 +79,8 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
       emitter.block(rest, emitter.constant(*constant - rest));
     return;
   }
-  // If a block has few rows, emit one case for each number of remaining rows, so that B is read only once.
+  // If a block has few rows, emit a separate case for each possible number of remaining rows, so that B is read only
+  // once.
   if (blockRows <= 8) {
     Value rest = apply(d0 % blockRows), first = apply(d0 - d0 % blockRows);
     auto sizes = llvm::to_vector(llvm::seq<int64_t>(1, blockRows));
@@ -97,7 +98,8 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
   for (int64_t step = llvm::PowerOf2Ceil(blockRows); step >= 1; step /= 2) {
     if (step >= blockRows)
       continue;
-    // The first row of this step follows the rows of the larger steps, that is of the higher binary digits.
+    // The number of remaining rows is computed in steps of powers of two, from the largest to the smallest. The first
+    // row of this step follows the rows of the larger steps.
     AffineExpr done = (d0 - d0 % blockRows) + (d0 % blockRows) - (d0 % blockRows) % (2 * step);
     Value bit = apply(((d0 % blockRows) % (2 * step)).floorDiv(step));
     Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, bit, emitter.constant(0));
@@ -141,9 +143,9 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
   return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, element), builder.getI64IntegerAttr(64));
 }
 
-/// Returns the buffer into which A is copied for each K-block; null if A is read in place. A is copied if it is
-/// transposed: its rows are contiguous and its k are not. If such an A were read in place, each k would be in another
-/// cache line, often in another page, and a block of rows would use only a part of the line.
+/// Returns the buffer into which A is copied for each K-block, or null if A is read in place. A is copied if its rows
+/// are contiguous and its k are not. If such an A were read in place, each k would be in another cache line, often in
+/// another page, and a block of rows would use only a part of the line.
 static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                        int64_t blockRows, Product product) {
   constexpr int64_t mostBytes = 256 * 1024;
@@ -170,8 +172,9 @@ int64_t mostRows(OpFoldResult rows) {
   return most;
 }
 
-/// Returns how many of the 64 sets of the L1 cache the elements of adjacent rows of A at one k map to. The number is
-/// small if the row stride is a power of two. Returns nullopt if the rows map to all sets, or A is not read in place.
+/// Returns the number of sets of the L1 cache (64 in total) to which the elements of adjacent rows of A at one k map.
+/// The number is small if the row stride is a power of two. Returns nullopt if the rows map to all sets, or if A is
+/// copied.
 static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   constexpr int64_t setsBytes = 4096, lineBytes = 64;
   auto type = cast<MemRefType>(access.lhs.getType());
@@ -184,10 +187,10 @@ static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   return setsBytes / std::gcd(bytes, setsBytes);
 }
 
-/// Returns the number of rows of a block. It is `most`, or less if that many rows of A would evict each other from the
-/// cache sets to which they map. In this case, the rows leave one way of each set for B, and all blocks have about the
-/// same size. For 1x1 convolutions of 1024 channels in f32 (row stride 4096 bytes) on Zen 4, blocks of 14 rows took 1.3
-/// to 1.8 times as long as blocks of 7 or 8.
+/// Returns the number of rows of a block. It is `most`, or less if `most` rows of A would evict each other from the
+/// cache sets to which they map. In this case, the rows use all ways of a set but one, which remains for B, and all
+/// blocks have about the same size. For 1x1 convolutions of 1024 channels in f32 (row stride 4096 bytes) on Zen 4,
+/// blocks of 14 rows took 1.3 to 1.8 times as long as blocks of 7 or 8.
 static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult rows) {
   constexpr int64_t ways = 8; // L1 caches of 32 KB or more have at least 8 ways
   std::optional<int64_t> sets = setsOfRows(access);
@@ -198,9 +201,9 @@ static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult ro
   return all && *all > 0 ? llvm::divideCeil(*all, llvm::divideCeil(*all, kept)) : kept;
 }
 
-/// Allocates buffers in which operands of less than 32 bits are converted to f32 once per K-block, if this is less work
-/// than to convert them at each use. The converted K-block of A is used for all panels of the task, that of B for all
-/// rows.
+/// Allocates buffers in which operands of less than 32 bits are converted to f32 once per K-block, if this takes less
+/// time than to convert the operands at each use. The converted K-block of A is used for all panels of the task. The
+/// converted K-block of B is used for all rows.
 static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
                         OpFoldResult rows, int64_t blockRows, int64_t columns) {
   constexpr int64_t mostBytes = 256 * 1024;
@@ -222,7 +225,8 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   PanelEmitter emitter(builder, loc, access, vectors, lanes, product, elements);
   const int64_t reductionBlock = access.reductionBlock;
   emitter.totalRows = getConstantIntValue(rows).value_or(0);
-  // vpdpbusd needs further registers: for the column sums, and for the constant 128 that computes them.
+  // vpdpbusd needs additional registers: for the sums of B's columns, and for the constant 128 that they are multiplied
+  // by.
   int64_t blockRows = rowsPerBlock(vectors, registers, product == Product::ByteDot ? vectors + 1 : 0);
   if (access.blockRows > 0 && access.blockRows < schedule::wholeBlocks)
     blockRows = std::min(blockRows, access.blockRows);
@@ -253,7 +257,7 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   Value depth = access.reductionSizes.back();
   std::optional<int64_t> constant = getConstantIntValue(depth);
   if (access.hasSeparateRuns()) {
-    // Set C to zero. Then add one product for each iteration of the outer reduction loops, K-block by K-block.
+    // Set C to zero. Then add the products of each iteration of the outer reduction loops, K-block by K-block.
     access.overPanels([&] { everyLine([&] { emitter.clear(rows); }); });
     SmallVector<Value> ivs;
     return overOuter(builder, loc, emitter, access, ivs, [&] {
@@ -293,7 +297,7 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
   auto steps = [&] { emitSteps(builder, loc, access, rows, vectors, lanes, registers, product, elements); };
   if (!access.overLines || access.hasSeparateRuns())
     return steps();
-  // The accumulators stay in registers through all reductions, so the lines are computed one after the other.
+  // The accumulators stay in registers for the whole reduction, so the outer loop is the loop over lines.
   auto lines = std::exchange(access.overLines, nullptr);
   lines(steps);
 }

@@ -18,7 +18,7 @@ namespace tilewright::cpu {
 /// the L1 cache together with A, and the error of a long sum grows with the size of a block, not with K.
 inline constexpr int64_t defaultReductionBlock = 128;
 
-/// How the operands of one block are accessed.
+/// The operands of a product, and how its blocks access them.
 struct BlockAccess {
   mlir::Value lhs, rhs, out;
   /// Returns the indices of A's element for `row` (an index in the tile) and the induction variables `reduction`.
@@ -41,16 +41,18 @@ struct BlockAccess {
   std::function<void(llvm::function_ref<void()>)> overLines;
   mlir::Value rowsBefore;
   int64_t rowsInTask = 0; ///< number of rows of all lines of the task
-  /// If not null, emits the code after the product for the rows [from, to) of C, which are complete. The code may run
-  /// while later rows are computed. The caller emits the code for the rows for which the kernel did not call this.
+  /// If not null, emits the code after the product for the rows [from, to) of C, which are complete. This code may run
+  /// while later rows are computed. For rows for which the kernel does not call rowsDone, the caller of the kernel
+  /// emits the code.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
   bool rhsNear = false;     ///< the task itself has packed B, so B is in the L2 cache and is not prefetched
   bool wholePanels = false; ///< columns is a multiple of the panel
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: as many as fit
   int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
-  /// The dimension of A for rows, the dimension of A for the innermost reduction, and the dimension of C for rows.
-  /// Adjacent rows of the tile have a distance of `lhsRowStep` in A's dimension for rows (the stride of a convolution).
+  /// The dimension of A that its rows index, the dimension of A that the innermost reduction loop indexes, and the
+  /// dimension of C that its rows index. In A, adjacent rows of the tile have a distance of `lhsRowStep` (the stride of
+  /// a convolution).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
 
   /// Returns true if consecutive k of A are contiguous.
@@ -71,14 +73,14 @@ std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 /// Allocates memory of `element` in the kernel's stack frame.
 mlir::Value onStack(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> sizes, mlir::Type element);
 
-/// The block of B that is read after the current K-block of the current panel.
+/// The block of B that the kernel reads after the current K-block of the current panel.
 struct NextBlock {
   mlir::Value panel, steps; ///< the panel, and the distance from the current k to the k of that part
 };
 
-/// Returns the block of the next panel at the same k. After the last panel, returns the block of the first panel
-/// `depth` steps after the current k. If there is only one panel, returns its next k, which the next task's panel
-/// follows.
+/// Returns the next block of B. This is the block of the next panel at the same k. After the last panel, it is the
+/// block of the first panel `depth` steps after the current k. If there is only one panel, it is this panel's next
+/// block, because the panel of the next task is stored after this panel.
 NextBlock nextBlock(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, int64_t depth);
 
 /// Returns the maximum number of rows of a tile; 0: unknown.

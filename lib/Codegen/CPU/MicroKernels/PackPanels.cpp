@@ -64,7 +64,7 @@ private:
     return succeeded(typeOf(in).getStridesAndOffset(strides, offset)) && strides[dim] == 1;
   }
 
-  /// Returns true if the panels have no padding, so that each of their elements is an element of the input.
+  /// Returns true if the panels have no padding, that is, if each element of the panels is an element of the input.
   bool nothingMissing() {
     std::optional<int64_t> k = getConstantIntValue(depth), n = getConstantIntValue(columns),
                            rows = getConstantIntValue(depthOuter);
@@ -104,8 +104,8 @@ private:
     return at;
   }
 
-  /// Loads `count` elements from `at` on. If `whole` is false, only the first validOf() elements are loaded, with a
-  /// mask.
+  /// Loads `count` elements from `at` on. If `whole` is false, only the first validOf() elements are loaded, by a
+  /// masked load.
   Value loadMasked(ArrayRef<Value> at, int64_t count, bool whole, function_ref<Value()> validOf) {
     VectorType type = VectorType::get({count}, element);
     if (whole)
@@ -116,7 +116,7 @@ private:
     return vector::MaskedLoadOp::create(builder, loc, type, in, at, mask, zero(type));
   }
 
-  /// Packs columns that are contiguous: loads vectors of columns and interleaves `group` rows.
+  /// Packs an input whose columns are contiguous: loads vectors of columns, and interleaves `group` rows.
   void rowsOfColumns(ArrayRef<Value> ivs) {
     loop(constant(0), depthOuter, 1, [&](Value k) {
       for (int64_t j = 0; j < panel; j += lanes) {
@@ -139,10 +139,10 @@ private:
     });
   }
 
-  /// Packs a source that is contiguous along k. Blocks of `lanes` columns by `lanes` units are transposed in registers,
-  /// where a unit is `group` consecutive k. Columns after the last one are zero. Their loads have an empty mask and use
-  /// the address of the last column, because a masked load of memory that is not mapped takes hundreds of cycles (Zen
-  /// 5).
+  /// Packs an input whose k are contiguous. A unit is `group` consecutive k. Blocks of `lanes` columns by `lanes` units
+  /// are transposed in registers. Columns after the last column of the input are zero. They are loaded with an empty
+  /// mask from the address of the last column, because a masked load from memory that is not mapped takes hundreds of
+  /// cycles on Zen 5.
   void squares(ArrayRef<Value> ivs) {
     AffineExpr d0 = builder.getAffineDimExpr(0);
     Value whole = getValueOrCreateConstantIndexOp(

@@ -3,10 +3,10 @@
 // out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j] with g = group; zero if `in` has no such
 // element.
 //
-// There are two vectorized versions, and a scalar version for other layouts:
-//   columns contiguous: load a vector of columns of each of `g` rows, interleave the vectors, store;
-//   k contiguous: load a vector of units of k (an f32, a pair of bf16, two or four bytes) for each of `lanes` columns,
-//   transpose this square in registers, store `lanes` rows.
+// If columns are contiguous, a vector of columns of each of `g` rows is loaded, and the vectors are interleaved and
+// stored. If k is contiguous, a vector of units of k (an f32, a pair of bf16, two or four bytes) is loaded for each of
+// `lanes` columns. This square is transposed in registers, and stored as `lanes` rows. For other layouts, there is a
+// scalar version.
 // If the pack is part of a tile, the first element of the input is the tile's first column.
 //
 //===----------------------------------------------------------------------===//

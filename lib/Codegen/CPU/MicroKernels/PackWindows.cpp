@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Stores whole vectors of a gathered window. A vector combines parts of several lines of the window. Each part is
-/// loaded into its lanes of the vector with a mask, so no other memory is accessed.
+/// Stores a gathered window as whole vectors. A vector combines parts of several lines of the window. A masked load
+/// reads each part into its lanes of the vector, so that no memory outside of the window is accessed.
 class WindowPacker {
 public:
   WindowPacker(OpBuilder &builder, Location loc, const WindowLine &line, Value first, Value packed)

@@ -1,10 +1,10 @@
 //===- PackWindows.h - gathers the windows of a line ---------------------------------===//
 //
-// If an image has few channels, a line of a window has few elements. For example, 7 pixels of 3 channels fill only 21
-// of the 32 bf16 that a matrix unit multiplies in a step, and a line may start at any address. If the 7 lines of a
-// window are gathered, they fill 147 of 160 elements, and each window starts at a cache line. A block of windows is
-// gathered into the kernel's stack frame and used for all panels of filters. Elements after the last line are zero, as
-// in the weight.
+// If an image has few channels, a line of a window has few elements. For example, 7 pixels of 3 channels are only 21 of
+// the 32 bf16 elements that a matrix unit multiplies in a step, and a line may start at any address. If the 7 lines of
+// a window are gathered, they are 147 of 160 elements (five steps), and each window starts at a cache line. A block of
+// windows is gathered into the kernel's stack frame and used for all panels of filters. Elements after the last line
+// are zero, as in the packed weight.
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKWINDOWS_H
 #define TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKWINDOWS_H
@@ -13,7 +13,7 @@
 
 namespace tilewright::cpu {
 
-/// The windows of a line of the result.
+/// The input windows of the pixels of one line of the result.
 struct WindowLine {
   mlir::Value image;            ///< batch x lines x (pixels * channels)
   mlir::Value batch, line;      ///< the first line of the windows, in `image`

@@ -1,7 +1,7 @@
 //===- PanelEmitter.h - one block of rows times one panel -----------------------------===//
 //
-// Emits the body of the loops in MicroKernel.cpp: the product of a block of rows in registers, copies of operands for
-// it (packed rows of A, K-blocks in f32), and prefetches.
+// PanelEmitter emits the body of the loops in MicroKernel.cpp: the product of a block of rows in registers, copies of
+// operands for this product (packed rows of A, K-blocks converted to f32), and prefetches.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PANELEMITTER_H
@@ -143,10 +143,10 @@ private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
 
   /// Plans prefetches of the next block of B into the L2 cache, because reads from the L3 cache would delay the first
-  /// rows. Each block of rows prefetches a part of it. If each line of an image reads all of a panel, the next block is
-  /// the next panel at the same k. If each block is used for all lines, it is the block at the next k. One step is
-  /// prefetched after every few steps of this block: with more outstanding misses than the core supports, reads of A
-  /// would wait.
+  /// rows of that block. Each block of rows prefetches a part of the next block of B. If each line of an image reads
+  /// all of a panel, the next block of B is the next panel at the same k. If each block of B is used for all lines, the
+  /// next block is at the next k. One step of the next block is prefetched after every few steps of the current block:
+  /// with more outstanding misses than the core supports, reads of A would wait.
   void planAhead(int64_t rows, Value first) {
     ahead.reset();
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
@@ -180,7 +180,8 @@ private:
       ahead = Ahead{next.panel, position, std::max<int64_t>(1, block / steps)};
       return;
     }
-    // The accumulators stay in registers through the outer reduction loops, so the prefetches are emitted before them.
+    // The accumulators stay in registers through the outer reduction loops, so all prefetches are emitted before these
+    // loops.
     for (int64_t step = 0; step < steps; ++step)
       fetch(next.panel,
             step == 0 ? position : arith::AddIOp::create(builder, loc, position, constant(step)).getResult());
@@ -254,7 +255,8 @@ private:
     return over(last, to, 1, std::move(sums), each);
   }
 
-  /// Returns the last step of the innermost reduction if it has fewer k than the other steps and A's k are contiguous.
+  /// Returns the last step of the innermost reduction if this step has fewer k than the other steps and the k of A are
+  /// contiguous.
   std::optional<int64_t> partialStep() const {
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (product == Product::Fma || product == Product::PairFma || !known || *known % group == 0 ||
@@ -286,8 +288,8 @@ private:
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(multiplyAdd(a, b[v], accumulators[row * vectors + v]));
     }
-    // vpdpbusd needs unsigned bytes of A, so 128 was added to each. To correct the result, also compute 128 times the
-    // sums of B's columns.
+    // vpdpbusd needs unsigned bytes of A, so 128 was added to each byte of A. To correct the result, also compute 128
+    // times the sum of each column of B.
     if (product == Product::ByteDot) {
       Value shift = splat(VectorType::get({rhsWidth()}, builder.getI8Type()), builder.getI8IntegerAttr(-128));
       for (int64_t v = 0; v < vectors; ++v)
@@ -353,7 +355,8 @@ private:
     llvm_unreachable("all products are handled");
   }
 
-  /// Broadcasts an element of A to all lanes. Its row has index `number` in the block and index `row` in the tile.
+  /// Broadcasts an element of A to all lanes. The row of the element has index `number` in the block and index `row` in
+  /// the tile.
   Value broadcastOne(int64_t number, Value row, ArrayRef<Value> ivs) {
     Value a;
     if (packed)
@@ -465,8 +468,8 @@ private:
   Value depth;             ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 
-  /// The prefetches during a block of rows: after every `every` steps, one step of `panel` is prefetched, starting at
-  /// `position`.
+  /// The prefetches during a block of rows. After every `every` steps, one step of `panel` is prefetched, starting at
+  /// step `position`.
   struct Ahead {
     Value panel, position;
     int64_t every;

@@ -30,7 +30,7 @@ public:
     rhs = onStack(builder, loc, {splitBlock, 2 * panel}, builder.getBF16Type());
   }
 
-  /// Computes `count` rows from row `first` on.
+  /// Computes `count` rows of C, starting at row `first`.
   void rows(Value first, OpFoldResult count) {
     Value all = getValueOrCreateConstantIndexOp(builder, loc, count);
     clearSums(builder, loc, access, first, all, panel);
@@ -174,7 +174,7 @@ private:
                                        splat(bits, builder.getI32IntegerAttr(static_cast<int32_t>(0xffff0000u))));
     Value high = vector::BitCastOp::create(builder, loc, floats, kept);
     Value rest = arith::SubFOp::create(builder, loc, x, high);
-    // The predicate is also true if operands are unordered, because the low part of an infinite number is NaN.
+    // The predicate is also true for NaN, because the low part of an infinite number is NaN.
     Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UEQ, rest,
                                        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(floats)));
     Value little = arith::MulFOp::create(builder, loc, x, splat(floats, builder.getF32FloatAttr(0x1p-100f)));

@@ -6,10 +6,10 @@
 // A's rows and a panel of B are split into the kernel's stack frame:
 //   A: [row][32 high, 32 low, 32 high, ...]        B: [16 rows of pairs of high, 16 of low, ...][panel * 2]
 //
-// If x is infinite, the low part would be NaN, and if the low part is zero, its product with infinity would be NaN. In
-// both cases, `low` is x * 2^-100 instead: it has the sign of x and is infinite if x is. This adds less than 2^-60 to a
-// sum. Exact sums of products of f16 numbers are multiples of 2^-48, so results below 2^-60 are set to zero. No part is
-// a bf16 denormal, which tiles would flush to zero.
+// If x is infinite, x - high is NaN. If x - high is zero, its product with infinity would be NaN. In both cases, `low`
+// is x * 2^-100 instead, which has the sign of x and is infinite if x is infinite. This adds less than 2^-60 to a sum.
+// Exact sums of products of f16 numbers are multiples of 2^-48, so results below 2^-60 are set to zero. Neither part is
+// a bf16 denormal, which AMX tiles would flush to zero.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_SPLITKERNEL_H
@@ -19,8 +19,9 @@
 
 namespace tilewright::cpu {
 
-/// Emits the product of `rows` rows of f16 numbers with all panels of B, which is packed in pairs of k and padded to a
-/// multiple of 32 k. `panel` is 16 or 32 columns. The product has one reduction loop.
+/// Emits C = A B for the first `rows` rows of A and all panels of B. The operands are f16. B is packed in pairs of k,
+/// its k are padded with zeros to a multiple of 32, and `panel`, the width of a panel, is 16 or 32 columns. The product
+/// has only one reduction loop.
 void emitSplitPanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                      int64_t panel);
 

@@ -14,8 +14,9 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// How C is updated. Product: C is overwritten by the product. Added: the product is added to C, and A has whole tiles
-/// of rows and k. AddedInParts: like Added, but the operands are split into high and low parts (SplitKernel.h).
+/// Specifies how C is updated. Product: the product overwrites C. Added: the product is added to C, and A consists of
+/// whole tiles of rows and k. AddedInParts: like Added, but the operands are split into high and low parts
+/// (SplitKernel.h).
 enum class TileSums { Product, Added, AddedInParts };
 
 class TileEmitter {
@@ -123,8 +124,8 @@ private:
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     body();
   }
-  /// Emits `body` under the condition that all columns of the current panel are columns of C (`whole`), or that some
-  /// are not.
+  /// Emits `body` under a condition on the columns of the current panel: if `whole`, that all of them are columns of C,
+  /// otherwise that some of them are not.
   void inPanel(bool whole, function_ref<void()> body) {
     if (access.wholePanels)
       return body();
@@ -134,7 +135,7 @@ private:
            body);
   }
 
-  /// Computes one complete tile of rows from `first` on.
+  /// Computes one complete tile of rows, starting at row `first`.
   void wholeRest(Value first) {
     auto tiles = [&] { return sums(adds ? load(1, first) : zeros(1), 1, first, Value()); };
     access.overPanels([&] {
@@ -144,7 +145,7 @@ private:
     });
   }
 
-  /// Computes the rows before `end` in blocks of two tiles, in panels all of whose columns are columns of C.
+  /// Computes the rows before `end` in blocks of two tiles. Computes only panels all of whose columns are columns of C.
   void wholeBlocks(Value end) {
     auto everyBlock = [&](function_ref<Tiles(Value)> tilesOf) {
       access.overPanels([&] {
@@ -177,7 +178,7 @@ private:
         fetchFrom = Value();
         return tiles;
       });
-    // K-blocks have about the same length, and exactly the same length if this is possible.
+    // The K-blocks have the same length if K can be divided in this way, otherwise about the same length.
     int64_t block = tileReductionBlock;
     bool even = false;
     if (known) {
@@ -237,9 +238,8 @@ private:
     inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, end, zero), blocks);
   }
 
-  /// Emits the last K-block, of `count` steps. While the tile unit computes a block of 32 rows, each step calls
-  /// access.rowsDone for a few rows of the previous block. access.rowsDone is not called for the rows of the last
-  /// block.
+  /// Emits the last K-block, which has `count` steps. While the tile unit computes a block of 32 rows, each step calls
+  /// access.rowsDone for a few rows of the previous block. The caller must call access.rowsDone for the last block.
   void overlappedBlocks(Value end, const SmallVector<Value> &outerIndices, Value from, Value to, int64_t count) {
     const int64_t blockRows = 2 * rowsOfTile;
     fetchFrom = from;
@@ -326,8 +326,8 @@ private:
       amx::TileStoreOp::create(builder, loc, access.out, outAt(i, first), tiles[i], outRowStride);
   }
 
-  /// Returns `tiles` plus the whole product, for `count` row tiles from `first` on. If `validRows` is not null, only
-  /// that many rows can be read.
+  /// Returns `tiles` plus the whole product, for `count` tiles of rows starting at row `first`. If `validRows` is not
+  /// null, only this number of rows of A may be read.
   Tiles sums(Tiles tiles, int64_t count, Value first, Value validRows) {
     if (split)
       return splitSteps(tiles, count, first);
@@ -336,7 +336,8 @@ private:
     return reduce(0, tiles, {}, count, first, constant(0), depthWhole, validRows);
   }
 
-  /// Emits the loops around the innermost reduction, whose body is the steps from `from` to `to` and the tail.
+  /// Emits the loops around the innermost reduction. Their body consists of the steps from `from` to `to`, and of the
+  /// tail.
   Tiles reduce(size_t level, Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to,
                Value validRows) {
     if (level + 1 == access.reductionSizes.size()) {
@@ -360,7 +361,8 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Emits steps over whole tiles of A. A is read in place if its k are contiguous, otherwise through the pad.
+  /// Emits steps over whole tiles of A. If the k of A are contiguous, A is read in place, otherwise through the pad
+  /// (pad()).
   Tiles steps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to) {
     if (!lhsDepthContiguous)
       return paddedSteps(tiles, ivs, count, first, from, to, constant(count * rowsOfTile));
@@ -374,7 +376,8 @@ private:
     });
   }
 
-  /// Emits all steps of a product of split operands. Tiles are loaded as rarely as eight tile registers allow.
+  /// Emits all steps of a product of split operands. In each step, a tile of A is loaded once and a tile of B twice,
+  /// because there are only eight tile registers.
   Tiles splitSteps(Tiles tiles, int64_t count, Value first) {
     auto loop = scf::ForOp::create(builder, loc, constant(0), depth, constant(2 * tileDepth), tiles);
     OpBuilder::InsertionGuard guard(builder);
@@ -404,7 +407,7 @@ private:
     });
   }
 
-  /// Emits the product of the k after the last whole tile, if there are any.
+  /// Emits the product of the k after the last whole tile, if K is not a multiple of the depth of a tile.
   Tiles tail(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value valid) {
     return paddedSteps(tiles, ivs, count, first, depthWhole, depth, valid);
   }
@@ -446,12 +449,12 @@ private:
   }
 
   /// Prefetches one step's part of the next block of B into the L2 cache, because reads from the L3 cache would delay
-  /// the first rows. The blocks of rows together prefetch each element once.
+  /// the first rows of that block. All blocks of rows together prefetch each element once.
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1 || access.rhsNear)
       return;
     const int64_t group = 4 / elementBytes;
-    auto divided = [&](Value value, int64_t by) -> Value { // unsigned division: no operand is negative
+    auto divided = [&](Value value, int64_t by) -> Value { // unsigned, because no operand is negative
       return arith::DivUIOp::create(builder, loc, value, constant(by));
     };
     auto times = [&](Value value, int64_t by) -> Value {
@@ -507,8 +510,8 @@ private:
     vector::StoreOp::create(builder, loc, zero, a, ValueRange{loop.getInductionVar(), constant(0)});
   }
 
-  /// Copies the first `valid` rows of A at the step `at` to the pad, with zeros after the last k. The other rows remain
-  /// zero (see clearPad()).
+  /// Copies the first `valid` rows of A at the step `at` to the pad. Elements after the last k are set to zero. The
+  /// other rows of the pad remain zero, as clearPad() has set them.
   void copyToPad(Value first, ArrayRef<Value> at, Value valid) {
     Value a = pad(element);
     Value left = arith::SubIOp::create(builder, loc, depth, at.back());

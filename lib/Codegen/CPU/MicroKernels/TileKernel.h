@@ -23,11 +23,11 @@ inline constexpr int64_t tileRowBytes = 64;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
 inline constexpr int64_t tileReductionBytes = 512;
 
-/// Returns the number of rows of the tiles of A and C: 16, or all rows if there are fewer. If the number of rows is not
-/// a multiple of 16, returns its largest divisor from 12 to 15, if it has one (the width of images in a ResNet is a
-/// multiple of 14). All tiles of A in a kernel have the same number of rows, so that one tile configuration suffices;
-/// with tiles of two shapes LLVM 22 runs out of registers. If products of a kernel would choose different numbers, all
-/// use 16.
+/// Returns the number of rows of the tiles of A and C. The number is 16, or the number of all rows if it is less. If
+/// the number of all rows is not a multiple of 16, the result is its largest divisor from 12 to 15, if there is one
+/// (for example 14 for the images of a ResNet, whose width is a multiple of 14). All tiles of A in a kernel have the
+/// same number of rows, so that one tile configuration suffices. With tiles of two shapes, LLVM 22 runs out of
+/// registers. If products of a kernel would choose different numbers, all of them use 16.
 int64_t rowsOfTiles(mlir::OpFoldResult rows);
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. Returns the first row
@@ -40,9 +40,9 @@ mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const B
 void addTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
               int64_t panel);
 
-/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C. 32 of each 64 k of
-/// access.lhs are high parts, the other 32 are low parts, and the rows of access.rhs have the same order. Rows up to
-/// the end of the last block of rows must be readable, even if they are not rows of A.
+/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C. Of each 64 k of
+/// access.lhs, 32 are high parts and 32 are low parts. The rows of access.rhs are in the same order. Rows up to the end
+/// of the last block of rows must be readable, even if they are not rows of A.
 void addSplitTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                    int64_t panel);
 

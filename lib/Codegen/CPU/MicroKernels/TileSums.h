@@ -6,10 +6,10 @@
 
 namespace tilewright::cpu {
 
-/// Replaces each vector of C by of(vector, zero), in `count` rows from `first` on and in all panels.
+/// Replaces each vector of C by of(vector, zero), in all panels of `count` rows, starting at row `first`.
 void overSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
               mlir::Value count, int64_t panel, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> of);
-/// Sets each vector of C to zero, in `count` rows from `first` on and in all panels.
+/// Sets each vector of C to zero, in all panels of `count` rows, starting at row `first`.
 void clearSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
                mlir::Value count, int64_t panel);
 

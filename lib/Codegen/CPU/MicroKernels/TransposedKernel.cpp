@@ -30,7 +30,7 @@ public:
     lhs = onStack(builder, loc, {rows, transposedBlock + transposedRowPadding}, element);
   }
 
-  /// Computes `count` rows from row `first` on.
+  /// Computes `count` rows of C, starting at row `first`.
   void rows(Value first, OpFoldResult count) {
     clearSums(builder, loc, access, first, getValueOrCreateConstantIndexOp(builder, loc, count), panel);
     std::optional<int64_t> known = getConstantIntValue(depth);

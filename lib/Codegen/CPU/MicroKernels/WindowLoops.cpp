@@ -99,7 +99,8 @@ void WindowLoops::overPixels(Value firstPixel, Value count, Value width, int64_t
     return overKnownPixels(*knownCount, *knownWidth, most, body);
   Value offset = firstPixel ? firstPixel : constant(0), zero = constant(0);
   auto leftOf = [&](Value pixel) { return apply((d0() + d1()) * pixels.stride - pixels.padding, {offset, pixel}); };
-  // Windows from number `inner` on start inside of the image, and windows before number `outer` end inside of it.
+  // Windows with an index of at least `inner` start inside the image, and windows with an index below `outer` end
+  // inside it.
   Value inner = larger(apply((-d0() * pixels.stride + pixels.padding).ceilDiv(pixels.stride), {offset}), zero);
   inner = smaller(inner, count);
   const int64_t reach = (pixels.kernel - 1) * pixels.dilation;

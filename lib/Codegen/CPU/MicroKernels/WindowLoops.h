@@ -1,8 +1,8 @@
 //===- WindowLoops.h - loops over lines of windows ---------------------------------===//
 //
-// Common code of convolutions that read their input without a padded copy: short names for index arithmetic and loops,
-// the taps of a window that are inside of the image, and loops over blocks of pixels. For each block, the set of taps
-// that are inside of the image is known at compile time.
+// This is the common code of convolutions that read their input without a padded copy. It consists of short names for
+// index arithmetic and loops, of the taps of a window that are inside of the image, and of loops over blocks of pixels.
+// For each block of pixels, the set of taps that are inside of the image is known at compile time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H
@@ -72,7 +72,7 @@ protected:
   /// one at a time. The body determines which taps are in the image.
   void overPixelsOfLongLines(mlir::Value firstPixel, mlir::Value count, int64_t most,
                              llvm::function_ref<void(const PixelBlock &)> body);
-  /// Returns a pixel block for a window that begins at tap `tap` of the windows of `block`.
+  /// Returns the first pixel of `block` as a block whose window begins at tap `tap` of the window of `block`.
   PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
   /// Loads contiguous elements from `indices` on as a vector.
   mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> indices, mlir::VectorType computed);

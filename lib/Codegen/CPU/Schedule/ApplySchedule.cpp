@@ -11,9 +11,9 @@
 //     %t = linalg.generic ins(%mm, slice %bias) outs(slice %o)
 //     in_parallel { tensor.parallel_insert_slice %t into %o } }
 //
-// The ops of the kernel are its members. Each member computes each of its tiles once. dialects/Tile/Rows.h defines
-// rows, and determines which loops of a member are tiled. TileInserts.h tiles concatenations and paddings. A kernel
-// without rows runs as one task.
+// The ops of the kernel are called its members. Each member computes each of its tiles once. The rows of a kernel are
+// the dimensions of its result along which all members can be tiled (dialects/Tile/Rows.h). TileInserts.h tiles
+// concatenations and paddings. A kernel without rows runs as one task.
 //
 // Test: test/Codegen/CPU/Schedule/apply-schedule.mlir
 //
@@ -80,7 +80,7 @@ public:
              << tiles.size() << " dimensions, but only " << rows->numRows << " can be tiled";
     symbols = indexArguments(kernel);
     builder.setInsertionPoint(terminator);
-    // A kernel without elements is not tiled, because upstream interprets the tile size 0 as "not tiled".
+    // A kernel whose results have no elements is not tiled, because upstream interprets the tile size 0 as "not tiled".
     for (Operation *member : members)
       for (int64_t loop = 0; loop < numLoops(member); ++loop)
         if (OpFoldResult size = loopSize(member, loop); size && isConstantIntValue(size, 0))
@@ -139,7 +139,7 @@ public:
                                             tile.sizes, strides);
     }
     terminator->setOperands(forall.getResults());
-    // Slices of the results of the original members are dead now, and are the only users of these members.
+    // The remaining slices of the original members' results have no users. Erase these slices, and then the members.
     eraseDead(*forall.getBody());
     eraseDead(body);
     return success();
@@ -175,7 +175,7 @@ private:
 
   SmallVector<AffineExpr> rowSizesOf(const RowMap &rows) {
     Operation *anchor = members.back();
-    // For attention, take the sizes from the log-sum-exp, because its dimensions are never permuted.
+    // For attention, take the sizes from the log-sum-exp, because only its dimensions are never permuted.
     auto gradient = dyn_cast<AttentionGradientOp>(anchor);
     SmallVector<AffineExpr> all = tile::sizesOf(gradient                   ? gradient.getInputs()[5]
                                                 : isa<AttentionOp>(anchor) ? anchor->getResult(1)
@@ -195,7 +195,7 @@ private:
     return isa<BlockArgument>(init) ? init : Value();
   }
 
-  /// Returns the number of iterations of loop `loop` of `member`, from the size of an operand.
+  /// Returns the trip count of loop `loop` of `member`, from the size of an operand.
   OpFoldResult loopSize(Operation *member, int64_t loop) {
     for (OpOperand &operand : member->getOpOperands()) {
       if (!isa<ShapedType>(operand.get().getType()))
@@ -243,8 +243,9 @@ private:
     return success();
   }
 
-  /// Returns the value that replaces `slice`, a slice of a value of the kernel, inside of the task: the tile that a
-  /// member has computed, a tile-sized tensor.empty or fill, a slice of the shared destination, or the slice itself.
+  /// Returns the value that replaces `slice`, a slice of a value of the kernel, inside of the task. This value is the
+  /// tile that a member has computed, a tensor.empty or fill of the size of a tile, a slice of the shared destination,
+  /// or `slice`.
   Value localValue(tensor::ExtractSliceOp slice, bool isInit) {
     Value source = slice.getSource();
     if (auto found = tileOf.find(source); found != tileOf.end()) {
@@ -253,7 +254,7 @@ private:
         return tile;
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointAfter(slice);
-      // Windows may not contain the last elements of their input, so the slice may be smaller than the computed tile.
+      // The last elements of an input may be in no window, so the slice may be smaller than the computed tile.
       if (failed(verifyCompatibleShape(tile.getType(), slice.getType()))) {
         Folds start(slice.getType().getRank(), builder.getIndexAttr(0)), strides(start.size(), builder.getIndexAttr(1));
         return tensor::ExtractSliceOp::create(builder, slice.getLoc(), tile, start, slice.getMixedSizes(), strides);
@@ -297,7 +298,7 @@ struct ApplySchedule : impl::ApplyScheduleBase<ApplySchedule> {
     func::FuncOp kernel = getOperation();
     Attribute attribute = kernel->getAttr(scheduleAttrName);
     if (!kernel->hasAttr(kernelAttrName) || !attribute ||
-        isa<schedule::CpuScriptAttr>(attribute)) // a script has tiled it
+        isa<schedule::CpuScriptAttr>(attribute)) // --tw-apply-scripts has tiled it
       return;
     auto schedule = dyn_cast<schedule::CpuScheduleAttr>(attribute);
     if (!schedule) {

@@ -12,10 +12,10 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = #tw_cpu.script<"rows">} {
 //            scf.forall (%i, %j) in (M / 16, N / 48) { both ops on their tiles } }
 //
-// tw.kernels is a kernel's name, its ops, a pattern over its ops, or a list of these. A sequence without tw.kernels can
-// be included by other sequences. apply-schedule tiles the kernels that no sequence names. A script may create at most
-// one loop in a kernel, and all computation of the kernel must then be inside of the loop. This pass does not check
-// that a script preserves the semantics of a kernel; the option `check=reference` does.
+// The attribute tw.kernels is a kernel's name, its ops, a pattern over its ops, or a list of these. A sequence without
+// tw.kernels can be included by other sequences. --tw-apply-schedule tiles the kernels that no sequence names. A script
+// may create at most one loop in a kernel, and all computation of the kernel must then be inside of this loop. This
+// pass does not check that a script preserves the semantics of a kernel. The option `check=reference` checks it.
 //
 // Test: test/Codegen/CPU/Schedule/apply-scripts.mlir
 //
@@ -110,13 +110,13 @@ private:
     if (failed(transform::applyTransformNamedSequence(kernel, sequence, /*transformModule=*/{}, options)))
       return fail("failed at @" + sequence.getSymName() + " on " + kernel.getName() + " (" + opsOf(kernel) +
                   "); the errors above give the reason");
-    // Fold slices of tensor.empty: no op reads their elements, so a smaller tensor.empty can replace them.
+    // Fold slices of tensor.empty into smaller tensor.empty ops, because no op reads the elements.
     RewritePatternSet patterns(kernel.getContext());
     tensor::populateFoldTensorEmptyPatterns(patterns);
     if (failed(applyPatternsGreedily(kernel, std::move(patterns))) || failed(mlir::verify(kernel)))
       return fail("leaves " + kernel.getName() + " invalid");
-    // The iterations of the loop are the kernel's tasks. An op outside of the loop would be executed by every task, or
-    // by none.
+    // The iterations of the loop are the kernel's tasks, so every task would execute an op outside of the loop, or no
+    // task would.
     auto loops = kernel.getOps<scf::ForallOp>();
     for (Operation &op : kernel.getBody().front())
       if (!loops.empty() && &op != *loops.begin() && isa<TilingInterface, scf::ForallOp>(op) &&

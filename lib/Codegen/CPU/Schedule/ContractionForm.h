@@ -6,7 +6,8 @@
 
 namespace tilewright::tiled {
 
-/// The dimensions of a contraction's operands that its loops index, in the canonical orders b..., m, k and b..., k, n.
+/// For each operand of a contraction, the operand's dimensions in canonical order: b..., m, k for A and b..., k, n for
+/// B.
 struct ContractionForm {
   mlir::SmallVector<int64_t> lhsPermutation, rhsPermutation;
   bool batchedRhs = false;
@@ -15,10 +16,10 @@ struct ContractionForm {
 /// Returns the form of `op` if tw_tile.matmul can express it, otherwise sets `reason`.
 std::optional<ContractionForm> formOf(mlir::linalg::ContractOp op, std::string &reason);
 
-/// Returns the panel width in elements for `n` columns. It is `lanes` times one of the numbers in `vectors`, which
-/// starts with the largest. The selected width has the least padding. For each vector less than the largest number, 3%
-/// is added to the padding, because small panels read more elements of the left-hand side per product. If `n` is
-/// symbolic, the width is the largest.
+/// Returns the panel width in elements for `n` columns. The width is `lanes` times one of the numbers in `vectors`,
+/// which are in descending order. The width with the lowest cost is selected. The cost is the padded number of columns,
+/// plus 3% for each vector by which the width is less than the largest width, because small panels read more elements
+/// of A per product. If `n` is symbolic, the largest width is selected.
 int64_t panelFor(mlir::AffineExpr n, int64_t lanes, mlir::ArrayRef<int64_t> vectors);
 
 } // namespace tilewright::tiled

@@ -1,8 +1,8 @@
 //===- CostModel.cpp - predicts the time of a kernel with a schedule -----------===//
 //
-// The fractions below determine how much of each kind of memory traffic is added to a kernel's time. They were fitted
-// to 400 schedules of the shapes of `tilewright bench gemm` in f32 and bf16, on two threads of an Intel Xeon with AMX
-// (docs/decisions/0017).
+// The constants below determine which fraction of the time of each kind of memory traffic is added to a kernel's time.
+// They were fitted to the times of 400 schedules of the shapes of `tilewright bench gemm` in f32 and bf16, on two
+// threads of an Intel Xeon with AMX (docs/decisions/0017).
 //
 // Test: test/Unit/Codegen/CPU/CostModelTest.cpp
 //
@@ -17,7 +17,7 @@
 namespace tilewright::tiled {
 namespace {
 
-/// The fraction of a task's time by which one delayed thread delays all threads.
+/// The fraction of a task's time that is added because the threads wait for the slowest of them.
 constexpr double heldUp = 0.02;
 
 /// The fractions of a product's memory traffic that do not overlap with its computation.
@@ -32,8 +32,8 @@ constexpr Visible vectorProduct{0.95, 0.27, 0.6, 0.1, 0.16, 0.12}, tileProduct{0
 
 using llvm::divideCeilSigned;
 
-/// Returns the rate, in bytes per nanosecond, of reads from beyond the L2 cache, if the data has `bytes` bytes in
-/// total.
+/// Returns the rate, in bytes per nanosecond, of reads from the L3 cache or from DRAM. `bytes` is the total size of the
+/// data.
 double farRate(int64_t bytes, const CostMachine &machine) {
   return bytes <= machine.sharedBytes / 2 ? machine.rates.l3 : machine.rates.dram;
 }
@@ -42,9 +42,9 @@ Bound farBound(int64_t bytes, const CostMachine &machine) {
   return bytes <= machine.sharedBytes / 2 ? Bound::L3 : Bound::Dram;
 }
 
-/// The time of a task in nanoseconds, by part: computation, traffic from the L2 cache, and traffic from beyond the L2
-/// cache, each as if it were alone. Most of the traffic overlaps with the computation; `shown` is the part that does
-/// not.
+/// The parts of a task's time in nanoseconds: computation (compute), traffic from the L2 cache (near), and traffic from
+/// the L3 cache or DRAM (far). Each part is the time that it would take without the others. Most of the traffic
+/// overlaps with the computation. `shown` is the time of the traffic that does not overlap.
 struct Parts {
   double compute = 0, near = 0, far = 0, shown = 0;
 
@@ -80,8 +80,8 @@ public:
     const bool isNear = allOfB + rowsOfA <= machine.cacheBytes / 2;
     parts.read(isNear ? parts.near : parts.far, bytesB * (isNear ? l2 : l3), visible.weights);
 
-    // Tasks that have the same rows of A are consecutive. If the rows stay in the L2 cache while panels are streamed
-    // through it, only the first of these tasks reads the rows from beyond the L2 cache.
+    // Tasks with the same rows of A are consecutive. If the rows stay in the L2 cache while panels are streamed through
+    // it, only the first of these tasks reads the rows from the L3 cache or DRAM.
     const double bytesA = double(rows) * k * double(shape.bytes);
     const bool stays =
         rowsOfA + tiles.panels * shape.panelColumns * shape.k * shape.bytes <= machine.cacheBytes / 20 * 13;
@@ -97,17 +97,18 @@ public:
     return parts;
   }
 
-  /// Returns `rows` with the cost of incomplete blocks: blocks have 8 rows, the rest 4, 2 and 1; on tile units 16 rows.
+  /// Returns the number of rows that take as long as `rows` rows in whole and incomplete blocks. On tile units, blocks
+  /// have 16 rows. Otherwise they have 8 rows, and the remaining rows are in blocks of 4, 2 and 1.
   int64_t wholeBlocks(int64_t rows) const {
     if (shape.tiles)
       return divideCeilSigned(rows, 16) * 16;
     int64_t rest = rows % 8;
-    return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8); // a small block waits for the latency of its FMAs
+    return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8); // few rows wait for the latency of FMAs
   }
 
   Cost cost() const {
-    // The tasks have up to four sizes: whole tasks, the last task of a row tile, tasks of the last row tile, and the
-    // very last task.
+    // Tasks have up to four sizes, because the last tile of rows and the last group of panels may be smaller than the
+    // others.
     const int64_t lastRows = shape.m - (rowTiles - 1) * tiles.rows,
                   lastPanels = shape.panels - (groups - 1) * tiles.panels;
     const double whole = task(tiles.rows, tiles.panels).total(), short_ = task(tiles.rows, lastPanels).total(),
@@ -118,13 +119,13 @@ public:
       bool lastOfRow = number % groups == groups - 1, lastRow = number / groups % rowTiles == rowTiles - 1;
       return (lastRow ? lastOfRow ? corner : low : lastOfRow ? short_ : whole) + machine.rates.task;
     };
-    if (tasks > 64 * machine.threads) { // enough tasks that all threads finish at about the same time
+    if (tasks > 64 * machine.threads) { // with so many tasks, all threads finish at about the same time
       int64_t lastColumn = shape.batches * (rowTiles - 1), bottom = shape.batches * (groups - 1);
       sum = double(shape.batches * (rowTiles - 1) * (groups - 1)) * whole + double(lastColumn) * short_ +
             double(bottom) * low + double(shape.batches) * corner + double(tasks) * machine.rates.task;
       longest = sum / double(machine.threads);
     } else {
-      // Each task is executed by the thread that becomes idle first.
+      // The thread that becomes idle first executes the next task.
       std::vector<double> busy(size_t(machine.threads), 0.0);
       for (int64_t number = 0; number < tasks; ++number) {
         double time = timeOf(number);
@@ -179,8 +180,8 @@ ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, in
     int64_t rows = count == 1 ? m : divideCeilSigned(divideCeilSigned(m, count), unit) * unit;
     for (int64_t panels = 1; panels <= shape.panels; panels = nextOfLadder(panels)) {
       double time = costOfProduct(shape, {rows, panels}, machine).nanoseconds;
-      // If predicted times are nearly equal, the first candidate is selected, which has the most rows and the fewest
-      // panels.
+      // If predicted times differ by less than 1%, the earlier candidate is selected, because candidates with the most
+      // rows and the fewest panels come first.
       if (bestTime < 0 || time < 0.99 * bestTime) {
         best = {rows, panels};
         bestTime = time;
@@ -230,7 +231,7 @@ Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, con
 
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine) {
   constexpr int64_t least = 1024;
-  // Do not distribute work that takes less than ten times the overhead of a kernel launch: waking a thread takes
+  // Work that takes less than ten times the overhead of a kernel launch is one task, because waking a thread takes
   // several times as long as synchronizing with it.
   if (double(elements) * nanosecondsPerElement(elements, bytesPerElement, machine) < 10 * machine.rates.kernel)
     return most;

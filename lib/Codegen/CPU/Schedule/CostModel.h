@@ -1,9 +1,9 @@
 //===- CostModel.h - predicts the time of a kernel with a schedule -------------===//
 //
-// The model computes a kernel's time from the machine's rates (MachineRates.h): the computation of a task, its traffic
-// from the L2 cache and from the memory beyond it, the overhead of a task, and the load balance of the threads. Its
-// purpose is to compare schedules of one kernel, for which it is accurate to about 5%. The absolute time is only an
-// estimate.
+// The model computes a kernel's time from the machine's rates (MachineRates.h). The time consists of the computation of
+// the tasks, the memory traffic from the L2 cache, the L3 cache and DRAM, and the overhead of tasks. It also depends on
+// the load balance of the threads. The purpose of the model is to compare schedules of one kernel, for which it is
+// accurate to about 5%. The absolute time is only an estimate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_COSTMODEL_H
@@ -63,9 +63,9 @@ Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMach
 ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
                                 const CostMachine &machine);
 
-/// Returns tiles for an unknown number of rows. For 16 to 512 rows, the predicted times with these tiles are closest to
-/// the times with the best tiles for each number of rows. The number of rows of a tile is a power of two of at least
-/// 128, which is a multiple of the rows of the micro-kernels' blocks.
+/// Returns tiles for an unknown number of rows. For 16 to 512 rows, the predicted times of these tiles are closest to
+/// the times of the best tiles for each number of rows. The number of rows of a tile is a power of two of at least 128,
+/// and therefore a multiple of the micro-kernels' blocks.
 ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, const CostMachine &machine);
 
 /// Returns the number of elements per task, at most `most`, of a kernel with `elements` elements that reads and writes

@@ -4,16 +4,15 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"tile0\", ...",
 //            tw.predicted = array<f64: 412000.0, ...>}
 //
-// This file is the only declaration of the schedule space of the target cpu. It is in the same folder as the passes
-// that select and apply schedules. ScheduleSpace.h describes knobs and constraints. The knobs `tile0`, `tile1`, ... are
-// the elements of `tiles` in tw.schedule; other knobs are parameters of the schedule
-// (dialects/Schedule/CpuSchedule.td). tw.predicted has the time that the cost model predicts for each point of the
-// space, in nanoseconds and in the order of the points. A kernel for which the cost model has no prediction does not
-// have this attribute.
+// This file is the only declaration of the schedule space of the target cpu, and is in the folder of the passes that
+// select and apply schedules. include/tilewright/ScheduleSpace.h describes knobs and constraints. The knobs `tile0`,
+// `tile1`, ... are the elements of `tiles` in tw.schedule. Other knobs are parameters of the schedule
+// (dialects/Schedule/CpuSchedule.td). The attribute tw.predicted contains the predicted time of each point of the
+// space, in nanoseconds and in the order of the points. Kernels without a prediction do not have this attribute.
 //
-// tw.wide_space also contains schedules that tw.space excludes because they are known to be slow: tiles of one row, few
-// rows in registers, too many tasks. `tilewright tune --record-tables` measures the schedules of both, so the tuner's
-// choice can be compared with the best of all schedules.
+// The attribute tw.wide_space contains all schedules of tw.space, and also schedules that are known to be slow: tiles
+// of one row, few rows in registers, too many tasks. `tilewright tune --record-tables` measures the schedules of the
+// two spaces, so that the tuner's choice can be compared with the best of all schedules.
 //
 // Test: test/Codegen/CPU/Schedule/describe-spaces.mlir
 //
@@ -36,8 +35,8 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-/// Returns tile sizes for `size` elements, sorted: unit * 1, 2, 4, ..., and `size` divided by 1, 2, 4, ..., rounded up
-/// to multiples of `unit`. The sizes are at least `least`; `chosen` is always included.
+/// Returns tile sizes for `size` elements in ascending order: unit * 1, 2, 4, ..., and `size` divided by 1, 2, 4, ...,
+/// rounded up to multiples of `unit`. All sizes are at least `least`, except `chosen`, which is always included.
 std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t chosen) {
   const int64_t units = llvm::divideCeil(size, unit);
   std::vector<int64_t> values{chosen, units * unit};
@@ -101,8 +100,8 @@ private:
       space.knobs.push_back({name.str(), values, initial, reorders});
   }
 
-  /// Adds constraints on the number of tasks: it is so small that the overhead of tasks is small, and if the default
-  /// schedule has at least one task per thread, it is not smaller than the number of threads.
+  /// Adds constraints on the number of tasks. An upper bound limits the overhead of tasks. If the default schedule has
+  /// at least one task per thread, the lower bound is the number of threads.
   void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
     Constraint most{
         Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "tasks are few enough that taking them costs little", {}};
@@ -174,8 +173,8 @@ private:
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
       std::vector<int64_t> kBlocks;
-      // Products of few rows and many columns are limited by memory bandwidth. With short K-blocks and many panels per
-      // block, all elements of a cache line are used soon after it is loaded.
+      // Products of few rows and many columns are limited by memory bandwidth. If K-blocks are short and a block has
+      // many panels, all elements of a cache line are used soon after it is loaded.
       for (int64_t value : {32, 128, 256, 512})
         if (value == kBlock || (2 * value <= 3 * steps && steps > 96) || (wide && value < kBlock))
           kBlocks.push_back(value);
@@ -221,8 +220,8 @@ private:
     return !space.knobs.empty();
   }
 
-  /// Adds knobs for elementwise kernels and reductions: the tile sizes of the two innermost rows with more than one
-  /// element.
+  /// Adds the knobs of elementwise kernels and reductions, which are the tile sizes of the two innermost rows with more
+  /// than one element.
   bool plain() {
     SmallVector<AffineExpr> sizes = tile::sizesOf(members.back()->getResult(0));
     SmallVector<std::pair<size_t, int64_t>> cut;

@@ -68,8 +68,8 @@ ProductShape productShapeOf(MatmulOp matmul, ArrayRef<AffineExpr> own, const Pro
   shape.panels = std::max<int64_t>(1, llvm::divideCeil(estimate(own[rank - 1]), shape.panelColumns));
   shape.k = std::max<int64_t>(1, estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())));
   shape.bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-  // A task prepares its operands if f16 is split into two parts, or if B is not packed in groups of k for an
-  // instruction.
+  // A task converts or copies its operands before it multiplies them if A is transposed, if f16 is split into two
+  // parts, or if 16-bit elements of B are not packed in groups of k for an instruction.
   const bool split = machine.splitF16 && element.isF16(), widened = shape.bytes == 2 && matmul.getGroup() == 1;
   const bool grouped = isGrouped(matmul, machine.splitF16);
   shape.prepared = readsTransposed(matmul) || ((split || widened) && shape.m > rowsNotSplit);
@@ -93,7 +93,7 @@ RowsShape rowsShapeOf(ArrayRef<Operation *> members, const RowMap &rows) {
       if (auto type = dyn_cast<RankedTensorType>(operand.get().getType()); type && type.getRank() > rank)
         shape.inside =
             std::max<int64_t>(shape.inside, llvm::divideCeil(countOf(tile::sizesOf(operand.get())), countOf(sizes)));
-  // An op that uses the reduced values reads the rows again, from the L1 cache.
+  // An op that uses the result of a reduction reads the rows a second time, from the L1 cache.
   shape.readAgain = members.size() > 1 && llvm::any_of(members, [](Operation *member) {
                       auto generic = dyn_cast<linalg::GenericOp>(member);
                       return generic && generic.getNumReductionLoops() > 0;
@@ -120,8 +120,8 @@ std::optional<SmallVector<OpenRow>> openRows(func::FuncOp kernel) {
       continue;
     if (!rows && !(rows = computeRows(members, reason)))
       return SmallVector<OpenRow>{};
-    // The rows with a free tile size are the rows of a matrix or the lines of an image, and columns or filters in whole
-    // panels.
+    // The tile size can be chosen for the rows of a matrix or the lines of an image. For columns and filters, it can be
+    // chosen in whole panels.
     ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
     if (auto matmul = dyn_cast<MatmulOp>(member)) {
       int64_t loops = numLoops(member);

@@ -6,10 +6,10 @@
 // After:
 //   %e, %s = linalg.generic {exp(x - m), add} ["parallel", "reduction"] ins(%x, %m) outs(%empty, %zero)
 //
-// The merged op traverses the row once instead of twice. Its first result has an element for each iteration of the
-// loops, including the reduction loops, which the code in lib/Codegen/CPU/Vectorize stores step by step. Only
-// reductions along the loop that is contiguous in memory are merged, because a reduction along another loop would store
-// the first result with a large stride.
+// The merged op traverses the row once instead of twice. Its first result has an element for each iteration of all
+// loops. The code in lib/Codegen/CPU/Vectorize stores this element in the iteration, including the iterations of
+// reduction loops. A reduction is merged only if its loop is contiguous in memory, because otherwise the first result
+// would be stored with a large stride.
 //
 // Test: test/Codegen/CPU/Schedule/merge-reductions.mlir
 //
@@ -88,7 +88,7 @@ void merge(linalg::GenericOp producer, linalg::GenericOp reduction) {
     for (OpOperand *input : reduction.getDpsInputOperands())
       values.map(reduction.getMatchingBlockArgument(input),
                  input->get() == elements ? yielded.front() : arguments[next++]);
-    ++next; // the initial elements of the destination are not read
+    ++next; // skip the producer's output argument, which its body does not read
     for (BlockArgument accumulator : reduction.getRegionOutputArgs())
       values.map(accumulator, arguments[next++]);
     for (Operation &inner : reduction.getBody()->without_terminator())
@@ -116,7 +116,7 @@ struct MergeReductions : impl::MergeReductionsBase<MergeReductions> {
     SmallVector<linalg::GenericOp> reductions;
     getOperation().walk([&](linalg::GenericOp op) { reductions.push_back(op); });
     for (linalg::GenericOp reduction : reductions) {
-      // Merging erases the producer. The producer is elementwise, so it is not one of the reductions in this list.
+      // Merging erases the producer. Because the producer is elementwise, it is not in the list of reductions.
       if (linalg::GenericOp producer = producerOf(reduction))
         merge(producer, reduction);
     }

@@ -8,13 +8,13 @@
 //   func @pack_0(%w, %packed) { tw_tile.pack ... }
 //   func @main: %p = call @pack_0(%w, %e) {tw.once}; call @kernel_0(%x, %p, %e)
 //
-// The panel width depends only on N and the vector width, so a weight has one packed form for any number of rows. A
-// weight that is a parameter is packed once. A right-hand side that the graph computes is packed at each call. A
-// product with few rows reads a computed right-hand side unpacked (linalg.contract remains), unless its k is contiguous
-// and shorter than a vector. If the right-hand side consists of slices that are selected from a parameter (experts),
-// the product reads the packed parameter, and the indices of the slices are the third input of tw_tile.matmul. If k is
-// not contiguous in the left-hand side (the gradient of a weight), a separate kernel transposes it, provided that
-// enough columns use the result.
+// The panel width depends only on N and the vector width, so one packed form of a weight serves any number of rows of
+// A. If B is a parameter, it is packed once. If the graph computes B, it is packed at each call, except for products
+// with few rows: they read B unpacked (linalg.contract remains), unless k is contiguous in B and shorter than a vector.
+// If B consists of slices that are selected from a parameter (a mixture of experts), the product reads the packed
+// parameter, and the indices of the slices are the third input of tw_tile.matmul. If k is not contiguous in A, as in
+// the gradient of a weight, a separate kernel transposes A, provided that the product has enough columns to amortize
+// the copy.
 //
 // Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
 // test/Codegen/CPU/Schedule/resolve-transposed.mlir
@@ -42,7 +42,7 @@ namespace tiled {
 using namespace tile;
 namespace {
 
-/// The replacement for a kernel's argument, such as a packed operand, and the code that computes it from the argument.
+/// The value that replaces a kernel's argument, such as a packed operand, and how it is computed from the argument.
 struct Prepared {
   RankedTensorType type;
   SmallVector<AffineExpr> sizes; ///< expressions of the kernel's index arguments
@@ -83,8 +83,9 @@ public:
     return success();
   }
 
-  /// Moves calls that prepare operands right before the first user of their result. Otherwise, the prepared form of an
-  /// argument (such as an activation saved for the backward graph) would be live from the first kernel on.
+  /// Moves each call that prepares an operand right before the first user of its result. Otherwise, all prepared forms
+  /// (such as the packed form of an activation that is saved for the backward graph) would be live from the first
+  /// kernel on.
   void sinkPrepared() {
     for (auto &[key, made] : preparedOf) {
       Operation *first = nullptr, *call = made.getDefiningOp();
@@ -96,8 +97,8 @@ public:
     }
   }
 
-  /// Removes the symbols of a kernel whose sizes are all static. Then packing runs once even if the graph has a
-  /// symbolic batch size, and the kernel's code is the same as in a graph without symbols.
+  /// Removes the index arguments (symbols) of a kernel whose sizes are all static. A packing kernel then runs once even
+  /// if the graph has a symbolic batch size, and its code is the same as in a graph without symbols.
   void dropSymbols(func::FuncOp kernel) {
     unsigned count = tile::indexArguments(kernel).size();
     if (count == 0 || kernel.isExternal())
@@ -122,8 +123,9 @@ public:
                           AffineMapAttr::get(AffineMap::get(0, 0, sizes.getValue().getResults(), kernel.getContext())));
   }
 
-  /// Marks calls that run once. A call runs once if it reads only parameters, constants and results of other such calls
-  /// (permuted weights, folded statistics). A call whose result is returned to the caller runs each time.
+  /// Marks calls that run once per version of the parameters, for example to permute weights. Such a call reads only
+  /// parameters, constants and results of other marked calls. A call whose result is returned to the caller is not
+  /// marked.
   void markOnce() {
     llvm::DenseSet<Value> fixed;
     auto isFixed = [&](Value value) {
@@ -232,7 +234,8 @@ private:
         form.rhsPermutation.push_back(dim);
       panel = panelFor(outSizes.back(), lanes, {2, 1});
     }
-    // Packed sizes: [b...] panels [kh kw] k/group panel*group, with k a multiple of the depth of the tiles.
+    // The sizes of the packed operand: [b...] panels [kh kw] k/group panel*group, with k a multiple of the depth of the
+    // tiles.
     SmallVector<AffineExpr> canonical;
     for (int64_t dim : form.rhsPermutation)
       canonical.push_back(rhsSizes[dim]);
@@ -294,16 +297,16 @@ private:
     return text;
   }
 
-  /// Returns true if reads of an unpacked right-hand side would gather single elements, because its k is contiguous and
-  /// shorter than a vector. For 5 rows, 163,840 columns and k = 7, a product with panels that are transposed in
-  /// registers takes a third of the time.
+  /// Returns true if k is contiguous in B and shorter than a vector, so that reads of unpacked B would gather single
+  /// elements. For 5 rows, 163,840 columns and k = 7, a product with panels that are transposed in registers takes a
+  /// third of the time.
   bool gathersShortRuns(const ContractionForm &form, ArrayRef<AffineExpr> rhsSizes) const {
     const int64_t k = form.rhsPermutation[form.rhsPermutation.size() - 2];
     auto depth = dyn_cast<AffineConstantExpr>(rhsSizes[k]);
     return depth && k + 1 == int64_t(rhsSizes.size()) && depth.getValue() > 1 && depth.getValue() < lanes;
   }
 
-  /// Returns true if the pixels of `image` are contiguous, that is, if it is not a slice of the channels.
+  /// Returns true if the pixels of `image` are contiguous, that is, if `image` is not a slice along the channels.
   static bool hasWholePixels(Value image) {
     for (auto slice = image.getDefiningOp<tensor::ExtractSliceOp>(); slice;
          slice = slice.getSource().getDefiningOp<tensor::ExtractSliceOp>())
@@ -331,7 +334,8 @@ private:
     return line < 2 * depth && line % depth ? weight.getDimSize(0) : 0;
   }
 
-  /// Merges dimensions of the weight argument KH x KW x C x F, in the kernel and in its calls.
+  /// Merges dimensions of a convolution's weight KH x KW x C x F, which is an argument of the kernel, in the kernel and
+  /// its calls.
   void mergeWindow(func::FuncOp kernel, BlockArgument argument, ArrayRef<AffineExpr> sizes,
                    ArrayRef<ReassociationIndices> together) {
     for (func::CallOp call : callsOf(kernel)) {
@@ -366,7 +370,7 @@ private:
     return calls;
   }
 
-  /// Returns true if every caller passes a parameter, or a view of a parameter.
+  /// Returns true if every call passes a parameter, or a view of a parameter, as this argument.
   bool isParameter(func::FuncOp kernel, unsigned argument) {
     return llvm::all_of(callsOf(kernel), [&](func::CallOp call) { return isStatic(call.getOperand(argument)); });
   }
@@ -382,11 +386,11 @@ private:
   /// The maximum size in bytes of an f32 operand that is transposed.
   static constexpr int64_t mostCopied = int64_t(32) << 20;
 
-  /// Returns true if a separate kernel should transpose `lhs`. Without the transposition, each task reads `lhs` with
-  /// the stride of its lines, and instructions on groups of k would gather single elements. For f32, enough columns
-  /// must use the copy (it takes 0.3 ns per element on two cores of a Xeon and saves 0.005 ns for each column of the
-  /// product). A kernel that transposes the operand in registers (`turns`, 16-bit tiles) reads it unchanged if its rows
-  /// are contiguous.
+  /// Returns true if a separate kernel should transpose `lhs`. Without this kernel, each task reads `lhs` with the
+  /// stride of its lines, and instructions on groups of k gather single elements. In f32, the copy takes 0.3 ns per
+  /// element on two cores of a Xeon and saves 0.005 ns for each column of the product, so the product must have enough
+  /// columns. If a kernel transposes the operand in registers (`turns`, 16-bit tiles) and the rows of `lhs` are
+  /// contiguous, no copy is made.
   static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
                          bool turns) {
     auto argument = dyn_cast<BlockArgument>(lhs);
@@ -401,14 +405,14 @@ private:
     };
     const auto type = cast<ShapedType>(lhs.getType());
     const bool f32 = type.getElementType().isF32();
-    // A large operand is stored in huge pages, in which reads with a large stride are as fast as a copy. Also, the copy
-    // would be the largest buffer of a training step.
+    // An f32 operand above this size is stored in huge pages, in which reads with a large stride take no longer than a
+    // copy. Also, the copy would be the largest buffer of a training step.
     if (f32 && type.hasStaticShape() && type.getNumElements() * 4 > mostCopied)
       return false;
     return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);
   }
 
-  /// Makes the callers of `kernel` transpose `argument` by `permutation`, which becomes the identity.
+  /// Makes the callers of `kernel` transpose `argument` by `permutation`, and sets `permutation` to the identity.
   void transpose(func::FuncOp kernel, BlockArgument argument, SmallVector<int64_t> &permutation) {
     SmallVector<AffineExpr> sizes, loops(permutation.size());
     SmallVector<AffineExpr> from = tile::sizesOf(argument);
@@ -434,7 +438,7 @@ private:
     prepare(kernel, argument, {typeOf(sizes, element), sizes, AffineMapAttr::get(read), "transpose", copy});
   }
 
-  /// Makes the callers of `kernel` compute `what` from `argument`, and pass the result instead.
+  /// Makes the callers of `kernel` compute `what` from `argument`, and pass the result instead of `argument`.
   void prepare(func::FuncOp kernel, BlockArgument argument, const Prepared &what) {
     const unsigned number = argument.getArgNumber();
     for (func::CallOp call : callsOf(kernel))
@@ -459,8 +463,8 @@ private:
     for (Value operand : call.getOperands())
       if (isa<IndexType>(operand.getType()))
         indices.push_back(operand);
-    // Other calls before this one may also use the value, so insert right after the operands. sinkPrepared() moves it
-    // later.
+    // Insert the call right after the definitions of its operands, because earlier calls may also use the result.
+    // sinkPrepared() later moves it before its first user.
     Operation *latest = source.getDefiningOp();
     for (Value index : indices)
       if (Operation *made = index.getDefiningOp(); made && (!latest || latest->isBeforeInBlock(made)))
@@ -489,8 +493,8 @@ private:
     return have = made.getResult(0);
   }
 
-  /// Returns a kernel that computes `what` from a value of type `source` (the old argument `argument` of `kernel`).
-  /// Equal kernels are shared.
+  /// Returns a kernel that computes `what` from a value of type `source`, which is the old type of argument `argument`
+  /// of `kernel`. If the module already has an equal kernel, returns this kernel.
   func::FuncOp preparing(RankedTensorType source, unsigned indices, func::FuncOp kernel, unsigned argument,
                          const Prepared &what) {
     AffineMap sourceSizes = cast<AffineMapAttr>(kernel.getArgAttr(argument, sizesAttrName)).getValue();

@@ -4,12 +4,12 @@
 // After:   func @kernel_0(...) attributes {tw.kernel,
 //            tw.schedule = #tw_cpu.schedule<tiles = [64, 48], nanoseconds = 9300, bound = L2>}
 //
-// `tiles` has one size per row of the kernel (dialects/Tile/Rows.h): the part of the anchor's leading dimensions that
-// one task computes. A size of 0 means that a dimension is not tiled. `k_block` is set if a product of few rows needs
-// longer K-blocks than the default of the micro-kernels. For products and elementwise kernels, CostModel.h
-// selects the candidate with the lowest predicted cost, and predicts its time and the resource that limits it. For
-// convolutions and attention, the sizes follow from the cache sizes and the number of tasks. If a kernel already has a
-// schedule, the user has set it, and it is not changed.
+// `tiles` has one size per row of the kernel (dialects/Tile/Rows.h), which is the size of the part that one task
+// computes. A size of 0 means that the row is not tiled. `k_block` is set if a product of few rows needs longer
+// K-blocks than the default of the micro-kernels. For products and elementwise kernels, the cost model (CostModel.h)
+// selects the candidate with the lowest predicted time, and determines the resource that limits it. For convolutions
+// and attention, the sizes are computed from the cache sizes and the number of tasks. If a kernel already has a
+// schedule, the user has set it, and the pass does not change it.
 //
 // Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
 // test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,
@@ -60,7 +60,7 @@ AffineExpr flopsOf(Operation *op) {
   }
   if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
     timesAll(convolution->getResult(0));
-    // The weight is padded to whole groups. The flops include the operations on the padding.
+    // The weight is padded to whole groups of k. The number of operations includes the operations on the padding.
     Value weight = convolution.getInputs()[1];
     for (int64_t dim = 1, rank = cast<ShapedType>(weight.getType()).getRank(); dim + 1 < rank; ++dim)
       times(weight, dim);
@@ -78,7 +78,7 @@ AffineExpr flopsOf(Operation *op) {
       times(grouped.getInputs()[1], dim);
     return total;
   }
-  // Assumes that the values have as many columns as the keys, and includes the scores that a causal mask excludes.
+  // This assumes that values have as many columns as keys, and also counts the scores that a causal mask excludes.
   auto attended = [&](auto attention, int64_t products) {
     timesAll(attention->getResult(0));
     AffineExpr keys = keysOf(attention);
@@ -103,12 +103,13 @@ void noteFlops(func::FuncOp kernel) {
     kernel->setAttr(flopsAttrName, AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
 }
 
-/// Returns how many lines of `value`, one for each index of `dim`, fit in the L1 cache and the L1 TLB at the same time.
-/// If the stride of the lines has a large power of two as a factor, the lines map to few sets of the cache.
+/// Returns how many lines of `value`, one for each index of dimension `dim`, the L1 cache and the L1 TLB can hold at
+/// the same time. If the stride of the lines has a large power of two as a factor, the lines map to few sets of the
+/// cache.
 int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
   constexpr int64_t pageBytes = 4096;
-  constexpr int64_t pages = 64; // entries of the L1 TLB for data: 64 to 96 on x86 with AVX2
-  constexpr int64_t least = 16; // a vector of f32 with AVX-512
+  constexpr int64_t pages = 64; // entries of the L1 data TLB: 64 to 96 on x86 with AVX2
+  constexpr int64_t least = 16; // elements of a vector of f32 with AVX-512
   int64_t stride = std::max<int64_t>(1, cast<ShapedType>(value.getType()).getElementTypeBitWidth() / 8);
   for (int64_t inner = dim + 1, rank = cast<ShapedType>(value.getType()).getRank(); inner < rank; ++inner)
     stride *= std::max<int64_t>(1, estimate(tile::sizeOf(value, inner)));
@@ -119,10 +120,10 @@ int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
 }
 
 /// Returns the smallest tile size of each row. If an operand is contiguous along another row than the result, the tile
-/// has two adjacent cache lines along this row, so that whole blocks can be read and transposed
-/// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). A tile of reduced columns is long enough for the hardware
-/// prefetchers. `mostColumns` is lowered if the lines of such an operand, one per column, would evict each other from
-/// the cache.
+/// has two adjacent cache lines along this other row, so that whole blocks can be read and transposed
+/// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). If columns are reduced, a tile of them is so long that the hardware
+/// prefetchers are effective. Lowers `mostColumns` if the lines of such an operand, one per column, would evict each
+/// other from the cache.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
                                  const FirstCache &cache, int64_t &mostColumns) {
   constexpr int64_t lines = 32, columns = 64, columnsOfBytes = 256;
@@ -188,10 +189,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
 
   /// With few rows, the time to read B from memory dominates. Long contiguous runs of B are read faster than short
-  /// ones: by 5% at 64 rows and 20% at 16 rows (f32 and bf16 on vectors, 768 and 3072 columns, Zen 5), as long as A
-  /// fits in the L1 cache. If B fits in the L2 cache, the length of the runs does not matter. Longer runs are less
-  /// accurate: with partial sums of 128 products, a sum of 750 products has a third of the error that it has without
-  /// them.
+  /// runs: by 5% at 64 rows and 20% at 16 rows (f32 and bf16 without AMX, 768 and 3072 columns, Zen 5), as long as the
+  /// L1 cache can hold A. If the L2 cache can hold B, the length of the runs has no effect. Longer runs are less
+  /// accurate: a sum of 750 products has three times the error of a sum of partial sums of 128 products.
   static constexpr int64_t mostStreamedRows = 64, longKBlock = 512;
   bool streamsWeights(Operation *member) const {
     auto matmul = dyn_cast<MatmulOp>(member);
@@ -210,14 +210,14 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
     const bool transposed = readsTransposed(matmul), grouped = isGrouped(matmul, splitF16);
-    // The rows of A may fill half of the L2 cache, or more if products are so fast that a panel must be used for many
-    // rows. A transposed A is limited by other constants, because micro-kernels copy it to the stack K-block by K-block
-    // (PanelEmitter.h, TransposedKernel.h).
+    // The rows of A may use half of the L2 cache, or more if the tile unit is so fast that each panel must be used for
+    // many rows. If A is transposed, the limits are constants, because micro-kernels copy A to the stack K-block by
+    // K-block (PanelEmitter.h, TransposedKernel.h).
     const int64_t most = transposed ? (grouped ? 256 : 128)
                                     : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes),
                                                           128, grouped ? 512 : 256);
     ProductTiles tiles;
-    if (wholeRows) // the kernel also reduces C's rows: keep C's tile in the cache, with four tasks per thread
+    if (wholeRows) // C's rows are reduced: keep C's tile in the cache, with four tasks per thread
       tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};
     else if (isa<AffineConstantExpr>(own[rank - 2]))
       tiles = chooseProductTiles(shape, /*leastRows=*/32, most, machine);
@@ -228,10 +228,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the number of rows of a head per task. Each task packs the keys and values again, so tasks should be
-  /// large. Half of the L2 cache may contain the sums (f32, one per column of the values) and the queries. Tiles have
-  /// equal sizes of up to 512 rows (256 in f32, where larger ones were not measured). There are at least four tasks per
-  /// thread if tiles of 64 rows allow this. Scores are computed for 32 rows at a time (tile::attentionRows). For 512
-  /// tokens in bf16, the relative times of 64, 128, 256 and 512 rows were 1.22, 1.05, 1.00 and 0.95.
+  /// large. The sums (f32, one per column of the values) and the queries may use half of the L2 cache. Tasks have equal
+  /// sizes of up to 512 rows (256 in f32, for which larger sizes were not measured). There are at least four tasks per
+  /// thread if tasks of 64 rows allow this. Scores are computed for 32 rows at a time (tile::attentionRows). For 512
+  /// tokens in bf16, the relative times of 64, 128, 256 and 512 rows per task were 1.22, 1.05, 1.00 and 0.95.
   int64_t attentionRows(int64_t rows, int64_t columns, int64_t heads, bool narrow) const {
     constexpr int64_t least = 64, unit = tile::attentionRows;
     const int64_t mostRows = narrow ? 512 : 256;
@@ -244,8 +244,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   /// Returns the images, lines and pixels per task of a grouped convolution with small groups. A task computes all
   /// channels of whole lines, so the taps of a pixel that are inside of the image are known at compile time. The number
-  /// of lines is so small that the results stay in the L1 cache for the epilogue, and that there are at least four
-  /// tasks per thread.
+  /// of lines is so small that the results stay in the L1 cache for the epilogue and there are at least four tasks per
+  /// thread.
   SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
     constexpr int64_t grain = 16384;
     int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));
@@ -256,8 +256,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return {1, divideCeilSigned(height, divideCeilSigned(height, lines)), 0};
   }
 
-  /// Returns the number of filters per task, which is one panel. If each task first gathers its windows, returns the
-  /// largest number for which the results fit in the L1 caches of two cores.
+  /// Returns the number of filters per task, which is the width of a panel. If each task first gathers its windows,
+  /// returns the largest number for which the L1 caches of two cores can hold the results.
   static int64_t filtersOfTask(ConvolutionOp convolution, int64_t filters, int64_t width) {
     constexpr int64_t resultBytes = 64 * 1024;
     const int64_t panel = convolution.getPanel();
@@ -268,8 +268,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     return panel * divideCeilSigned(panels, divideCeilSigned(panels, most));
   }
 
-  /// Returns the tile sizes of a concatenation or padding. The number of tasks depends on the number of elements. The
-  /// outer dimensions are tiled first, so that each task copies long contiguous runs.
+  /// Returns the tile sizes of a concatenation or padding. The number of tasks depends on the number of elements. Outer
+  /// dimensions are tiled before inner dimensions, so that each task copies long contiguous runs.
   SmallVector<int64_t> insertTiles(const InsertChain &chain) {
     constexpr int64_t mostGrain = 16384, leastColumns = 1024;
     const int64_t rank = chain.sizes.size();
@@ -308,7 +308,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     if (auto pack = dyn_cast<PackOp>(anchor))
       return SmallVector<int64_t>(pack.getLoopIteratorTypes().size(), 1);
     if (isa<AttentionGradientOp>(anchor))
-      return {1, 1}; // one head of one batch per task
+      return {1, 1}; // a task computes one head of one batch
     if (auto attention = dyn_cast<AttentionOp>(anchor)) {
       int64_t rows = estimate(tile::sizeOf(anchor->getResult(1), 2));
       int64_t heads = estimate(tile::sizeOf(anchor->getResult(1), 1)) * estimate(tile::sizeOf(anchor->getResult(1), 0));
@@ -327,7 +327,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     SmallVector<int64_t> tiles(rows->numRows, 1);
     for (Operation *member : members) {
       if (isa<DepthwiseGradientOp>(member))
-        return tiles; // one part of the lines of one image per task
+        return tiles; // a task computes one part of the lines of one image
       if (isa<GroupedConvolutionOp>(member)) {
         SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
         SmallVector<int64_t> cuts = groupedTiles(own);
@@ -361,7 +361,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       return tiles;
     }
-    // A task has whole rows, from the innermost row outward, until it has about `grain` elements.
+    // Add whole rows to a task, from the innermost row outward, until the task has about `grain` elements.
     const RowsShape shape = rowsShapeOf(members, *rows);
     const int64_t rank = sizes.size(), elements = shape.elements;
     const double bytes = shape.bytesPerElement;
@@ -373,7 +373,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     cost = costOfElements(elements, bytes, grain, machine);
     int64_t mostColumns = INT64_MAX;
     SmallVector<int64_t> least = leastOfRows(members, *rows, sizes, machine.first, mostColumns);
-    int64_t ahead = 1; // product of the smallest tile sizes of the remaining rows
+    int64_t ahead = 1; // product of the smallest tile sizes of the rows that the loop has not reached
     for (int64_t count : least)
       ahead *= count;
     for (int64_t row = rows->numRows - 1; row >= 0; --row) {

@@ -7,8 +7,8 @@
 
 namespace tilewright::tiled {
 
-/// Returns the size of the tile that begins at `start`: `tile`, or the rest of the dimension if this is less. The
-/// dimension has `size` elements, and `known` is its constant value, if it has one.
+/// Returns the size of the tile that begins at `start`: the smaller of `tile` and the number of remaining elements. The
+/// dimension has `size` elements. `known` is this size as a value or a constant.
 mlir::OpFoldResult sizeOfTile(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value start, int64_t tile,
                               mlir::AffineExpr size, mlir::OpFoldResult known);
 

@@ -71,7 +71,8 @@ Value AttentionEmitter::matrix(Value value, int64_t operand) {
 }
 
 Value AttentionEmitter::slice(Value value, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
-  // Constant offsets must be attributes, not values: then they are part of the type, and later passes can fold them.
+  // Constant offsets are attributes instead of values, because they are then part of the type, and later passes can
+  // fold them.
   SmallVector<OpFoldResult> strides(offsets.size(), fold(1)), starts(offsets);
   (void)foldDynamicIndexList(starts);
   return memref::SubViewOp::create(builder, loc, value, starts, sizes, strides);

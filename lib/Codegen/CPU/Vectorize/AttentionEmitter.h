@@ -1,7 +1,8 @@
 //===- AttentionEmitter.h - common code of attention and its gradient -------------------===//
 //
-// Helpers for the matrices of one batch and one head, which are stored in buffers: views and slices, panels, products,
-// loops over blocks of rows, structured ops whose maps are strings of loop names, and masked scores.
+// AttentionEmitter operates on the matrices of one batch and one head, which are stored in buffers. It emits views and
+// slices, panels, products, loops over blocks of rows, structured ops whose maps are strings of loop names, and masked
+// scores.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_ATTENTIONEMITTER_H
@@ -14,8 +15,8 @@ namespace tilewright::vector_stage {
 /// Lowers tw_tile.attention_gradient to loops over blocks of keys and rows (ExpandAttentionGradient.cpp).
 llvm::LogicalResult expandAttentionGradient(tile::AttentionGradientOp op, const ExpandAttentionOptions &options);
 
-/// The maximum number of rows (a decoding step has few) for which keys and values are not packed. The limit is lower
-/// for operands in packed pairs of k, whose products are faster.
+/// If attention has at most this number of rows, as in a decoding step, keys and values are not packed. The limit is
+/// lower for operands that are packed in pairs of k, because their products are faster.
 constexpr int64_t fewRows = 4, fewRowsOfPairs = 2;
 
 class AttentionEmitter {
@@ -25,7 +26,7 @@ protected:
   using Folds = llvm::ArrayRef<mlir::OpFoldResult>;
   using Names = llvm::ArrayRef<llvm::StringRef>;
 
-  /// `inputs` are those of `op`, the query first; `mask` is null if there is none.
+  /// `inputs` are the inputs of `op`, beginning with the query. `mask` is null if there is no mask.
   AttentionEmitter(mlir::Operation *op, mlir::ValueRange inputs, Value mask, bool causal, double scale,
                    std::optional<llvm::ArrayRef<int64_t>> permutations, const ExpandAttentionOptions &options);
 
@@ -38,27 +39,27 @@ protected:
   Fold ceilDiv(Fold value, int64_t by);
   /// Returns the number of rows of a packed operand whose reduction dimension is `k`.
   Fold packedDepth(Fold k);
-  /// Returns the size of the block that begins at `at` in a dimension of size `whole`: `most` elements, or the rest.
+  /// Returns the size of the block that begins at `at` in a dimension of size `whole`: the smaller of `most` and the
+  /// number of remaining elements.
   Fold blockSize(Value at, Fold whole, int64_t most);
 
   /// Returns a view of `value` of rank `rank`, without the dimensions `drop`, which have size 1.
   Value view(Value value, llvm::ArrayRef<int64_t> drop, int64_t rank);
-  /// Returns operand number `operand` as a matrix of rows x columns (according to `permutations`). Returns null if the
-  /// columns precede the rows in memory.
+  /// Returns operand number `operand` as a matrix of rows x columns. `permutations` of the op determines its rows and
+  /// columns. Returns null if the column dimension comes before the row dimension.
   Value matrix(Value value, int64_t operand);
   Value slice(Value value, Folds offsets, Folds sizes);
   /// Returns a view of `count` rows of `matrix`, starting at row `from`.
   Value rowsOf(Value matrix, Value from, Fold count);
   Value alloc(Folds sizes, mlir::Type element = {});
-  /// Allocates a tile of scores, or of values computed from them. Its row stride is one cache line longer than a row,
-  /// because rows with a stride of a power of two would map to few cache sets.
+  /// Allocates a tile of scores, or of values that are computed from scores. The row stride of the tile is one cache
+  /// line longer than a row, because rows with a stride of a power of two would map to few cache sets.
   Value scoreBuffer(Fold rows, int64_t columns, mlir::Type element);
-  /// Returns the number of rows of scores that fit in 16 KiB, so that they stay in the L1 cache for all passes over
-  /// them.
+  /// Returns the number of rows of scores in 16 KiB. So many rows stay in the L1 cache for all passes over the scores.
   static int64_t rowsOfScores(int64_t columns) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)); }
   /// Allocates memory for the panels of a matrix of k x n.
   Value panelBuffer(Fold k, Fold n, mlir::Type element);
-  /// Packs `matrix` into the first part of `buffer` and returns that part. If `columnsFirst`, the columns of `matrix`
+  /// Packs `matrix` into the first part of `buffer`, and returns this part. If `columnsFirst`, the columns of `matrix`
   /// are the reduction dimension k.
   Value packed(Value matrix, Value buffer, bool columnsFirst);
   /// Computes to = a b, where b is packed in panels. If `depthFirst`, a is k x rows.
@@ -83,7 +84,7 @@ protected:
   /// Returns true if the mask is added to the scores. The weights are then powers of e instead of 2, because the mask
   /// may contain the lowest finite number, which must not be scaled.
   bool addsMask() const { return mask && !elementOf(mask).isInteger(8); }
-  /// Returns e^x if `natural`, otherwise 2^x. If results are rounded to 16 bits, the precision is 17 bits.
+  /// Returns e^x if `natural`, otherwise 2^x. If results are rounded to 16 bits, the function is accurate to 17 bits.
   Value power(mlir::OpBuilder &b, mlir::Location at, Value x, bool natural);
 
   /// Emits `body` for blocks of `count` rows, starting at row `from` (null: 0), and for the remaining rows.

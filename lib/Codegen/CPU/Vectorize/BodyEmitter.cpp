@@ -58,7 +58,7 @@ BodyEmitter::Guard BodyEmitter::guardOf(memref::LoadOp load) {
   auto taken = dyn_cast<arith::SelectOp>(*load->user_begin());
   if (!taken || taken.getTrueValue() != load.getResult())
     return {};
-  // The loaded value is used under a conjunction of conditions. Search for the guard among them.
+  // The condition under which the loaded value is used is a conjunction. Search for the condition of the guard in it.
   SmallVector<Value> conditions{taken.getCondition()};
   while (!conditions.empty()) {
     Value condition = conditions.pop_back_val();
@@ -85,7 +85,7 @@ SmallVector<Value> BodyEmitter::indicesOf(OpBuilder &builder, OpOperand &operand
       continue;
     }
     SmallVector<OpFoldResult> dims(ivs.begin(), ivs.end());
-    // Some loops have no index yet: replace the indices on which `expr` does not depend by 0.
+    // The loops inside the current one have no index yet. `expr` does not depend on their indices, so use 0 for them.
     for (auto [position, dim] : llvm::enumerate(dims))
       if (!expr.isFunctionOfDim(position))
         dim = builder.getIndexAttr(0);
@@ -96,7 +96,7 @@ SmallVector<Value> BodyEmitter::indicesOf(OpBuilder &builder, OpOperand &operand
   return indices;
 }
 
-/// Emits one load per lane. Masked-off lanes read element 0 of the buffer, which exists if any lane is active.
+/// Emits one load per lane. Lanes that are masked off read element 0 of the buffer, which exists if any lane is active.
 Value BodyEmitter::readLanes(OpBuilder &builder, Value memref, ArrayRef<Value> indices, Value mask) {
   Type element = cast<MemRefType>(memref.getType()).getElementType();
   SmallVector<Value> vectors;
@@ -134,8 +134,9 @@ Value BodyEmitter::lineAt(OpBuilder &builder, Value memref, ArrayRef<Value> indi
       whole.getBaseBuffer(), OpFoldResult(first), ArrayRef<OpFoldResult>(size), ArrayRef<OpFoldResult>(one));
 }
 
-/// Reads a vector whose elements have a stride of `stride` elements, starting at `indices`. Loads `stride` whole
-/// vectors and shuffles them. The last of these vectors ends with the last element, so no memory after it is read.
+/// Reads a vector of elements with a stride of `stride` elements, starting at `indices`, by loading `stride` whole
+/// vectors and shuffling them. The last of these vectors ends with the last element, so no memory after this element is
+/// read.
 Value BodyEmitter::readStrided(OpBuilder &builder, Value memref, ArrayRef<Value> indices, int64_t stride) {
   const int64_t lanes = choice.lanes, count = stride * (lanes - 1) + 1;
   VectorType type = vectorOf(cast<MemRefType>(memref.getType()).getElementType());
@@ -176,13 +177,13 @@ Value BodyEmitter::read(OpBuilder &builder, OpOperand &operand, Value mask) {
   }
   if (const int64_t stride = mask ? 0 : smallStride(op, operand, choice.loop))
     return readStrided(builder, memref, indices, stride);
-  // The indices of a lane are those of the first lane, plus the lane's number times the increment of the map.
+  // The index of a lane is the index of the first lane plus the lane number times the increment of the map.
   AffineMap map = op.getMatchingIndexingMap(&operand);
   Value step = vector::StepOp::create(builder, loc, vectorOf(builder.getIndexType()));
   for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
     if (!expr.isFunctionOfDim(choice.loop))
       continue;
-    // expr(iv + lane) - expr(iv) is linear in the vector loop, so it is a multiple of the lane number.
+    // expr(iv + lane) - expr(iv) is a multiple of the lane number, because `expr` is linear in the vector loop.
     const int64_t by = stepAlong(op, expr, choice.loop).value_or(1);
     Value scaled = step;
     if (by != 1) {
@@ -212,8 +213,8 @@ void BodyEmitter::write(OpBuilder &builder, Value value, unsigned number, Value 
     vector::StoreOp::create(builder, loc, value, operand.get(), indices);
 }
 
-/// Emits a load at computed indices if exactly one of them differs between lanes, increases by 1 from lane to lane, and
-/// its dimension has a small stride. Otherwise returns null.
+/// Emits a load at computed indices as a strided vector load. This is possible if exactly one index differs between
+/// lanes, this index increases by 1 from lane to lane, and its dimension has a small stride. Otherwise returns null.
 Value BodyEmitter::readOfLoad(OpBuilder &builder, memref::LoadOp load, ArrayRef<Value> indices, Value mask) {
   auto isVector = [](Value index) { return isa<VectorType>(index.getType()); };
   if (mask || llvm::count_if(indices, isVector) != 1)
@@ -279,7 +280,8 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
   SmallVector<Value> operands;
   for (Value v : inner.getOperands())
     operands.push_back(asVector(builder, values.lookupOrDefault(v)));
-  // Masked-off lanes have undefined indices and divisors. Replace these by valid ones, so that no error is reported.
+  // Lanes that are masked off have undefined indices and divisors. Replace these by valid values, so that no error is
+  // reported for them.
   if (mask && isa<tile::PlaceOp>(inner)) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(operands[0].getType()));
     operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], zero);
@@ -332,8 +334,8 @@ SmallVector<Value> BodyEmitter::emitElements(OpBuilder &builder, const IRMapping
 }
 
 /// Emits `combiner` as one FMA if it adds a product to the accumulator and both ops may be contracted. Otherwise
-/// returns null. LLVM would also form an FMA, but in a sum of two products it may contract either product, depending on
-/// the surrounding code. Then the results of schedules with the same order of sums would not be bitwise equal.
+/// returns null. LLVM would also form an FMA, but in a sum of two products, the surrounding code would determine which
+/// of the products it contracts. Schedules with the same order of sums would then not have bitwise equal results.
 Value BodyEmitter::sumOfProducts(OpBuilder &builder, Operation &combiner, const IRMapping &values) {
   auto add = dyn_cast<arith::AddFOp>(combiner);
   if (!add || !(add.getType().isF32() || add.getType().isF64()))

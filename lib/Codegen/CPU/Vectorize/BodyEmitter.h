@@ -14,7 +14,7 @@ class BodyEmitter {
 public:
   BodyEmitter(mlir::linalg::LinalgOp op, VectorLoop choice);
 
-  /// The current values of the op's loops. The value of the vector loop is that of the first lane.
+  /// The current values of the op's loop variables. The value for the vector loop is the value in the first lane.
   llvm::SmallVector<mlir::Value> ivs;
 
   /// Emits the reads and body ops that do not change along the vector loop and do not depend on an accumulator. Stores
@@ -30,15 +30,15 @@ public:
   /// True if the accumulators passed to emitStep() were initialized with the identity.
   bool fromIdentity = false;
   /// Returns the maximum or minimum of `x` and `best`, an accumulator that was initialized with the identity, as a
-  /// comparison and a selection, which are one instruction on x86. This is correct because the accumulator is never NaN
-  /// if the combiner ignores NaN. Returns null for other combiners.
+  /// comparison and a selection, for which x86 has a single instruction. If the combiner ignores NaN, this is correct,
+  /// because the accumulator is never NaN. Returns null for other combiners.
   mlir::Value numberExtreme(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value x, mlir::Value best);
 
   mlir::Value sumOfProducts(mlir::OpBuilder &builder, mlir::Operation &combiner, const mlir::IRMapping &values);
 
-  /// Emits one step at the current indices: reads of the outputs, the body, and stores. The outputs whose numbers are
-  /// in `combined`, in ascending order, are neither read nor stored: their values are `accumulators`, and this function
-  /// returns their new values as vectors.
+  /// Emits one step at the current indices: reads of the outputs, the body, and stores. `combined` are the numbers of
+  /// the outputs that are neither read nor stored, in ascending order. Their values are `accumulators`, and this
+  /// function returns their new values as vectors.
   llvm::SmallVector<mlir::Value> emitElements(mlir::OpBuilder &builder, const mlir::IRMapping &values, mlir::Value mask,
                                               llvm::ArrayRef<unsigned> combined = {},
                                               mlir::ValueRange accumulators = {});
@@ -65,8 +65,8 @@ private:
                           int64_t stride);
   mlir::Value readOfLoad(mlir::OpBuilder &builder, mlir::memref::LoadOp load, llvm::ArrayRef<mlir::Value> indices,
                          mlir::Value mask);
-  /// A load whose last index is `index` if the condition `there` is true, else 0, and whose result is used only if
-  /// `there` is true. It can be emitted as a masked load at `index`.
+  /// A load in the form select(there, load[..., select(there, index, 0)], other), in which the loaded value is used
+  /// only if the condition `there` is true. It can be emitted as a masked load at `index`.
   struct Guard {
     mlir::Value index, there;
     explicit operator bool() const { return index != nullptr; }

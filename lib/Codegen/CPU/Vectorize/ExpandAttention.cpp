@@ -9,10 +9,10 @@
 //     acc = acc * c + tw_tile.matmul(p, pack(v block)) ; m = m' }
 //   o = acc / l ; lse = m + log l
 //
-// With few rows, as in a decoding step, keys and values are read once, from their buffers without packing. Scores are
-// stored only for one block of keys at a time (L x B). If a row attends to no key, its results are zeros. A tile with a
-// causal mask ends at the last block to which its rows attend. Sources: Milakov and Gimelshein, "Online normalizer
-// calculation for softmax", 2018; Dao et al., "FlashAttention", 2022.
+// If there are few rows, as in a decoding step, keys and values are read once, from their buffers without packing.
+// Scores are stored for only one block of keys at a time (L x B). If a row attends to no key, its results are zeros. If
+// there is a causal mask, the loop over keys ends at the last block to which a row of the tile attends. Sources:
+// Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-attention.mlir
 //
@@ -59,8 +59,8 @@ public:
     int64_t block = staticKeys ? std::min(*staticKeys, mostKeys) : mostKeys;
     once = staticKeys && *staticKeys <= mostKeys;
 
-    // Scores and weights are computed for a few rows at a time, so that they stay in the caches while the packed panels
-    // of keys and values are read.
+    // Scores and weights are computed for a few rows at a time, so that they stay in the cache together with the packed
+    // panels of keys and values.
     OpFoldResult few = fold(std::min(scoreRows, getConstantIntValue(rows).value_or(scoreRows)));
     direct = getConstantIntValue(rows).value_or(scoreRows) <= (group > 1 ? fewRowsOfPairs : fewRows);
     if (direct)
@@ -145,20 +145,21 @@ public:
   }
 
 private:
-  /// Computes to = a b, where `b` is packed in panels. With few rows, `b` is not packed, and transposed if
-  /// `columnsFirst`.
+  /// Computes to = a b. `b` is packed in panels, unless there are few rows. Then `b` is not packed, and if
+  /// `columnsFirst`, it is transposed.
   void product(Value a, Value b, Value to, bool columnsFirst) {
     if (!direct)
       return multiply(a, b, to);
     sumProducts(a, b, to, {"ik", columnsFirst ? "jk" : "kj"}, "ij", 3);
   }
 
-  /// Returns the maximum of a score and `best`. It may ignore NaN, because e^NaN makes the row's sum NaN.
+  /// Returns the maximum of a score and `best`. The maximum may ignore NaN, because the sum of a row with a NaN score
+  /// is NaN.
   static Value greater(OpBuilder &b, Location at, Value x, Value best) {
     return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
   }
 
-  /// Returns the weight of a score if `best` is the row's maximum.
+  /// Returns the softmax weight of a score, where `best` is the row's maximum.
   Value weightOf(OpBuilder &b, Location at, Value score, Value best) {
     Value x = arith::SubFOp::create(b, at, score, finite(b, at, best));
     if (unit == Unit::Raw)
@@ -166,9 +167,9 @@ private:
     return power(b, at, x, unit == Unit::Natural);
   }
 
-  /// Replaces the scores `s` of `count` rows from `first` on by e^(s - m'). If `p` is not null, stores them in `p` with
-  /// its element type instead. Updates the row sums `l`, replaces `m` by e^(m - m'), and writes the new maximum m' to
-  /// `next`.
+  /// Replaces the scores `s` of `count` rows, starting at row `first`, by the weights e^(s - m'). If `p` is not null,
+  /// stores the weights in `p`, with its element type, instead of in `s`. Updates the row sums `l`, replaces `m` by
+  /// e^(m - m'), and writes the new maximum m' to `next`.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
     // Compute the new maximum of each row.
@@ -195,7 +196,7 @@ private:
         /*reduceLast=*/true);
   }
 
-  /// Scales and masks the scores `s` in place, and stores their maximum in `next`.
+  /// Scales and masks the scores `s` in place, and stores the maximum of each row in `next`.
   void scaleAndMask(Value s, Value next, Value first, OpFoldResult count, Value kb, OpFoldResult width) {
     SmallVector<Value> ins;
     SmallVector<StringRef> maps;
@@ -212,11 +213,11 @@ private:
   }
 
   tile::AttentionOp op;
-  /// The unit of scores and their maxima. Raw: scores are the values of the product. The difference of a score and the
-  /// maximum is scaled when the weight is computed; the difference is exact, and 0 for the maximum. Used if no score is
-  /// masked and the scale is positive. Binary: scores are exponents of 2, e^x = 2^(x log2 e). Natural: scores are
-  /// exponents of e, used if a mask is added. The mask may contain the lowest finite number, which must not be scaled,
-  /// and a row with only such scores still has weights.
+  /// The unit of scores and of their maxima. Raw: scores are the unscaled results of the product. The difference of a
+  /// score and the maximum is exact (0 for the maximum), and is scaled when the weight is computed. Raw is used if no
+  /// score is masked and the scale is positive. Binary: scores are exponents of 2, because e^x = 2^(x log2 e). Natural:
+  /// scores are exponents of e. Natural is used if a mask is added, because the mask may contain the lowest finite
+  /// number, which must not be scaled: a row whose scores all have this number still has weights.
   enum class Unit { Raw, Binary, Natural } unit;
   bool once = false;   ///< there is only one block of keys
   bool direct = false; ///< there are few rows: keys and values are read without packing

@@ -11,13 +11,13 @@
 //       p = exp(scale * s + mask - lse) and ds = p * (dp - delta) * scale in one pass
 //       dv += p^T do ; dk += ds^T q ; dq += ds k } }
 //
-// If operands are packed in pairs of k, dv^T += do^T p and dk^T += q^T ds are computed instead: p and ds are packed as
-// right-hand sides, and only q and do, which have few columns, are transposed. As a left-hand side, p^T would be read
-// element by element.
+// If operands are packed in pairs of k, the transposed products dv^T += do^T p and dk^T += q^T ds are computed instead.
+// In these products, p and ds are packed as right-hand sides, and only q and do, which have few columns, are
+// transposed. In the original products, the left-hand sides p^T and ds^T would be read element by element.
 //
 // Only tiles (rows x keys) of the scores and of their gradients are stored. Values that the forward pass did not save
-// are recomputed. Each block of keys is processed once. With a causal mask, only the rows that attend to a key of the
-// block are processed. Source: Dao et al., "FlashAttention", 2022, algorithm 4.
+// are recomputed. Each block of keys is processed once. If there is a causal mask, only the rows that attend to a key
+// of the block are processed. Source: Dao et al., "FlashAttention", 2022, algorithm 4.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-attention-gradient.mlir
 //
@@ -31,8 +31,8 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// The rows and keys of a tile of scores. Two such tiles, and the panels that they are multiplied by, fit into an L2
-/// cache.
+/// The number of rows and keys of a tile of scores. An L2 cache can contain two such tiles and the panels that they are
+/// multiplied by.
 constexpr int64_t gradientRows = 128, gradientKeys = 256;
 
 class AttentionGradientExpander : AttentionEmitter {
@@ -61,7 +61,7 @@ public:
 
     scores = scoreBuffer(r, keysAtOnce, f32);
     slopes = scoreBuffer(r, keysAtOnce, f32);
-    if (group > 1) { // both operands of a product in pairs of k have the same type
+    if (group > 1) { // the operands of a product in pairs of k must have the same type
       weights = scoreBuffer(r, keysAtOnce, element);
       steps = scoreBuffer(r, keysAtOnce, element);
     }
@@ -72,7 +72,8 @@ public:
       queryRows = panelBuffer(r, width, element);
       gradRows = panelBuffer(r, columns, element);
     }
-    // The sums of a block of keys are transposed if the products that are added to them are.
+    // If the products of a block of keys are computed in transposed form, the sums to which they are added are
+    // transposed, too.
     auto sums = [&](OpFoldResult of) { return transposed ? alloc({of, c}) : alloc({c, of}); };
     Value dq = alloc({rows, width}), dk = sums(width), dv = sums(columns);
     if (!oneKeyBlock)
@@ -100,7 +101,7 @@ public:
         fill(sumK, 0);
         fill(sumV, 0);
       }
-      Value from; // earlier rows do not attend to the keys of this block
+      Value from; // start of the first block of rows that attend to these keys
       if (causal && !oneRowBlock)
         from = index(affine::makeComposedFoldedAffineApply(
             builder, loc,
@@ -121,10 +122,10 @@ private:
   /// Returns true if the gradients of a block of keys and values are computed in transposed form.
   bool sumsAreTransposed() const { return group > 1; }
 
-  /// Returns true if weights are powers of e (if a mask is added, or in f32), and false if they are powers of 2. In
-  /// f32, the largest score must be rounded in the same way as in the row's log-sum-exp, so that their difference is
-  /// exactly 0 and the weight 1. Therefore block() limits scores to the log-sum-exp. The selection also prevents an
-  /// FMA, which would subtract the unrounded product.
+  /// Returns true if weights are powers of e, and false if they are powers of 2. They are powers of e if a mask is
+  /// added, or in f32. In f32, the largest score of a row must be rounded in the same way as the row's log-sum-exp, so
+  /// that their difference is exactly 0 and the weight is 1. Therefore, block() limits scores to the log-sum-exp. This
+  /// selection also prevents an FMA, which would subtract the unrounded product.
   bool isNatural() const { return addsMask() || element.isF32(); }
 
   /// Returns the part of `sums` for the first `number` keys of a block.
@@ -133,13 +134,13 @@ private:
                                : rowsOf(sums, index(fold(0)), number);
   }
 
-  /// Computes, for each row, the base that is subtracted from the scores, and the term delta that is subtracted from
-  /// the gradients of all its weights.
+  /// Computes two values for each row: `base`, which is subtracted from the scores, and `delta`, which is subtracted
+  /// from the gradients of the row's weights.
   void rowStatistics(Value result) {
     Value lse = view(op.getInputs()[5], {0, 1}, 1);
     base = alloc({rows});
     delta = alloc({rows});
-    // The base is an exponent of 2, or of e if isNatural(). For a row that attends to no key it is infinite, which
+    // The base is an exponent of 2, or of e if isNatural(). If a row attends to no key, its base is infinite, which
     // makes all weights of the row 0.
     elementwise({lse}, base, 1, [&](OpBuilder &b, Location at, ValueRange in) -> Value {
       Value infinity = number(b, at, std::numeric_limits<double>::infinity());
@@ -151,8 +152,8 @@ private:
     sumProducts(result, grad, delta, {"ij", "ij"}, "i", 2);
   }
 
-  /// Computes one tile: `count` rows from `rb` on, and `number` keys from `kb` on. Scores are computed by the same
-  /// operations as in the forward pass, so that they are rounded equally.
+  /// Computes one tile: `count` rows starting at row `rb`, and `number` keys starting at key `kb`. Scores are computed
+  /// by the same operations as in the forward pass, so that they are rounded equally.
   void block(Value kb, OpFoldResult number, Value rb, OpFoldResult count, Value kT, Value vT, Value kN, Value sumK,
              Value sumV, Value dq) {
     Value qBlock = rowsOf(q, rb, count), gBlock = rowsOf(grad, rb, count);

@@ -1,10 +1,9 @@
 //===- ExpandLoops.cpp - lowers scans, sorts and scatters to loops -------------------===//
 //
-// scan, scatter: ScanLoops.h, ScatterLoops.h.
-// sort: a stable bottom-up merge sort of (value, index) pairs in scratch memory for each row; NaN is the largest value.
-// If only the first k results are needed (topk with a small k), one pass over the row inserts each element that
-// precedes the last of the current k results. Bytes are sorted by counting: the position of an element is the number of
-// elements that precede it.
+// ScanLoops.h lowers scans, and ScatterLoops.h lowers scatters. A sort becomes a stable bottom-up merge sort of (value,
+// index) pairs in scratch memory for each row. NaN is the largest value. If only the first k results are needed (topk
+// with a small k), one pass over the row inserts each element that precedes the last of the current k results. Bytes
+// are sorted by counting: the position of an element is the number of elements that precede it.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-loops.mlir
 //
@@ -84,13 +83,13 @@ public:
   }
 
 private:
-  /// Returns true if insertion is the fastest way to find the first `kept` of `all` elements. In the worst case, it
-  /// compares each element with `kept` others.
+  /// Returns true if insertion is the fastest way to find the first `kept` of `all` elements. In the worst case,
+  /// insertion compares each element with `kept` elements.
   static bool keepsFew(int64_t all, int64_t kept) {
     return !ShapedType::isDynamic(kept) && kept >= 1 && kept <= 64 && (ShapedType::isDynamic(all) || all >= 4 * kept);
   }
 
-  /// Sorts by insertion. The outputs themselves contain the sorted elements.
+  /// Sorts by insertion into the outputs, which contain the sorted elements at any time.
   void sortFew(tile::SortOp sort) {
     Value in = sort.getInputs()[0], values = sort.getOutputs()[0], indices = sort.getOutputs()[1];
     int64_t dim = sort.getDim();
@@ -105,8 +104,8 @@ private:
         at[dim] = j;
         memref::StoreOp::create(builder, loc, value, to, at);
       };
-      // Inserts element `j` of the row, whose value is `x`, in front of the elements that it precedes. These elements
-      // move by one index, and the last of them to index `free`.
+      // Inserts element `j` of the row, whose value is `x`, before the elements that it precedes. These elements move
+      // by one index, and the last of them moves to index `free`.
       auto insert = [&](Value x, Value j, Value free) {
         auto moves = scf::WhileOp::create(
             builder, loc, TypeRange{builder.getIndexType()}, ValueRange{free},
@@ -198,7 +197,7 @@ private:
       forEach([&](Value j, Value byte) {
         Value position = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), take(rankOf(byte)));
         OpBuilder::InsertionGuard guard(builder);
-        if (typeOf(values).getDimSize(dim) != typeOf(in).getDimSize(dim)) { // the results are only the first elements
+        if (typeOf(values).getDimSize(dim) != typeOf(in).getDimSize(dim)) { // store only the first elements
           Value kept = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, position, size(values, dim));
           auto branch = scf::IfOp::create(builder, loc, TypeRange(), kept, /*withElse=*/false);
           builder.setInsertionPointToStart(&branch.getThenRegion().front());
@@ -226,7 +225,7 @@ private:
     return memref::AllocOp::create(builder, loc, MemRefType::get(shape, element), dynamic);
   }
 
-  /// Returns true if `a` precedes `b` and is not equal to it. NaN is greater than every number.
+  /// Returns true if `a` must be before `b` in the sorted row. NaN is greater than every number.
   Value before(Value a, Value b, bool descending) {
     if (descending)
       std::swap(a, b);
@@ -239,8 +238,8 @@ private:
     return arith::OrIOp::create(builder, loc, less, arith::AndIOp::create(builder, loc, aNumber, bNaN));
   }
 
-  /// Merges the runs [start, middle) and [middle, end) of half `from` into half `to`. If elements are equal, the one of
-  /// the left run is first.
+  /// Merges the runs [start, middle) and [middle, end) of half `from` of the buffers into half `to`. If two elements
+  /// are equal, the element of the left run comes first.
   void merge(Value keys, Value order, Value from, Value to, Value start, Value middle, Value end, bool descending) {
     Type indexType = builder.getIndexType();
     auto made = scf::ForOp::create(builder, loc, start, end, constant(1), ValueRange{start, middle});
@@ -249,7 +248,7 @@ private:
     Value left = made.getRegionIterArgs()[0], right = made.getRegionIterArgs()[1];
     Value leftDone = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, left, middle);
     Value rightLeft = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, right, end);
-    // After the end of a run, its last element is read again, so that reads stay inside the buffer.
+    // After the end of a run, clamp the index, so that the read stays inside the buffer. The value is not used.
     Value last = arith::SubIOp::create(builder, loc, end, constant(1));
     Value a =
         memref::LoadOp::create(builder, loc, keys, ValueRange{from, arith::MinUIOp::create(builder, loc, left, last)});

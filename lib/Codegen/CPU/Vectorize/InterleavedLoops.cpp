@@ -8,10 +8,11 @@
 //     their elements interleaved: two vectors, which are stored one after the other }
 //   a masked remainder
 //
-// Innermost loops of two iterations occur in complex numbers and rotary embeddings, and of three in colors and
-// coordinates. A vector along such a loop would use two or three of sixteen lanes. In each copy of the body, the index
-// of the innermost loop is a constant, and selections by this index are folded. BodyEmitter::readStrided()
-// deinterleaves inputs that are read with the same stride.
+// Innermost loops of two iterations occur in complex numbers and rotary embeddings, and innermost loops of three
+// iterations in colors and coordinates. A vector along such a loop would use only two or three of sixteen lanes.
+// Instead, the body is copied for each iteration of the innermost loop. In each copy, the index of this loop is a
+// constant, so that selections by this index are folded. BodyEmitter::readStrided() deinterleaves inputs that are read
+// with the same stride.
 //
 // Test: test/Codegen/CPU/Vectorize/interleaved-loops.mlir
 //
@@ -58,7 +59,7 @@ private:
       store(output, parts, mask);
   }
 
-  /// Interleaves the elements of `parts`. Returns the same number of vectors.
+  /// Interleaves the elements of the vectors `parts`. Returns the same number of vectors.
   SmallVector<Value> interleaved(ArrayRef<Value> parts) {
     SmallVector<Value> vectors;
     for (int64_t piece = 0; piece < count; ++piece) {
@@ -96,8 +97,8 @@ private:
   const int64_t count;
 };
 
-/// Returns true if the last dimension of the output has `count` elements and is indexed by loop `inner`, the previous
-/// dimension is indexed by loop `along`, and both are contiguous.
+/// Returns true if loop `inner` indexes the last dimension of the output, which has `count` elements, loop `along`
+/// indexes the previous dimension, and the two dimensions are contiguous.
 bool liesInPairs(linalg::LinalgOp op, OpOperand &output, unsigned along, unsigned inner, int64_t count) {
   AffineMap map = op.getMatchingIndexingMap(&output);
   auto type = cast<MemRefType>(output.get().getType());
@@ -126,7 +127,7 @@ bool emitInterleavedLoops(linalg::LinalgOp op, int64_t lanes) {
   const SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   const int64_t count = sizes[inner.getPosition()];
   lanes = lanesFor(sizes[along.getPosition()], lanes);
-  // With more elements per group, a vector along the innermost loop would use at least half of its lanes.
+  // If the innermost loop has more iterations, a vector along it uses at least half of its lanes.
   if (count < 2 || count * 4 > lanes || !bodyHasVectorForm(op) ||
       count * std::distance(op.getBlock()->begin(), op.getBlock()->end()) > mostBodyOps)
     return false;

@@ -6,8 +6,8 @@
 
 namespace tilewright::vector_stage {
 
-/// Replaces `op` (on memrefs, all loops parallel) by loops over vectors along its second-to-last loop. Does so only if
-/// its results have few elements along the last loop and are contiguous along both loops. Otherwise returns false and
+/// Replaces `op` (on memrefs, all loops parallel) by loops over vectors along its second-to-last loop. The results of
+/// `op` must have few elements along the last loop, and be contiguous along both loops. Otherwise returns false and
 /// changes nothing.
 bool emitInterleavedLoops(mlir::linalg::LinalgOp op, int64_t lanes);
 

@@ -58,7 +58,7 @@ protected:
   }
 
   /// Emits `inside` for each vector along loop `along`: first for full vectors, then for a masked tail. `count` is the
-  /// number of elements of the vector (0: unknown at compile time).
+  /// number of elements of the vector, or 0 if it is unknown at compile time.
   void overAlong(llvm::function_ref<void(Value first, int64_t count, Value mask)> inside) {
     mlir::AffineExpr d0 = builder.getAffineDimExpr(0);
     OpFoldResult size = sizes[along], whole = apply(d0 - d0 % lanes, size), rest = apply(d0 % lanes, size);

@@ -10,8 +10,8 @@
 //       for reduction loops: acc = body(acc)         acc = combine(acc, body)
 //       out[v] = acc                               out = combine(out, horizontal(acc))
 //
-// A result that has an element for each step of the reductions is stored in that step (v or a reduction loop). If the
-// op's body or its accesses can be vectorized in neither form, the op is executed element by element.
+// If a result has an element for each iteration of the reduction loops, the element is stored in this iteration. If
+// neither form can vectorize the op's body or its accesses, the op is executed element by element.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_LOOPVECTORIZER_H
@@ -23,21 +23,22 @@
 
 namespace tilewright::vector_stage {
 
-/// How the elements of one operand for consecutive iterations of the vector loop are stored in memory.
+/// The addresses of an operand's elements in consecutive iterations of the vector loop: the same address, adjacent
+/// addresses, or any other addresses.
 enum class Access { Uniform, Contiguous, Scattered };
 
 /// Returns the access of `operand` (a memref or scalar operand of `op`) along loop `loop`.
 Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 
-/// Returns the stride, in elements, of a Scattered operand along `loop` if the stride is small, otherwise 0. With a
-/// small stride, whole vectors are loaded, and their elements are selected by shuffles (BodyEmitter.h).
+/// Returns the stride, in elements, of a Scattered operand along `loop` if the stride is small, otherwise 0. If the
+/// stride is small, whole vectors are loaded, and shuffles select their elements (BodyEmitter.h).
 int64_t smallStride(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 inline bool isSmallStride(int64_t elements) { return elements >= 2 && elements <= 4; }
 
 /// Returns the increment of `expr`, an index of `op`, per step of `loop`. Returns std::nullopt if it is not a constant.
 std::optional<int64_t> stepAlong(mlir::linalg::LinalgOp op, mlir::AffineExpr expr, unsigned loop);
 
-/// Returns the largest vector length, up to `lanes`, that `size` elements fill to more than half.
+/// Returns the largest vector length, at most `lanes`, of which `size` elements fill more than half.
 int64_t lanesFor(int64_t size, int64_t lanes);
 
 /// The loop to vectorize.
@@ -53,8 +54,8 @@ bool bodyHasVectorForm(mlir::linalg::LinalgOp op);
 
 VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
 
-/// Returns true if output `number` has an element for each step of the reductions, which is stored in that step.
-/// --tw-merge-reductions produces such outputs.
+/// Returns true if output `number` has an element for each iteration of the reduction loops, which is stored in this
+/// iteration. --tw-merge-reductions produces such outputs.
 bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if its body contains an op that cannot be emitted.

@@ -3,11 +3,11 @@
 // Before:  tw_tile.scan max {dim = 1} ins(%x) outs(%y)
 // After:   for each row { a = -inf; for j { a = max(a, x[j]); y[j] = a } }
 //
-// If the scan is not along the last dimension, a vector has 16 elements of the last dimension, and the tail is a masked
-// vector. Along the last dimension, operations that are exact in any order (maxima, minima, integer sums) process 16
-// elements at a time. First, the vector is scanned in four shuffle steps (2, 4, 8, 16 elements), which do not depend on
-// the previous vector. Then it is combined with the running value, which does. As in eager, a running sum or product of
-// f32 is computed in f64.
+// If the scan is not along the last dimension, vectors have 16 consecutive elements of the last dimension, and the tail
+// is a masked vector. If the scan is along the last dimension, operations that are exact in any order (maxima, minima,
+// integer sums) process 16 elements at a time. First, the elements of a vector are scanned in four shuffle steps (2, 4,
+// 8, 16 elements), which do not depend on the previous vector. Then the result is combined with the running value. As
+// in eager, a running sum or product of f32 is computed in f64.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_topk_argmax_and_scans.py
 //
@@ -102,7 +102,7 @@ private:
     });
   }
 
-  /// Emits the scan of the elements from `from` to `to`. `before` is the initial value, a scalar, or a vector with one
+  /// Emits the scan of the elements from `from` to `to`. `before` is the initial value: a scalar, or a vector with one
   /// lane per column. Returns the last running value, which has the same type.
   Value along(SmallVector<Value> at, Value from, Value to, Value before) {
     auto made = scf::ForOp::create(builder, loc, from, to, constant(1), ValueRange{before});
@@ -115,7 +115,7 @@ private:
     return made.getResult(0);
   }
 
-  /// Scans the columns from `from` to `end`, which are fewer than the lanes of a vector, with a mask.
+  /// Scans the columns from `from` to `end` as one masked vector. These columns are fewer than the lanes of a vector.
   void rest(SmallVector<Value> at, Value from, Value end) {
     if (isNone(from, end))
       return;
@@ -151,7 +151,7 @@ private:
     along(at, whole, end, last);
   }
 
-  /// Loads an element as `type`, which is the type in which the scan computes (`wide`), or a vector of it.
+  /// Loads an element as `type`: the type in which the scan computes (`wide`), or a vector of this type.
   Value load(ArrayRef<Value> at, Type type) {
     Value x;
     if (!isa<VectorType>(type))
@@ -178,7 +178,8 @@ private:
 
   Value combine(Value a, Value b) { return tile::combine(builder, loc, combiner, a, b); }
 
-  /// Returns the identity of the operation as `type`, which is the type in which the scan computes, or a vector of it.
+  /// Returns the identity of the operation as `type`: the type in which the scan computes (`wide`), or a vector of this
+  /// type.
   Value identity(Type type) {
     TypedAttr value = tile::identityOf(combiner, wide);
     if (auto vector = dyn_cast<VectorType>(type))

@@ -3,18 +3,19 @@
 // Before:  tw_tile.scatter add ins(%source, %index) outs(%out)
 // After:   for each element of the source, in order { at = index; if inside { out[at] += source } }
 //
-// The loops run in the order of the source: if several elements are written to one position, the last one remains. If
-// the innermost dimension is not indexed (rows that are added to rows of a table), each row is one elementwise op,
-// which is vectorized:
+// The loops run in the order of the source. Therefore, if several elements are written to one position, the last
+// element remains. If the innermost dimension is not indexed, rows of the source are added to rows of the result, and
+// each row is one elementwise op, which is vectorized:
 //
 //   at = none; held: a row on the stack
 //   for i { if at != index[i] { out[at] = held; at = index[i]; held = out[at] }; held += source[i] }
 //   out[at] = held
 //
-// While consecutive rows have the same destination (a bag of embeddings), the destination's row is kept in registers:
-// LLVM promotes stack accesses with constant indices to values. If a row is longer than the registers allow, the
-// remaining columns are accumulated in memory. An op that computes the rows only for this scatter is fused into it
-// (RowProducer.h), and rows of indexed tables are prefetched.
+// While consecutive rows of the source have the same destination (as in the gradient of an embedding bag), the row of
+// the result is kept in registers: LLVM promotes stack accesses with constant indices to values. If a row is longer
+// than the registers allow, the remaining columns are accumulated in memory. If only this scatter reads the rows that
+// an op computes, the op is fused into the scatter (RowProducer.h), and rows of the tables that the op indexes are
+// prefetched.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_scatter_of_fused_producers.py
 //
@@ -107,7 +108,8 @@ private:
     return destination;
   }
 
-  /// Emits the scatter of one element. If an index is out of range, nothing is written, so no other memory is changed.
+  /// Emits the scatter of one element. If an index is out of range, nothing is written, so no memory outside of the
+  /// result is changed.
   void element(ArrayRef<Value> at) {
     Destination destination = destinationOf(at, typeOf(out).getRank());
     OpBuilder::InsertionGuard guard(builder);
@@ -168,9 +170,9 @@ private:
     });
   }
 
-  /// Returns the blocks of columns that are kept in registers while a row's index does not change, up to the number of
-  /// registers: whole vectors, then halves, quarters, ... of a vector. The remainder is not a masked vector, because a
-  /// masked load would force the row to the stack.
+  /// Returns the blocks of columns that are kept in registers while the index does not change from row to row. Blocks
+  /// are whole vectors, then halves, quarters, ... of a vector, up to the number of registers. The last columns are not
+  /// a masked vector, because a masked load would force the row to the stack.
   SmallVector<Block> heldBlocks(int64_t width) {
     Type element = typeOf(out).getElementType();
     const int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
@@ -243,8 +245,8 @@ private:
                               });
   }
 
-  /// Emits the body of `producer` and returns its result. `elements` are the values of the inputs that are not in
-  /// `known`.
+  /// Emits the body of `producer`, and returns its result. `elements` are the values of the inputs that `known` does
+  /// not contain.
   Value made(IRMapping &known, ArrayRef<Value> at, int64_t first, ValueRange elements) {
     const unsigned last = producer.getNumLoops() - 1;
     unsigned next = 0;
@@ -273,8 +275,8 @@ private:
                                [&](AffineExpr expr) { return evaluate(expr, at, {}); });
   }
 
-  /// Loads the inputs of `producer` that are uniform over the row at `at`, and maps their block arguments to the
-  /// values.
+  /// Loads the inputs of `producer` that are the same for all elements of the row at `at`. Returns a map from their
+  /// block arguments to the loaded values.
   IRMapping commonInputs(ArrayRef<Value> at) {
     IRMapping known;
     for (OpOperand *input : producer.getDpsInputOperands())
@@ -285,7 +287,7 @@ private:
   }
 
   /// Prefetches rows of indexed tables for later iterations, because the rows are at arbitrary addresses, and a core
-  /// can execute only a few loads at a time.
+  /// has only a few outstanding loads.
   void prefetchRows(ArrayRef<Value> at) {
     constexpr int64_t ahead = 16, lineBytes = 64, mostLines = 16;
     const unsigned last = producer.getNumLoops() - 1;
@@ -352,16 +354,16 @@ private:
     return memref::SubViewOp::create(builder, loc, row, memref, offsets, sizes, strides);
   }
 
-  /// Returns the new element at a position that has the value `old` and to which `value` is scattered.
+  /// Returns the new value of an element that has the value `old` and to which `value` is scattered.
   Value met(Value value, Value old) {
     if (Value replaces = beats(value, old))
       return arith::SelectOp::create(builder, loc, replaces, value, old);
     return kind == tile::ScatterKind::Set ? value : combine(old, value);
   }
 
-  /// For a maximum or minimum, returns true if `value` replaces `old`; for other kinds, returns null. NaN replaces any
-  /// value and is never replaced. Most elements do not replace another, so most iterations do not wait for a store to
-  /// the same position.
+  /// For a maximum or minimum, emits the condition that `value` replaces `old`. For other kinds of scatters, returns
+  /// null. NaN replaces any number and is never replaced. Most values do not replace another value, so with a branch,
+  /// most iterations do not wait for a store to the same position.
   Value beats(Value value, Value old) {
     if (kind != tile::ScatterKind::Max && kind != tile::ScatterKind::Min)
       return {};

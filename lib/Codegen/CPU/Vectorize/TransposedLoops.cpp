@@ -8,9 +8,9 @@
 //       16 vectors %a[%p + i, %q ...], transposed in registers, the body on each, 16 vectors %b[%q + j, %p ...] } }
 //   the last 8 of %q: as many steps of a block, its loads masked
 //
-// A single vector loop would gather these elements one by one, while these loops load whole vectors. Blocks are
-// transposed by log2(lanes) rounds of two-source shuffles (Eklundh's method: the first round exchanges blocks of half
-// the size, the second of a quarter, ...).
+// A single vector loop would gather the elements of %a one by one, while these loops load whole vectors. Blocks are
+// transposed by log2(lanes) rounds of shuffles of two vectors (Eklundh's method). The first round exchanges blocks of
+// half the size, the second round blocks of a quarter of the size, and so on.
 //
 // Test: test/Codegen/CPU/Vectorize/transposed-loops.mlir
 //
@@ -24,7 +24,8 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// The loops of a block. Results are contiguous along `along`, and the operands in `crossing` along `across`.
+/// The loops of a block. Results are contiguous along loop `along`. The operands in `crossing` are contiguous along
+/// loop `across`.
 struct Crossing {
   unsigned along = 0, across = 0;
   SmallVector<OpOperand *> crossing;
@@ -71,7 +72,7 @@ private:
         alongBlocks(valueOf(whole), *left);
       return;
     }
-    // The number of remaining lines is unknown: process each of them with gathers.
+    // The number of remaining lines is not constant, so process each of these lines with gathers.
     loop(valueOf(whole), across, 1, [&](Value iv) {
       body.ivs[loops.across] = iv;
       overAlong([&](Value first, int64_t, Value mask) {
@@ -98,8 +99,9 @@ private:
     });
   }
 
-  /// Returns the operand's block as `count` vectors along the results. `lines` is the number of lines of the block, or
-  /// 0 if it is unknown. In that case, the last line is read instead of lines after it.
+  /// Returns the operand's block, transposed to `count` vectors that are contiguous along loop `along`. `lines` is the
+  /// number of lines of the block, or 0 if it is unknown. If it is unknown, reads after the last line are replaced by
+  /// reads of the last line.
   SmallVector<Value> transposedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
     Value memref = operand.get();
     VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());
@@ -182,7 +184,7 @@ bool emitTransposedLoops(linalg::LinalgOp op, int64_t lanes) {
   std::optional<Crossing> loops = crossingOf(op, *along);
   if (!loops)
     return false;
-  // A loop with one iteration would leave all lanes but one unused.
+  // If a loop has only one iteration, blocks along it would use only one lane.
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   if (sizes[loops->along] == 1 || sizes[loops->across] == 1)
     return false;

@@ -6,9 +6,9 @@
 
 namespace tilewright::vector_stage {
 
-/// Replaces `op` (on memrefs, all loops parallel) by loops over square blocks of `lanes` x `lanes` elements. Does so
-/// only if its results are contiguous along one loop and an input along another. Otherwise returns false and changes
-/// nothing.
+/// Replaces `op` (on memrefs, all loops parallel) by loops over square blocks of `lanes` x `lanes` elements. The
+/// results of `op` must be contiguous along one loop, and an input along another loop. Otherwise returns false and
+/// changes nothing.
 bool emitTransposedLoops(mlir::linalg::LinalgOp op, int64_t lanes);
 
 } // namespace tilewright::vector_stage

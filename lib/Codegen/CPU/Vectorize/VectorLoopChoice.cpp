@@ -23,8 +23,8 @@ Access accessAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   }
   if (at < 0)
     return Access::Uniform;
-  // The loop must increment the last index of a dimension with more than one element by 1, so that expr = d_loop + (an
-  // expression without d_loop).
+  // The access is contiguous if each iteration of the loop increments the last index with more than one value by 1,
+  // that is, if expr = d_loop + (an expression without d_loop).
   AffineExpr expr = map.getResult(at), d = getAffineDimExpr(loop, map.getContext());
   AffineExpr rest = simplifyAffineExpr(expr - d, map.getNumDims(), 0);
   bool last = llvm::all_of(type.getShape().drop_front(at + 1), [](int64_t size) { return size == 1; });
@@ -122,7 +122,7 @@ VectorLoop chooseVectorLoop(linalg::LinalgOp op, int64_t lanes) {
     }
     if (!possible)
       continue;
-    // If there are few elements, some lanes are unused, and a horizontal reduction takes about a dozen ops per result.
+    // A loop with few elements leaves lanes unused. A horizontal reduction takes about a dozen instructions per result.
     int64_t wide = lanesFor(size, lanes);
     double used = ShapedType::isDynamic(size) ? 0.9 : static_cast<double>(size) / (llvm::divideCeil(size, wide) * wide);
     cost /= wide * used;

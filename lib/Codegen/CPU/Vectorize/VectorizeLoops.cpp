@@ -7,9 +7,9 @@
 //     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
 //     masked step for the last 2 columns }
 //
-// LoopVectorizer.h describes how the loop is selected. TransposedLoops.h handles ops with transposed operands, and
-// InterleavedLoops.h ops whose innermost loop has few iterations. linalg.fill, linalg.copy and all other linalg ops on
-// memrefs are lowered in the same way.
+// LoopVectorizer.h describes how the vectorized loop is selected. TransposedLoops.h lowers ops with transposed
+// operands, and InterleavedLoops.h lowers ops whose innermost loop has few iterations. This pass lowers all linalg ops
+// on memrefs, including linalg.fill and linalg.copy.
 //
 // Test: test/Codegen/CPU/Vectorize/vectorize-loops.mlir
 //
@@ -86,8 +86,8 @@ private:
     enterParallel(depth + 1);
   }
 
-  /// Emits `step(mask)` for each vector of the vector loop: for whole vectors, then for the masked tail. `carried` are
-  /// the iteration arguments, which each step takes and returns.
+  /// Emits `step(carried, mask)` for each vector of the vector loop: for whole vectors, then for the masked tail.
+  /// `carried` are the iteration arguments, which each step takes and returns.
   SmallVector<Value> overVectorLoop(SmallVector<Value> carried,
                                     function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     if (choice.loop < 0)
@@ -95,7 +95,7 @@ private:
     return overVectorRange(zero, sizes[choice.loop], carried, step);
   }
 
-  /// Emits `step(mask)` like overVectorLoop(), but for the range [from, from + size).
+  /// Emits `step(carried, mask)` like overVectorLoop(), but for the range [from, from + size).
   SmallVector<Value> overVectorRange(Value from, OpFoldResult size, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     std::optional<int64_t> constant = getConstantIntValue(size);
@@ -148,7 +148,7 @@ private:
     return llvm::to_vector_of<Value>(branch.getResults());
   }
 
-  /// Combines the accumulators `a` and `b`, both initialized with the identity, by the op of `combiner`.
+  /// Combines the accumulators `a` and `b`, which were both initialized with the identity, by the op `combiner`.
   Value combine(Operation *combiner, Value a, Value b) {
     if (Value extreme = body.numberExtreme(builder, combiner, a, b))
       return extreme;
@@ -226,7 +226,7 @@ private:
     return llvm::to_vector_of<Value>(nest.getResults());
   }
 
-  /// Returns true if every combined result is a sum of floats.
+  /// Returns true if every result that is combined in accumulators is a sum of floats.
   bool sumsFloats() {
     for (unsigned number : combined)
       if (!isa_and_nonnull<arith::AddFOp>(tile::combinerOf(op, number)))
@@ -234,9 +234,9 @@ private:
     return true;
   }
 
-  /// Emits reduction loops like overReductions(), for sums of floats. Each inner loop, and each `partialSum` steps of a
-  /// long loop, has a sum that starts at zero and is then added to the total. The error then grows with the logarithm
-  /// of the number of elements.
+  /// Emits reduction loops like overReductions(), for sums of floats. Each inner loop, and each group of `partialSum`
+  /// steps of a long loop, has a separate sum, which starts at zero and is then added to the total. The rounding error
+  /// therefore grows with the logarithm of the number of elements.
   static constexpr int64_t partialSum = 16;
   SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange)> step) {
@@ -288,7 +288,7 @@ private:
         return fromZero(sums, [&](SmallVector<Value> zeros) { return over(first, last, block / partialSum, zeros); });
       });
     };
-    int64_t block = partialSum * partialSum; // used if the size is unknown
+    int64_t block = partialSum * partialSum; // size of the outermost blocks if the number of elements is unknown
     if (std::optional<int64_t> size = getConstantIntValue(sizes[loop]))
       for (block = 1; *size > 2 * partialSum * block;)
         block *= partialSum;
@@ -306,9 +306,9 @@ private:
     });
   }
 
-  /// Emits vectors along a parallel loop, with the reductions inside. While enough vectors remain, `accumulatorSets`
-  /// adjacent vectors are computed at a time, then one at a time. Several vectors read longer runs of each row, and
-  /// their independent accumulators hide the latency of the additions.
+  /// Emits vectors along a parallel loop, with the reduction loops inside. `accumulatorSets` adjacent vectors are
+  /// computed at a time while enough vectors remain. The remaining vectors are computed one at a time. Several adjacent
+  /// vectors read longer runs of each row, and their independent accumulators hide the latency of the additions.
   void columnVectors() {
     std::optional<int64_t> constant =
         choice.loop < 0 ? std::optional<int64_t>(1) : getConstantIntValue(sizes[choice.loop]);
@@ -373,12 +373,12 @@ private:
     }
   }
 
-  /// Returns the combination of all lanes of `value`, a scalar.
+  /// Returns the combination of all lanes of `value` as a scalar.
   Value combineLanes(Operation *combiner, Value value) {
     if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
       return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
-    // Combine the two halves repeatedly, because upstream lowers vector.reduction of maxima and minima to a scalar
-    // chain.
+    // Combine the lower and the upper half repeatedly, because upstream lowers vector.reduction of maxima and minima to
+    // a chain of scalar ops.
     for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
       SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));
@@ -398,8 +398,8 @@ private:
   }
 
   /// The number of vectors per block of a long sum of floats. If several rows are summed, each row has at least one
-  /// block. The error of a block grows with the number of additions per lane, and the total error with the number of
-  /// blocks.
+  /// block. The rounding error of a block grows with the number of additions per lane, and the total error grows with
+  /// the number of blocks.
   static constexpr int64_t sumVectors = 128;
   int64_t sumBlock() const { return sumVectors * choice.lanes; }
 
@@ -435,8 +435,8 @@ private:
     return llvm::to_vector_of<Value>(blocks.getResults());
   }
 
-  /// Returns the size of the outermost blocks. If the size is known, the number of blocks is small; otherwise there are
-  /// two per million elements.
+  /// Returns the number of elements of an outermost block. If the number of elements is known, there are few blocks.
+  /// Otherwise there are two blocks per million elements.
   int64_t largestBlock() {
     int64_t block = sumBlock() * partialSum * partialSum;
     if (std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]))
@@ -511,7 +511,7 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
     graph::DecisionList decisions;
     kernel.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     for (linalg::LinalgOp op : ops) {
-      // Erase the copy of a tile onto itself, which remains if the tile was computed in place.
+      // If a tile was computed in place, a copy of the tile onto itself remains. Erase it.
       if (auto copy = dyn_cast<linalg::CopyOp>(*op); copy && copy.getInputs()[0] == copy.getOutputs()[0]) {
         copy.erase();
         continue;
@@ -524,9 +524,9 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
   }
 
 private:
-  /// Removes the permission to reassociate reductions, because their order has been chosen. LLVM might choose different
-  /// orders for loops of different lengths. Schedules with the same class of order (tw.space) must give bitwise equal
-  /// results.
+  /// Removes the fast-math flag that allows to reassociate reductions. Otherwise, LLVM might choose different orders of
+  /// additions for loops of different lengths, but schedules with the same class of order (tw.space) must have bitwise
+  /// equal results.
   static void keepOrderOfSums(func::FuncOp kernel) {
     kernel.walk([](arith::ArithFastMathInterface op) {
       const arith::FastMathFlagsAttr has = op.getFastMathFlagsAttr();
@@ -539,8 +539,8 @@ private:
 };
 } // namespace
 
-/// Returns the factor by which a vector of `op` may have more elements than a vector of 32-bit elements. It depends on
-/// the widest type that the op reads, computes or writes.
+/// Returns the ratio of 32 bits to the width of the widest type that `op` reads, computes or writes, at least 1. A
+/// vector of `op` can have this many times as many elements as a vector of 32-bit elements.
 static int64_t narrowness(linalg::LinalgOp op) {
   unsigned widest = 1;
   auto see = [&](Type type) {
@@ -556,7 +556,8 @@ static int64_t narrowness(linalg::LinalgOp op) {
   return widest <= 8 ? 4 : widest <= 16 ? 2 : 1;
 }
 
-/// Returns true if the loops of `op` may have so many iterations that the report must state why they are scalar.
+/// Returns true if the loops of `op` may have so many iterations that the report must state why they are not
+/// vectorized.
 static bool isLong(linalg::LinalgOp op) {
   constexpr int64_t fewest = 64;
   int64_t elements = 1;

@@ -1,8 +1,8 @@
 //===- ExpandMath64Angles.cpp - trigonometric and inverse functions of f64 --------===//
 //
-//   atan(least / most) = pi/4 + atan((least - most) / (least + most)) if the quotient is above 1/2
-//   asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)) above 1/2
-//   sin(x): x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
+//   atan(least / most) = pi/4 + atan((least - most) / (least + most))   if the quotient is above 1/2
+//   asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2))                          if x is above 1/2
+//   sin(x), x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
 //
 // pi/4 and pi/2 are sums of two or three constants. If an angle is above 1e9, libm is called for each lane.
 // Coefficients in braces come from tools/dev/fit_polynomials.py (NAME_53).
@@ -27,8 +27,8 @@ constexpr double fastLimit = 1e9;
 /// Returns `quarters` * pi/4 + `rest`.
 Lanes angleOf(Lanes quarters, Lanes rest) { return fma(quarters, quarterPi, fma(quarters, quarterPiLow, rest)); }
 
-/// Returns the angle of a point: atan(least / most), reflected where `steep` and `negative` are true. If both numbers
-/// are equal, the quotient is 1, or 0 if both are 0.
+/// Returns the angle of a point: atan(least / most), reflected where `steep` and `negative` are true. If `least` and
+/// `most` are equal, the quotient is 1, or 0 if they are 0.
 Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> negative) {
   Lanes same = equal(least, most); // both 0, or both infinite
   Lanes wide = select(same, greater(most, 0.0), greater(least, most * 0.5));
@@ -76,7 +76,7 @@ ReducedAngle reducedAngle(Lanes x, int quarters) {
   Lanes shifted = fma(x, twoByPi, shift), n = shifted - shift;
   Lanes far = fma(n, -halfPi, x); // exact
   Lanes step = n * halfPiMiddle, r = far - step, u = r * r;
-  // The error of r is the sum of its own rounding error, the rounding error of the product, and the error of pi/2.
+  // The error of r has three parts: the rounding errors of the subtraction and of the product, and the error of pi/2.
   Lanes rest = fma(n, -halfPiLow, ((far - r) - step) - fma(n, halfPiMiddle, -step));
   Lanes near = fma(u, -0.5, 1.0), lost = fma(u, -0.5, 1.0 - near);
   Lanes sin = r + fma(rest, near,

@@ -2,9 +2,9 @@
 //
 //   exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps, the first of them exact
 //
-// sinh and tanh are based on expm1, whose relative precision is high near 0. erf near 0 is x + x p(x^2), and otherwise
-// 1 - exp(-x^2) p(t) with t = (x - 3) / (x + 3); erfc is exp(-x^2) p(t) / (1 + 2x). Coefficients in braces come from
-// tools/dev/fit_polynomials.py (NAME_53).
+// sinh and tanh are computed from expm1, whose relative precision is high near 0. Near 0, erf(x) is x + x p(x^2).
+// Otherwise it is 1 - exp(-x^2) p(t) with t = (x - 3) / (x + 3). erfc(x) is exp(-x^2) p(t) / (1 + 2x). Coefficients in
+// braces come from tools/dev/fit_polynomials.py (NAME_53).
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
@@ -57,14 +57,14 @@ Lanes expUnit(Lanes r) {
                         2.7620103584886963e-07, 2.5100397137931663e-08});
 }
 
-/// Returns true if x is at least `bound`, or NaN. The result for lanes below `bound` is 0: such lanes must not compute
-/// a denormal number, which is slow.
+/// Returns true if x is at least `bound`, or NaN. The caller sets the result of the other lanes to 0, because computing
+/// a denormal number is slow.
 Lanes notBelow(Lanes x, double bound) {
   return x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(bound).value);
 }
 
-/// Returns (e^x - 1) / 4, which is finite if e^x / 2 is. Below -40 it is -0.25. For |x| < 1/2, n is 0, which limits the
-/// cancellation in 2^n e^r - 1.
+/// Returns (e^x - 1) / 4, which is finite if e^x / 2 is finite. For x below -40, the result is -0.25. For |x| < 1/2, n
+/// is 0, which limits the cancellation in 2^n e^r - 1.
 Lanes quarterExpM1(Lanes x) {
   x = clamp(x, -40.0, 710.5);
   constexpr double quarter = shift - 2;
@@ -126,8 +126,8 @@ Lanes expM1(Lanes x) {
   return select(less(abs(x), tiny), x, half + half);
 }
 
-// Let m = e^a - 1. The result is (m + m / (m + 1)) / 2. Where both summands would have an error, the result is m - m^2
-// / 2(m + 1). m / 4 is always finite; if m is infinite, the quotient is 0.
+// Let m = e^a - 1. The result is (m + m / (m + 1)) / 2. If a < 1, in which case both summands have an error, the result
+// is computed as m - m^2 / 2(m + 1). m / 4 is always finite. If m is infinite, the quotient is 0.
 Lanes sinh(Lanes x) {
   Lanes a = abs(x), quarter = quarterExpM1(a), quotient = quarter / fma(quarter, 4.0, 1.0), half = quarter * 2.0;
   Lanes small = fma(-(half + half), quotient * 2.0, half + half), large = fma(quotient, 2.0, half);
@@ -141,7 +141,8 @@ Lanes cosh(Lanes x, bool avx512) {
   return half + 0.25 / half;
 }
 
-// Let h = (e^2a - 1) / 2. The result is h / (h + 1), or h - h^2 / (h + 1) for small h. Above 22 the result is 1.
+// Let h = (e^2a - 1) / 2. The result is h / (h + 1), which is computed as h - h^2 / (h + 1) for small h. For a above
+// 22, the result is 1.
 Lanes tanh(Lanes x) {
   Lanes a = abs(x), half = quarterExpM1(atMost(a, 22.0) * 2.0) * 2.0, quotient = half / (half + 1.0);
   Lanes near = select(less(a, 0.375), fma(-half, quotient, half), quotient);
@@ -161,8 +162,8 @@ Lanes erf(Lanes x) {
   return copySign(select(less(a, 1.0), small, large), x);
 }
 
-// For small x, the result is 1 - erf(x). For other x, the square has 106 bits: where erfc is small, a relative error of
-// 2^-53 in the square is many ULP of the result.
+// For small x, the result is 1 - erf(x). For other x, x^2 is computed with 106 bits, because where erfc is small, a
+// relative error of 2^-53 in x^2 is many ULP of the result.
 Lanes erfc(Lanes x, bool avx512) {
   Lanes a = atMost(abs(x), 27.3), s = a * a, low = fma(a, a, -s);
   Lanes p =

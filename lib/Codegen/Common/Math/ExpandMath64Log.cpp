@@ -3,7 +3,7 @@
 //   log(x) = e ln 2 + log(1 + f), x = 2^e (1 + f), 1 + f in [sqrt(1/2), sqrt(2))
 //   log(1 + f) = f - h + s (h + z p(z)), h = f^2 / 2, s = f / (f + 2), z = s^2
 //
-// The second formula is derived from log((1 + s) / (1 - s)) = 2 s + s^3 p(s^2). It has no error in its largest term.
+// The second formula is derived from log((1 + s) / (1 - s)) = 2 s + s^3 p(s^2). Its largest term, f, is exact.
 // Coefficients come from tools/dev/fit_polynomials.py (log_53).
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t rootHalfBits = 0x3fe6a09e667f3bcd, mantissaBits = 0x000fffffffffffff;
 
-/// Returns `e` for `offset`, which is the bits of x minus rootHalfBits.
+/// Returns the exponent e of x for `offset`, which is the bits of x minus rootHalfBits.
 Lanes exponentOf(Lanes offset) {
   return (shiftRight(offset, 52) + offset.integer(0x4338000000000000)).asFloat() - roundingShift64;
 }
@@ -38,7 +38,7 @@ Lanes combine(Lanes e, Lanes f, LogBase base) {
   return fma(e, high, fma(natural, 0.434294481903251827651, e * low));
 }
 
-/// Above this bound, asinh(a) and acosh(a) are log(a) + ln 2, and a^2 may overflow.
+/// For a above this bound, asinh(a) and acosh(a) are log(a) + ln 2. For large a, a^2 would overflow.
 constexpr double vast = 0x1p28;
 
 } // namespace

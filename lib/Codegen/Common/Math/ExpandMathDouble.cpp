@@ -1,9 +1,9 @@
 //===- ExpandMathDouble.cpp - functions of f32 computed in f64 --------------------===//
 //
-// pow needs a logarithm with 33 bits, and formulas such as log(x + sqrt(x^2 + 1)) suffer from cancellation. In f64,
-// with polynomials that are accurate to 2^-34 or better, every result is correctly rounded except for rare ties. The
-// cost is twice the number of vectors. Denormal f32 numbers are normal f64 numbers, and truncf produces denormals and
-// infinities.
+// pow needs a logarithm that is accurate to 33 bits, and formulas such as log(x + sqrt(x^2 + 1)) suffer from
+// cancellation. In f64, with polynomials that are accurate to 2^-34 or better, every result is correctly rounded except
+// for rare ties. f64 takes twice as many vectors as f32. Denormal f32 numbers are normal f64 numbers, and truncf
+// produces the denormals and infinities of f32.
 //
 // Numbers in braces come from tools/dev/fit_polynomials.py.
 //
@@ -22,7 +22,7 @@ constexpr double pi = 3.14159265358979323846, halfPi = pi / 2;
 /// Below this bound, x + O(x^3) rounds to x.
 constexpr double tiny = 0x1p-13;
 
-/// Returns 2^n e^r for the n in the low bits of `shifted`.
+/// Returns 2^n e^r, where n is in the low bits of `shifted`.
 Lanes scaledExp(Lanes shifted, Lanes r) {
   Lanes p = polynomial(r, {1.0000000000000129, 0.99999999999989442, 0.49999999999455952, 0.16666666667820401,
                            0.041666667033508235, 0.0083333330042879971, 0.0013888802663309396, 0.00019841594634931197,
@@ -138,8 +138,8 @@ Lanes expandErfc(Lanes single) {
   return select(less(x, 0.0), 2.0 - result, result).narrowed();
 }
 
-// Computes |x|^y = 2^(y log2 |x|), then replaces C's special cases: 1^y and x^0 are 1 even for NaN. A negative x
-// requires an integer y, and if y is odd, the result is negative.
+// Computes |x|^y = 2^(y log2 |x|), then replaces the results for C's special cases. 1^y and x^0 are 1 even for NaN. If
+// x is negative, y must be an integer, and if y is odd, the result is negative.
 Lanes expandPow(Lanes single, Lanes y) {
   Lanes x = single.widened(), a = abs(x);
   Lanes result = exp2Of(log64(a) * log2E * y);

@@ -18,10 +18,10 @@ namespace tilewright::cpu {
 namespace {
 
 constexpr double expLog2E = 1.44269504088896340736;
-constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // their sum is ln 2 with an error of 2^-54
+constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // ln2High + ln2Low is ln 2 with an error of 2^-54
 
-/// Returns x 2^n by vscalefps if `keep` is true, else 0. The result is correct for every n, a float, which need not be
-/// converted to an integer. Returns std::nullopt if there is no instruction for this vector length.
+/// Returns x 2^n by vscalefps if `keep` is true, else 0. n is a float, which need not be converted to an integer, and
+/// the result is correct for every n. Returns std::nullopt if there is no instruction for this vector length.
 std::optional<Lanes> scaleSingle(Lanes x, Lanes n, Lanes keep) {
   auto type = dyn_cast<VectorType>(x.type());
   if (!type || type.getRank() != 1 || type.isScalable() || type.getDimSize(0) != 16)
@@ -82,15 +82,16 @@ Lanes expandExp(Lanes x, bool avx512, bool shortened) {
   return select(keep, p * scale * scale, 0.0);
 }
 
-// vdivps takes 16 cycles for 16 lanes, as long as all of exp, so the quotient is computed by quickDivide(). If d is so
-// large that its reciprocal would be denormal, the result is 0.
+// vdivps takes 16 cycles for 16 lanes, as many as a whole exp, so quickDivide() is used. If d is so large that its
+// reciprocal would be denormal, the result is 0.
 Lanes expandLogistic(Lanes a, Lanes d) {
   constexpr double limit = 0x1p125;
   return select(greater(d, limit), a * 0.0, quickDivide(a, atMost(d, limit)));
 }
 
-// x - n is exact. As in expandExp(), the result of lanes below -151 is set to 0. With vscalefps, 11 instructions
-// compute the bounds, n, f, a polynomial of degree 6 and the scaling. Without vscalefps, n is even.
+// The difference x - n is exact. As in expandExp(), the result of lanes below -151 is set to 0 without computing it.
+// With vscalefps, 11 instructions compute the bounds, n, f, a polynomial of degree 6 and the scaling. Without
+// vscalefps, n is even, as in expandExp().
 Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(-151.0).value);
   x = atMost(x, 129.0);
@@ -113,8 +114,8 @@ Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   return select(keep, p * scale * scale, 0.0);
 }
 
-// The result is 2^n q + 2^n - 1, where q = e^r - 1. All terms are halved, because 2^128 is not representable, but 2^127
-// is. Below -18 the result is -1.
+// The result is 2^n q + 2^n - 1, where q = e^r - 1. All terms are computed as halves, because 2^127 is representable,
+// but 2^128 is not. For x below -18, the result is -1.
 Lanes expandExpM1(Lanes x) {
   Lanes bounded = clamp(x, -18.0, 89.0);
   constexpr double shift = roundingShift32 + 126;
@@ -127,10 +128,11 @@ Lanes expandExpM1(Lanes x) {
   return copySign(half + half, x); // the sum is +0 for -0
 }
 
-// Near 0, the result is x + x^3 p(x^2). Above 0.6, it is 1 - 2 / (e^2a + 1), which reduces the error of e^2a. There the
-// reduction is applied to half of the argument, so 2a is never computed, and the coefficients of p include powers of
-// two. From 9.02 on, the result is 1. Both formulas are computed and one is selected. (A rational function of x needs
-// two thirds of the instructions, but has an error of 5 ULP, and exceeds 1.)
+// Let a = |x|. Near 0, the result is x + x^3 p(x^2). For a above 0.6, it is 1 - 2 / (e^2a + 1), which reduces the
+// effect of the error of e^2a. In this formula, the argument reduction is applied to a, so 2a is never computed, and
+// the coefficients of p include powers of two. For a of at least 9.02, the result is 1. Both formulas are computed, and
+// one of the results is selected. (A rational function of x needs two thirds of the instructions, but has an error of 5
+// ULP, and exceeds 1.)
 Lanes expandTanh(Lanes x) {
   Lanes a = abs(x), u = x * x;
   Lanes p = polynomial(u, {-0.333332986, 0.133319363, -0.0537847169, 0.0207986254, -0.00589796668});
@@ -145,9 +147,9 @@ Lanes expandTanh(Lanes x) {
   return copySign(select(less(a, 0.6), small, large), x);
 }
 
-// Near 0, the result is x + x p(x^2), where the error must be relative to x. Above 1.1, it is 1 - p(|x|)^4, because the
-// fourth root of erfc is nearly linear. Both formulas are computed and one is selected. From 4 on, the result is
-// exactly 1, so 1 + erf(-x) is 0.
+// Near 0, the result is x + x p(x^2), whose error is relative to x. For |x| above 1.1, it is 1 - p(|x|)^4, because the
+// fourth root of erfc is nearly linear. Both formulas are computed, and one of the results is selected. For |x| of at
+// least 4, the result is exactly 1, so that 1 + erf(-x) is 0.
 Lanes expandErf(Lanes x) {
   Lanes a = abs(x), u = x * x;
   Lanes small = fma(a,

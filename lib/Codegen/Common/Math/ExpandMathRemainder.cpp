@@ -1,22 +1,22 @@
 //===- ExpandMathRemainder.cpp - the exact remainder of a division ----------------===//
 //
-// C's fmod is exact: x - trunc(x / y) y, where the quotient may have hundreds of bits. In f64, each step removes up to
-// `bits` + 1 of them:
+// C's fmod is exact: x - trunc(x / y) y. The quotient may have hundreds of bits. In f64, each step of this loop removes
+// up to `bits` + 1 bits of the quotient:
 //
 //   r = |x|
 //   while any lane has r >= |y|:
 //     s = |y| 2^e, e = max(0, exponent of r - exponent of |y| - bits)
 //     r -= trunc(r / s) s
 //
-// For f32 (26 bits), s has the 24 bits of y, and r is a multiple of the last place of y or x, below 2^27 s. The
-// difference of the exact quotient and the next integer is at least 2^-24. Therefore the quotient is not rounded up to
-// that integer, and the product and the difference are exact.
+// For f32, `bits` is 26. s has the 24 bits of y, and r is a multiple of the last place of y or x and is below 2^27 s.
+// The difference of the exact quotient and the next integer is at least 2^-24. Therefore the computed quotient is not
+// rounded up to this integer, and the product and the difference are exact.
 //
-// For f64 (51 bits), the quotient is below 2^52, where every integer is representable. A rounded quotient may equal the
-// next integer, but not exceed it, so the truncated quotient is correct or one too large. As r >= s, r is a multiple of
-// the last place of s, and so is r - q s. This difference is in [-s, s), so it is representable, and FMA computes it
-// exactly. If it is negative, s is added, which is exact for the same reason. This requires that |y| is a normal
-// number; otherwise libm is called.
+// For f64, `bits` is 51. The quotient is below 2^52, and every integer in this range is representable. The rounded
+// quotient may equal the next integer, but not exceed it, so the truncated quotient is correct or too large by one. As
+// r >= s, r and r - q s are multiples of the last place of s. The difference r - q s is in [-s, s), so it is
+// representable, and FMA computes it exactly. If the difference is negative, s is added, which is exact for the same
+// reason. These facts require that |y| is a normal number. Otherwise libm is called.
 //
 // Most vectors need only one step.
 //

@@ -26,7 +26,7 @@ Value anyLane(Lanes mask) {
   return mask.make<vector::ReductionOp>(vector::CombiningKind::OR, flat).value;
 }
 
-/// Emits `call` on scalars of f64, or of f32, which are extended to f64.
+/// Emits `call` on scalars of f64. Scalars of f32 are extended to f64 before the call, and the result is truncated.
 static Value askOne(OpBuilder &b, Location loc, ValueRange scalars, LibraryCall call) {
   if (scalars.front().getType().isF64())
     return call(b, loc, scalars);
@@ -47,7 +47,7 @@ static Value callLibm(OpBuilder &b, Location loc, ArrayRef<Lanes> operands, Libr
         end = arith::ConstantIndexOp::create(b, loc, flat.getNumElements());
   auto loop = scf::ForOp::create(b, loc, zero, end, step, rows.front(),
                                  [&](OpBuilder &b, Location loc, Value i, ValueRange accumulated) {
-                                   rows.front() = accumulated[0]; // later lanes still contain the operand
+                                   rows.front() = accumulated[0]; // the loop has not replaced the lanes after i yet
                                    SmallVector<Value> scalars;
                                    for (Value row : rows)
                                      scalars.push_back(vector::ExtractOp::create(b, loc, row, OpFoldResult(i)));

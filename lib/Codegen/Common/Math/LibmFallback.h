@@ -19,7 +19,7 @@ namespace tilewright::cpu {
 /// Returns true if any lane of `mask` is set.
 mlir::Value anyLane(Lanes mask);
 
-/// A scalar function of f64.
+/// A callback that emits a scalar function of f64.
 using LibraryCall = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
 /// Returns `fast` if no lane of `mask` is set. Otherwise returns the result of `call` for each lane of the operands.

@@ -3,8 +3,9 @@
 //   Lanes r = fma(n, -ln2, x);      // math.fma
 //   Lanes y = r * r + 1.0;          // arith.mulf, arith.addf, a splat constant
 //
-// A `Lanes` is an SSA value of type f32, f64, i32, i64 or i1, or a vector of these of any shape, with the builder that
-// inserts its users. All functions are elementwise and independent of the number of lanes.
+// A `Lanes` is an SSA value of type f32, f64, i32, i64 or i1, or a vector of one of these types and any shape. It also
+// has a builder, which the functions use to create ops. All functions are elementwise and independent of the number of
+// lanes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_MATHLANES_H
@@ -136,8 +137,7 @@ inline Lanes polynomial(Lanes x, llvm::ArrayRef<double> c) {
   return sum;
 }
 
-/// A constant for |x| < 2^22 (f32) or 2^51 (f64): the sum of x and this constant has x, rounded to an integer, in its
-/// low bits.
+/// If |x| < 2^22 (f32) or 2^51 (f64), the sum of x and this constant has x, rounded to an integer, in its low bits.
 inline constexpr double roundingShift32 = 0x1.8p23, roundingShift64 = 0x1.8p52;
 
 } // namespace tilewright::cpu

@@ -1,7 +1,7 @@
 //===- Arch.cpp - the architectures that the target cuda supports ----------------------===//
 //
-// The field for shared memory is the maximum that a block may request (CUDA C++ Programming Guide, technical
-// specifications per compute capability). The cards are A100 SXM 80 GB, A40, L40 and H200, with the rates of NVIDIA's
+// The size of shared memory is the maximum that a block may request (CUDA C++ Programming Guide, technical
+// specifications per compute capability). The rates are those of an A100 SXM 80 GB, A40, L40 and H200, from NVIDIA's
 // data sheets. On the H200, mma.sync reaches about 5/8 of wgmma's rate, and the memory rate is that of a measured copy.
 //
 //===----------------------------------------------------------------------===//

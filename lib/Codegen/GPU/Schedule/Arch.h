@@ -38,8 +38,8 @@ inline constexpr llvm::StringLiteral tf32Suffix = "+tf32";
 /// Returns the architecture with this name, such as `sm_80` or `sm_80+tf32`. The error lists the supported names.
 llvm::Expected<Arch> findArch(llvm::StringRef name);
 
-/// Returns the architecture for a chip of this compute capability (90 for 9.0): the exact match, otherwise the newest
-/// architecture whose PTX the chip accepts, otherwise `defaultArch`.
+/// Returns the architecture for a chip of this compute capability (90 for 9.0). This is the exact match if there is
+/// one, otherwise the newest architecture whose PTX the chip accepts, otherwise `defaultArch`.
 llvm::StringRef archOfCapability(int capability);
 
 } // namespace tilewright::cuda

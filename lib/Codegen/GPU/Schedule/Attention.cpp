@@ -6,7 +6,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 
 static constexpr int64_t mostWarps = 4;
-/// The largest size of a head. The sums of larger heads do not fit into the registers of a thread.
+/// The largest supported size of a head. For larger heads, a thread does not have enough registers for the sums.
 static constexpr int64_t largestHead = 256;
 
 int64_t Attention::sizeOf(Operand operand, unsigned dim) const {
@@ -75,7 +75,8 @@ Schedule chooseAttention(const Attention &attention) {
   warps = std::min<int64_t>(mostWarps, llvm::PowerOf2Ceil(uint64_t(warps)));
   schedule.threads = warps * warpSize;
   schedule.m = warps * rowsOfWarp;
-  // Two stages of keys and values take 32 KB, or slightly more if rows are padded to an odd number of chunks.
+  // With these tiles, two stages of keys and values take 32 KB, or slightly more if rows are padded to an odd number of
+  // chunks.
   int64_t size = std::max(attention.headSize, attention.valueSize);
   schedule.n = size <= 64 ? 64 : size <= 128 ? 32 : 16;
   schedule.stages = 2;
@@ -131,7 +132,7 @@ std::string whyNotAttention(const Schedule &schedule, const Attention &attention
     return "keys at a time are " + std::to_string(schedule.n) + ", and must be a multiple of 16";
   if (schedule.stages < 2)
     return "stages must be two or more";
-  // The registers of a thread contain queries, sums and scores, and addresses and statistics.
+  // The registers of a thread contain queries, sums, scores, addresses and statistics.
   int64_t queries = attention.keepsQueriesShared() ? 4 : filledUp(attention.headSize) / 4;
   return whyNotResources(sharedBytes(schedule, attention), queries + attention.valueSize / 2 + schedule.n / 2 + 60);
 }

@@ -10,12 +10,13 @@ namespace tilewright::cuda {
 
 /// The number of rows per warp, which is the number of rows of one m16n8k16.
 inline constexpr int64_t rowsOfWarp = 16;
-/// Bytes of shared memory that a block can use on every supported architecture if the launch requests them.
+/// Bytes of shared memory that a block can use on every supported architecture if the launch requests this number.
 inline constexpr int64_t mostShared = 99 * 1024;
-/// Returns the size of a head in shared memory, where it is padded with zeros to a multiple of the depth of one mma.
+/// Returns the number of columns of a head in shared memory. The head is padded with zeros to a multiple of the depth
+/// of mma.
 inline int64_t filledUp(int64_t size) { return int64_t(llvm::alignTo(uint64_t(size), 16)); }
 
-/// The only attention of a kernel. It has the type bf16 or f16, and its operands are the kernel's arguments.
+/// The only attention op of a kernel. Its type is bf16 or f16, and its operands are arguments of the kernel.
 struct Attention {
   mutable tile::AttentionOp op; ///< mutable because the op's accessors are not const
   int64_t headSize;             ///< size of queries and keys
@@ -35,8 +36,8 @@ struct Attention {
   bool keepsQueriesShared() const { return headSize > 192; }
 };
 
-/// Returns the only op of the kind `OpTy` in `kernel`, whose other ops must be tensor.empty and the return. `what`, for
-/// the reason, is the name of the op with its article: "an attention". Returns null with the reason.
+/// Returns the only op of the kind `OpTy` in `kernel`. All other ops must be tensor.empty or the return. Otherwise
+/// returns null and sets `reason`, in which `what` is the name of the op with its article: "an attention".
 template <typename OpTy> OpTy onlyOp(mlir::func::FuncOp kernel, llvm::StringRef what, std::string &reason) {
   OpTy found;
   for (mlir::Operation &op : kernel.getBody().front()) {
@@ -58,8 +59,8 @@ std::optional<Attention> matchAttention(mlir::func::FuncOp kernel, std::string &
 
 /// Returns a schedule for `attention`: the query rows of a block, 16 per warp, and the keys per step.
 Schedule chooseAttention(const Attention &attention);
-/// The tiles of a block in shared memory: keys and values of one stage. The queries are stored after all stages. Heads
-/// are padded with zeros to a multiple of the depth of one mma.
+/// Return the tiles of a block in shared memory. The tiles of keys and of values are those of one stage. The queries
+/// are stored after the tiles of all stages. Heads are padded with zeros to a multiple of the depth of mma.
 SharedTile tileOfKeys(const Schedule &schedule, const Attention &attention);
 SharedTile tileOfValues(const Schedule &schedule, const Attention &attention);
 SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention);
@@ -67,8 +68,8 @@ SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention);
 int64_t sharedBytes(const Schedule &schedule, const Attention &attention);
 /// Returns the reason why a block cannot have the rows and threads of `schedule`, or an empty string.
 std::string whyNotRowsOfBlock(const Schedule &schedule);
-/// Returns the reason if a block needs too many bytes of shared memory, or a thread too many registers, or an empty
-/// string.
+/// Returns the reason if a block would need too many bytes of shared memory, or a thread too many registers. Otherwise
+/// returns an empty string.
 std::string whyNotResources(int64_t bytes, int64_t registers);
 /// Returns the reason why a schedule cannot be emitted, or an empty string if it can.
 std::string whyNotAttention(const Schedule &schedule, const Attention &attention);

@@ -100,15 +100,16 @@ std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGra
     return "it has warp groups that multiply, and the gradient is computed by mma.sync: leave out consumers";
   if (std::string why = whyNotRowsOfBlock(schedule); !why.empty())
     return why;
-  // The statistics of a row are computed by several threads of one warp: the threads are divided evenly over the rows.
+  // The threads are divided evenly over the rows, and the threads of one row must be in one warp to compute its
+  // statistics.
   if (schedule.n % 16 != 0 || schedule.threads % schedule.n != 0 || schedule.threads / schedule.n > warpSize ||
       !llvm::isPowerOf2_64(uint64_t(schedule.threads / schedule.n)))
     return "rows at a time are " + std::to_string(schedule.n) +
            ", and must be a multiple of 16 of which the threads are a power of two times as many, up to 32";
   if (schedule.stages < 2)
     return "stages must be two or more";
-  // The registers of a thread contain the sums, the block's own rows, the scores and their gradients, and addresses and
-  // statistics. With head sizes of 192 and 128, ptxas spills registers; with 128 and 128, it does not.
+  // The registers of a thread contain the sums, the block's own rows, the scores and their gradients, addresses and
+  // statistics. For a head size of 192 and a value size of 128, ptxas spills registers. For 128 and 128, it does not.
   constexpr int64_t others = 90;
   int64_t sums = (gradient.headSize + gradient.valueSize) / 2, own = keepsOwnRows(gradient) ? sums / 2 : 8;
   return whyNotResources(GradientTiles(schedule, gradient).bytes, sums + own + rowsAtOnce(schedule, gradient) + others);

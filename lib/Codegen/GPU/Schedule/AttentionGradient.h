@@ -7,15 +7,14 @@
 
 namespace tilewright::cuda {
 
-/// The only gradient of attention of a kernel. It has the type bf16 or f16, and its operands are the kernel's
-/// arguments.
+/// The only attention gradient of a kernel. Its type is bf16 or f16, and its operands are arguments of the kernel.
 struct AttentionGradient {
   mutable tile::AttentionGradientOp op; ///< mutable because the op's accessors are not const
   int64_t headSize;                     ///< size of queries and keys
   int64_t valueSize;                    ///< size of values, of the result and of its gradient
 
   enum Operand : unsigned { Query, Key, Value, Result, Grad, LogSumExp, Mask };
-  /// The tensor dimensions of (batch, head, row, column) for the operands up to Grad, then for the three results.
+  /// The dimensions (batch, head, row, column) of each tensor: the operands up to Grad, then the three results.
   llvm::SmallVector<int64_t, 4> dims[8];
   int64_t sizeOf(Operand operand, unsigned dim) const;
   bool hasMask() const { return op.getInputs().size() > Mask; }
@@ -24,13 +23,13 @@ struct AttentionGradient {
 /// Returns the gradient of attention in `kernel` for tensor cores, or null with the reason.
 std::optional<AttentionGradient> matchAttentionGradient(mlir::func::FuncOp kernel, std::string &reason);
 
-/// Returns a schedule of the kind `attention`: a block owns rows of keys or of queries, 16 per warp, and iterates over
-/// tiles of the other operand's rows.
+/// Returns a schedule of the kind `attention`. In this schedule, a block owns rows of keys or of queries, 16 per warp,
+/// and iterates over tiles of the other operand's rows.
 Schedule chooseAttentionGradient(const AttentionGradient &gradient);
 
-/// Layout of a block's shared memory: the block's own rows of both operands, then the slots of the tiles that it
-/// iterates over. A slot also has two statistics per row. Index 0 of the arrays is for rows of the head size, and index
-/// 1 for rows of the value size.
+/// The layout of a block's shared memory. It begins with the block's own rows of both operands. The slots of the tiles
+/// that the block iterates over follow. A slot also has two statistics per row. Index 0 of the arrays is for rows of
+/// the head size, and index 1 for rows of the value size.
 struct GradientTiles {
   GradientTiles(const Schedule &schedule, const AttentionGradient &gradient);
   SharedTile own[2];      ///< the block's own rows, as left operands
@@ -44,8 +43,8 @@ struct GradientTiles {
 /// Returns true if the fragments of a block's own rows are in the threads' registers.
 bool keepsOwnRows(const AttentionGradient &gradient);
 
-/// Returns the number of rows of a tile whose scores a thread computes at a time: all of them, or 16 if the sums take
-/// most of the registers.
+/// Returns the number of rows of a tile whose scores a thread computes at a time. This is all rows of the tile, or 16
+/// if the sums take most of the registers.
 int64_t rowsAtOnce(const Schedule &schedule, const AttentionGradient &gradient);
 
 /// Returns the reason why a schedule cannot be emitted, or an empty string if it can.

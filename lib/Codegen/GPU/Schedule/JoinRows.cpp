@@ -6,10 +6,10 @@
 // After:
 //   %h, %n = call @kernel_0_rows(%x, %w, %r, %g, %into, %to)
 //
-// A block's tile then has all columns of its rows. A row's sums, and the values computed from them, are in the
-// registers of four lanes. h is not read from memory again, and is stored only if another op reads it.
-// This is done only if a tile can have all columns (at most 256), the sizes are known, and the cost model predicts more
-// time for two kernels. Wider rows have separate kernels: docs/decisions/0036-norms-after-products.md
+// A tile of the joined kernel has all columns of its rows, so the registers of four lanes contain the sums of a row and
+// the values computed from them. h is not read from memory, and is stored only if another op reads it. Kernels are
+// joined only if a tile can have all columns (at most 256), all sizes are known, and the cost model predicts more time
+// for two kernels. Wider rows have separate kernels (docs/decisions/0036-norms-after-products.md).
 //
 // Tests: test/Codegen/GPU/Schedule/join-rows.mlir, test/Python/test_cuda_join_rows.py
 //
@@ -36,7 +36,8 @@ struct Timed {
   double nanoseconds;
 };
 
-/// Returns the schedule on tensor cores with the least predicted time among those that can be emitted for the kernel.
+/// Returns the schedule on tensor cores with the least predicted time among the schedules that can be emitted for the
+/// kernel.
 std::optional<Timed> fastest(Contraction product, const Arch &arch) {
   std::optional<Timed> best;
   auto take = [&](Schedule schedule, double nanoseconds) {
@@ -57,7 +58,8 @@ public:
   Join(func::CallOp first, func::CallOp second, SymbolTable &symbols)
       : first(first), second(second), symbols(symbols), builder(first.getContext()) {}
 
-  /// Returns true if both functions are kernels of the right form, and no op between them reads the first one's result.
+  /// Returns true if both functions are kernels of the right form, and no op between the calls reads the result of the
+  /// first call.
   bool possible() {
     product = symbols.lookup<func::FuncOp>(first.getCallee());
     rows = symbols.lookup<func::FuncOp>(second.getCallee());
@@ -102,7 +104,7 @@ public:
     return keeps ? name + " and between" : name;
   }
 
-  /// Returns the joined kernel, which has no calls yet.
+  /// Returns the joined kernel, which is not called yet.
   func::FuncOp make() {
     const unsigned inputsOfRows = rows.getNumArguments() - rows.getNumResults();
     const unsigned inputsOfProduct = product.getNumArguments() - 1;
@@ -150,7 +152,7 @@ public:
     return made;
   }
 
-  /// Returns the number of bytes of memory traffic between the two kernels, which joining them avoids.
+  /// Returns the number of bytes of memory traffic between the two kernels that the joined kernel avoids.
   int64_t bytesSpared() {
     auto type = cast<RankedTensorType>(product.getResultTypes()[0]);
     return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8) * (keeps ? 1 : 2);
@@ -238,7 +240,8 @@ private:
     return true;
   }
 
-  /// Returns the joined kernel with its schedule. Returns null if it has no schedule, or if two kernels take less time.
+  /// Returns the joined kernel with its schedule. Returns null if it has no schedule, or if the two kernels take less
+  /// time.
   func::FuncOp kernelOf(Join &both, func::FuncOp product) {
     std::string reason;
     std::optional<Timed> separate = fastest(*matchContraction(product, reason), arch);

@@ -7,8 +7,9 @@
 
 namespace tilewright::cuda {
 
-/// Joins kernels of `module` that reduce rows with the kernels of the products that compute these rows, if a block's
-/// tile can have whole rows and the cost model predicts less time. Sets the schedules of the joined kernels.
+/// Fuses kernels of `module` that reduce rows into the kernels of the products that compute these rows. A kernel is
+/// fused if a block's tile can have whole rows and the cost model predicts less time. Sets the schedules of the fused
+/// kernels.
 void joinRows(mlir::ModuleOp module, const Arch &arch);
 
 } // namespace tilewright::cuda

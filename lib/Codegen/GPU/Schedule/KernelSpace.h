@@ -8,7 +8,8 @@
 
 namespace tilewright::cuda {
 
-/// The search space of a kernel with more than one schedule of its kind: a product on tensor cores, `mma` or `wgmma`.
+/// The search space of a kernel with several schedules of one kind. Only products on tensor cores (`mma` or `wgmma`)
+/// have one.
 class KernelSpace {
 public:
   /// Returns the space, or null if `initial`, the kernel's schedule, is the only point.

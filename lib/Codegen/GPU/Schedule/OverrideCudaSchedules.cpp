@@ -1,7 +1,7 @@
 //===- OverrideCudaSchedules.cpp - replaces schedules by the user's -------===//
 //
-// The file (option schedule_file) has the knobs that `tilewright tune --list --target=cuda` prints. Knobs that the file
-// does not contain are not changed:
+// The file (option schedule_file) may contain the knobs that `tilewright tune --list --target=cuda` prints. Knobs that
+// an entry does not contain are not changed:
 //   { "matmul_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3}, "matmul*": {"k": 64}
 //   }
 // Before:  func @kernel_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [64, 64, 32], ...>}
@@ -10,7 +10,7 @@
 // For attention, `consumers` selects wgmma (1 or 2 warp groups) or mma.sync (0):
 //   { "attention*": {"consumers": 0} }
 //
-// An entry that cannot be applied is an error that names the file, the entry and the reason.
+// If an entry cannot be applied, the error contains the file, the entry and the reason.
 //
 // Tests: test/Codegen/GPU/Schedule/product-space.mlir, test/Codegen/NVPTX/attention-wgmma.mlir
 //
@@ -28,8 +28,8 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
-/// Selects attention with the entry's number of consumer warp groups, or mma.sync. Returns the reason if it cannot be
-/// emitted.
+/// Selects attention with the number of consumer warp groups in `entry`, or with mma.sync. Returns the reason if this
+/// schedule cannot be emitted.
 std::string chooseConsumers(const llvm::json::Object &entry, const Attention &attention, const Arch &arch,
                             Schedule &schedule) {
   std::optional<int64_t> consumers = entry.getInteger("consumers");

@@ -18,13 +18,13 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats);
 inline constexpr int64_t mostRegisters = 255;  ///< registers per thread
 inline constexpr int64_t aroundRegisters = 40; ///< registers of a thread that are used for addresses
 
-/// Returns true for 8-bit floats, which tensor cores accumulate with only 13 or 14 fraction bits. The sums of each
-/// K-block therefore start at zero, and are added to the accumulators in f32: a thread has two sets of sums.
+/// Returns true for products of 8-bit floats, which tensor cores accumulate with only 13 or 14 fraction bits. The sums
+/// of each K-block therefore start at zero and are then added to f32 accumulators, so a thread has two sets of sums.
 bool addsTiles(Contraction product);
 inline int64_t setsOfSums(Contraction product) { return addsTiles(product) ? 2 : 1; }
 
-/// Returns the approximate number of registers of a thread: `sets` sets of sums, the fragments of a step, and
-/// addresses.
+/// Returns the approximate number of registers of a thread, which contain `sets` sets of sums, the fragments of a step,
+/// and addresses.
 int64_t registersOf(const Schedule &schedule, int64_t sets);
 
 /// Returns the reason why a schedule cannot be emitted with this much shared memory, or an empty string if it can.

@@ -1,10 +1,11 @@
 //===- ProductSpace.cpp - search space and cost model of a product on tensor cores -------===//
 //
-// This is the space of the schedule `mma` and its cost model. A multiprocessor executes as many blocks as its shared
-// memory and registers allow. The time of a step over k of these blocks is the maximum of: the products on the tensor
-// cores; ldmatrix and the writes of shared memory; the transfer of the tiles from the L2 cache; and the latency of this
-// transfer, divided by the stages that hide it. Blocks are executed in waves, and the last wave may be partial. The
-// total time is at least the time that operands and results take from the card's memory.
+// This file has the space of the schedule `mma` and its cost model. A multiprocessor executes as many blocks at a time
+// as its shared memory and registers allow. The time of one step over k of these blocks is the maximum of four times:
+// the products on the tensor cores; ldmatrix and the writes to shared memory; the transfer of the tiles from the L2
+// cache; and the latency of this transfer, divided by the number of stages that hide it. Blocks are executed in waves,
+// and the last wave may be partial. The total time is at least the time to transfer operands and results from and to
+// the card's memory.
 //
 // Test: test/Codegen/GPU/Schedule/product-space.mlir, test/Python/test_cuda.py
 //
@@ -21,7 +22,7 @@ namespace {
 
 enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, tileRowsPerBand };
 
-/// Returns the powers of two from `first` to `last`, and `also`.
+/// Returns the powers of two from `first` to `last`, and the value `also`.
 std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
   std::vector<int64_t> values;
   for (int64_t value = first; value <= last; value *= 2)
@@ -29,7 +30,7 @@ std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
   return sortedWith(std::move(values), also);
 }
 
-/// Returns the largest useful tile: `size` rounded up to a power of two, within `least` and `most`.
+/// Returns the largest useful size of a tile: `size` rounded up to a power of two, at least `least` and at most `most`.
 int64_t mostOf(int64_t size, int64_t least, int64_t most) {
   return std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), least, most);
 }
@@ -91,7 +92,7 @@ double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t t
     return once + results;
   const auto rows = double(llvm::divideCeil(m, schedule.m)), columns = double(llvm::divideCeil(n, schedule.n));
   const double tiles = rows * columns, wave = std::min(double(together), tiles);
-  double tall, wide; // size of a wave in tiles
+  double tall, wide; // the numbers of tiles of a wave along rows and columns
   if (schedule.tileRowsPerBand > 1) {
     tall = std::min(double(schedule.tileRowsPerBand), rows);
     wide = std::min(std::ceil(wave / tall), columns);
@@ -110,8 +111,8 @@ double nanosecondsOfWaves(int64_t blocks, int64_t together, llvm::function_ref<d
   if (left > 0)
     cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
   const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
-  // If operands are large, a fraction of the transfer time is added: among schedules that take the same time, the one
-  // that transfers fewer bytes is preferred.
+  // If operands are large, add a fraction of the transfer time. Among schedules that take the same time, the schedule
+  // that transfers fewer bytes is then preferred.
   constexpr double aside = 0.05;
   return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
 }
@@ -140,7 +141,7 @@ Schedule fastestOf(const ScheduleSpace &space, Schedule initial,
   for (const SchedulePoint &point : space.points()) {
     const Schedule schedule = scheduleAt(point);
     const double time = nanoseconds(schedule);
-    // Among points with equal times, prefer more stages, which leave more time for loads.
+    // Among schedules with equal times, prefer more stages, because loads then have more time to complete.
     if (time >= least * 0.999 && !(time <= least && schedule.stages > best.stages))
       continue;
     least = time;
@@ -169,10 +170,10 @@ ProductSizes sizesOf(Contraction product, int64_t parts) {
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial) {
   constexpr int64_t unit = 16, most = 256, mostWarps = 16;
   const int64_t step = stepOf(elementOf(product)), bytes = bytesOf(elementOf(product));
-  const bool wholeRows = !product.rowSums.empty(); // the tile of one warp has whole rows
+  const bool wholeRows = !product.rowSums.empty(); // if rows are reduced, the tile of a warp must have whole rows
   const int64_t m = mostOf(product.likelySizeOf(product.rows), unit, most),
                 n = mostOf(product.likelySizeOf(product.columns), unit, most);
-  // Loads are in flight for all slots but one, so more slots than the number of tiles plus one are useless.
+  // Loads are in flight for all slots except one, so at most one slot more than the number of tiles is useful.
   const int64_t tiles = int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), 2 * step));
   std::vector<int64_t> slots{2, 3, 4, 5};
   llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(initial.stages, tiles + 1); });
@@ -192,7 +193,7 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   atMost(m, {{1, {warpM, warpsM}}}, "a tile has not many more rows than there are");
   atMost(n, {{1, {warpN, warpsN}}}, "a tile has not many more columns than there are");
   atMost(mostWarps, {{1, {warpsM, warpsN}}}, "a block has at most 512 threads");
-  // The registers that registersOf() returns, times the threads of a warp.
+  // This is the limit on registersOf(), multiplied by the number of threads of a warp.
   atMost((mostRegisters - aroundRegisters) * warpSize,
          {{setsOfSums(product), {warpM, warpN}}, {warpSize / 4, {warpM}}, {warpSize / 4, {warpN}}},
          "sums and fragments fit a thread's registers");

@@ -9,8 +9,9 @@
 
 namespace tilewright::cuda {
 
-/// Returns the space of `product`, for which whyNotOnTensorCores() must be empty. The knobs are the tile of a warp, the
-/// numbers of warps, the k of a step and the stages. whyNotMma() accepts all points, except possibly `initial`.
+/// Returns the space of `product`, for which whyNotOnTensorCores() must return an empty string. The knobs are the size
+/// of a warp's tile, the numbers of warps, the k of a step, and the number of stages. whyNotMma() accepts all points,
+/// except possibly `initial`.
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule scheduleOf(const SchedulePoint &point);
@@ -29,8 +30,9 @@ struct ProductSizes {
 };
 /// Returns the sizes of `product` with its reduction split into `parts`. An unknown size is assumed to be 1024.
 ProductSizes sizesOf(Contraction product, int64_t parts);
-/// Returns the bytes read from the card's memory if `together` tiles of `schedule` are computed at the same time. Each
-/// operand is read once if both fit in the L2 cache. Otherwise each wave of tiles reads its parts again.
+/// Returns the bytes that are read from the card's memory if `together` tiles of `schedule` are computed at the same
+/// time. If the L2 cache can contain both operands, each operand is read once. Otherwise each wave of tiles reads its
+/// parts again.
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch);
 /// Returns the predicted time in nanoseconds of `blocks` blocks, of which a multiprocessor executes `together` at the
 /// same time. `cyclesOf` returns the cycles of a number of blocks on one multiprocessor.
@@ -44,7 +46,8 @@ Constraint sumAtMost(int64_t limit, std::vector<Constraint::Term> terms, std::st
 Schedule fastestOf(const ScheduleSpace &space, Schedule initial,
                    llvm::function_ref<Schedule(const SchedulePoint &)> scheduleAt,
                    llvm::function_ref<double(const Schedule &)> nanoseconds);
-/// Returns the candidates for the rows of tiles in a band: one, and eight if the operands do not fit in the L2 cache.
+/// Returns the candidates for the number of rows of tiles in a band: 1, and also 8 if the L2 cache cannot contain the
+/// operands.
 std::vector<int64_t> bandHeightsFor(const ProductSizes &sizes, const Arch &arch);
 
 /// Returns the point with the least predicted time.

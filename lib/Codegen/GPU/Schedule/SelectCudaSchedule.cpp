@@ -1,8 +1,8 @@
 //===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
 //
 // This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. If the target
-// does not support an op, the error contains the op, the type, the reason and the user's line. All such ops of the
-// module are reported, not only the first.
+// does not support an op, the pass reports an error with the op, its type, the reason and the user's source line. The
+// pass reports all such ops of the module, not only the first.
 //
 // Tests: test/Codegen/NVPTX/refusals.mlir, test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
 //
@@ -34,7 +34,7 @@ namespace tilewright {
 namespace cuda {
 namespace {
 
-/// Returns the reason why `op` of a kernel's body cannot be emitted, or an empty string if it can.
+/// Returns the reason why `op`, an op of a kernel's body, cannot be emitted, or an empty string if it can.
 std::string whyNot(Operation *op) {
   if (isa<linalg::LinalgOp>(op)) {
     std::string reason;
@@ -56,7 +56,7 @@ std::string whyNot(Operation *op) {
   if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
           tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
           tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp, tile::AttentionOp,
-          tile::AttentionGradientOp>(op)) // attention and its gradient need a schedule
+          tile::AttentionGradientOp>(op)) // attention ops need a schedule
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());
@@ -134,7 +134,8 @@ public:
     return schedule;
   }
 
-  /// Returns a schedule with a cluster of blocks per row, if the kernel reads its rows again after reducing them.
+  /// Returns a schedule in which a cluster of blocks computes each row, if the kernel reads its rows again after it has
+  /// reduced them.
   std::optional<Schedule> chooseCluster() {
     std::string reason;
     if (arch.groupFlops == 0 || !hasReductions() || matchContraction(kernel, reason))
@@ -170,8 +171,8 @@ private:
     return std::max<int64_t>(1, cast<ShapedType>(type).getElementTypeBitWidth() / 8);
   }
 
-  /// Returns how many adjacent elements a thread computes: those that take 16 bytes in the operand with the smallest
-  /// type, or the largest fraction of this number that divides all `sizes`.
+  /// Returns the number of adjacent elements, at most 8, that a thread computes. In the operand with the smallest type,
+  /// these elements take at most 16 bytes. If the number does not divide all `sizes`, it is halved until it does.
   int64_t vectorOf(ArrayRef<int64_t> sizes) {
     int64_t narrowest = 16;
     for (Type type : kernel.getArgumentTypes())
@@ -203,10 +204,11 @@ private:
     return loops;
   }
 
-  /// Returns true if threads should share a row. This is the case if reductions iterate over adjacent elements or over
-  /// at least 64 elements, or if their results are read across the row, and if threads can share the row of each op.
+  /// Returns true if several threads should share a row. They must be able to share the row of each op. In addition,
+  /// reductions must iterate over adjacent elements or over at least 64 elements, or their results must be read across
+  /// the row.
   bool wantsRows(const tile::RowMap &rows) {
-    constexpr int64_t many = 64; // a reduction of more elements should be shared by several threads
+    constexpr int64_t many = 64; // minimum number of elements of a reduction that several threads should share
     bool wanted = false;
     for (Operation *member : members) {
       auto op = cast<linalg::LinalgOp>(member);
@@ -249,7 +251,7 @@ private:
   }
 
   Schedule chooseRows(const tile::RowMap &rows) {
-    constexpr int64_t unknown = 4096; // assumed number of elements of a row of symbolic size
+    constexpr int64_t unknown = 4096; // assumed length of a row of symbolic size
     Schedule schedule;
     schedule.kind = Schedule::Kind::Rows;
     SmallVector<int64_t> last;
@@ -270,7 +272,7 @@ private:
         last.push_back(ranges[loops.back()]);
       longest = std::max(longest, size);
     }
-    // A result's last dimension in the row may belong to another loop than the last one of the op.
+    // The last dimension of a result within the row may be indexed by another loop than the last loop of the op.
     for (int64_t size : lastSizes())
       if (size != 1)
         last.push_back(size);
@@ -295,11 +297,12 @@ private:
     return schedule;
   }
 
-  /// Returns the number of blocks that share a row on sm_90: enough that a long row fits in registers and is read once,
-  /// and more if multiprocessors would be idle. A row that a product reads again must be in one block.
+  /// Returns the number of blocks that share a row on sm_90. There are so many blocks that their registers can contain
+  /// a long row, which is then read only once. There are more blocks if multiprocessors would be idle. A row that a
+  /// product reads again must be in one block.
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
-    constexpr int64_t most = 8;          // number of blocks of a cluster that every sm_90 chip supports
-    constexpr int64_t ofBlock = 8 << 10; // number of elements that justify one more block and the cluster's barrier
+    constexpr int64_t most = 8;          // the number of blocks of a cluster that every sm_90 chip supports
+    constexpr int64_t ofBlock = 8 << 10; // number of elements per block that justify a cluster's barrier
     if (arch.groupFlops == 0 ||
         llvm::any_of(members, [](Operation *op) { return isProduct(cast<linalg::LinalgOp>(op)); }))
       return 1;
@@ -336,8 +339,8 @@ private:
   SmallVector<Operation *> members;
 };
 
-/// Sets a schedule on tensor cores for attention or its gradient, unless the kernel already has a schedule. Returns
-/// true if the kernel has a schedule afterwards.
+/// Sets a schedule on tensor cores if the kernel is an attention or an attention gradient and has no schedule yet.
+/// Returns true if the kernel has a schedule afterwards.
 bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   std::optional<Schedule> schedule;
@@ -371,7 +374,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       getOperation().emitError() << llvm::toString(known.takeError());
       return signalPassFailure();
     }
-    // Attention that tensor cores do not support is decomposed into products and a softmax of rows between them.
+    // If tensor cores do not support an attention, it is decomposed into products and a softmax of rows between them.
     OpPassManager decompose(func::FuncOp::getOperationName());
     decompose.addPass(createDecomposeTile());
     decompose.addPass(createCanonicalizerPass());
@@ -391,7 +394,8 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
         possible &= succeeded(refuseOps(kernel));
     if (!possible)
       return signalPassFailure();
-    // A row in a cluster's registers is read once. If it were split into parts, it would be read once per reduction.
+    // If a cluster holds a row in its registers, the row is read once. splitSums() would read the row once per
+    // reduction.
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())

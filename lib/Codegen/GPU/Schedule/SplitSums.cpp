@@ -8,8 +8,8 @@
 //   %p = call @kernel_0_parts(%x1, %w1, %empty) : 8 x 3 x 256 x f32     // a batch of 8 products: 128 tiles
 //   %r = call @kernel_0(%p, %b, %into)                                  // adds the parts in order; then the epilogue
 //
-// The kernel of the parts may have any schedule for products. The partial sums are stored in the arena, and are added
-// in the same order in every run: there are no atomics. See docs/decisions/0034-split-sums.md.
+// The kernel of the parts may have any schedule for products. The partial sums are stored in the arena. They are added
+// in the same order in every run, because there are no atomics (docs/decisions/0034-split-sums.md).
 //
 // Other long reductions with a small number of results, which would occupy only a few blocks, are split in the same
 // way:
@@ -36,8 +36,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The minimum number of terms of a part, and the unit of the number of terms, which aligns the rows of operands to 128
-/// bytes.
+/// The minimum number of terms of a part, and a number of which the number of terms is a multiple, so that rows of
+/// operands are aligned to 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.
@@ -55,8 +55,8 @@ llvm::SetVector<Value> capturedBy(linalg::LinalgOp op) {
   return captured;
 }
 
-/// Returns true if `loop` of `op` can be split by views: every operand is an argument of the kernel, and the loop
-/// indexes exactly one of its dimensions or none.
+/// Returns true if views of the operands can split `loop` of `op`. This is the case if every operand is an argument of
+/// the kernel, and the loop indexes at most one dimension of each operand, directly.
 bool canCut(linalg::LinalgOp op, unsigned loop) {
   return op->getNumResults() == 1 && tile::combinerOf(op, 0) &&
          llvm::all_of(capturedBy(op),
@@ -78,14 +78,14 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
     time = nanosecondsOfMma(chooseMma(product, arch, parts), product, arch, parts);
   if (parts == 1)
     return time;
-  // The second kernel starts after the first has ended, and reads its results.
+  // The second kernel starts after the first kernel has ended, and reads the results of the first kernel.
   const int64_t results =
       product.sizeOf(product.batches) * product.sizeOf(product.rows) * product.sizeOf(product.columns);
   return time + secondKernel + double(results * parts * 4) / arch.deviceRate;
 }
 
-/// Returns the number of parts for the schedule `fma`, which has no cost model: it results in two blocks per
-/// multiprocessor.
+/// Returns the number of parts for the schedule `fma`. This schedule has no cost model, so the number is chosen such
+/// that there are up to two blocks per multiprocessor.
 int64_t partsOfFma(Contraction &product, const Arch &arch) {
   std::optional<Schedule> schedule = chooseFma(product);
   if (!schedule || !whyNotFma(*schedule, product).empty())
@@ -98,7 +98,7 @@ int64_t partsOfFma(Contraction &product, const Arch &arch) {
   while (2 * parts * blocks <= 2 * arch.multiprocessors && terms % (2 * parts * termsUnit) == 0 &&
          terms / (2 * parts) >= leastTerms)
     parts *= 2;
-  return parts >= 4 ? parts : 1; // fewer parts do not justify a second kernel
+  return parts >= 4 ? parts : 1; // with fewer parts, the second kernel takes too long
 }
 
 /// Returns the number of parts; 1 means that the product is not split.
@@ -107,7 +107,7 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
     return 1;
   if (!whyNotOnTensorCores(product, arch.formats()).empty())
     return partsOfFma(product, arch);
-  constexpr double worth = 0.8; // fraction of the time of one kernel: a margin for errors of the cost model
+  constexpr double worth = 0.8; // maximum fraction of one kernel's time: the cost model has errors
   const int64_t terms = product.sizeOf(product.depth);
   int64_t best = 1;
   if (terms < 2 * leastTerms)
@@ -121,7 +121,8 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
   return best;
 }
 
-/// Returns the loop of a reduction to split and the number of parts, or 1 part if enough blocks are occupied.
+/// Returns the reduction loop to split and the number of parts. The number is 1 if enough blocks are occupied without a
+/// split.
 std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
   constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole reduction; of one part
   const std::pair<unsigned, int64_t> whole{0, 1};
@@ -131,7 +132,7 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t results = 1, terms = 1;
   unsigned longest = 0;
-  bool contiguous = false; // terms are contiguous: a warp or a block has one row, otherwise a warp has 32 rows
+  bool contiguous = false; // contiguous terms: a row per warp or block; else 32 rows per warp
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     (kind == utils::IteratorType::reduction ? terms : results) *= ranges[loop];
     if (kind != utils::IteratorType::reduction)
@@ -147,7 +148,7 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   const int64_t blocks = contiguous ? results : int64_t(llvm::divideCeil(results, warpSize));
   // Use two blocks per multiprocessor if the parts have enough terms.
   const int64_t most = std::min(2 * arch.multiprocessors / std::max<int64_t>(blocks, 1), terms / leastTerms);
-  constexpr int64_t leastParts = 4; // fewer parts do not justify a second kernel
+  constexpr int64_t leastParts = 4; // with fewer parts, the second kernel takes too long
   for (int64_t parts = std::min(most, ranges[longest]); parts >= leastParts; --parts)
     if (ranges[longest] % parts == 0)
       return {longest, parts};
@@ -225,7 +226,7 @@ private:
     builder.setInsertionPointToStart(body);
     Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, 0)));
     Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArgument(inputs)).getResult(0);
-    // The index of the part is an additional last loop, which indexes the operands and the result.
+    // The index of the part is an additional last loop. It indexes the operands and the result.
     const unsigned part = op.getNumLoops();
     AffineExpr partExpr = builder.getAffineDimExpr(part);
     SmallVector<AffineMap> maps;
@@ -256,7 +257,8 @@ private:
     return made;
   }
 
-  /// Changes the kernel to the sum of the parts, its new first argument, and the epilogue of the product.
+  /// Changes the kernel: it adds the parts, which become its first argument, and then computes the epilogue of the
+  /// product.
   void addUp() {
     Location loc = op.getLoc();
     (void)kernel.insertArgument(0, partial, {}, loc);

@@ -7,9 +7,9 @@
 
 namespace tilewright::cuda {
 
-/// Splits the reductions of products on tensor cores into parts, which form a batch of products. This is done if the
-/// result has too few tiles to occupy the card, and the cost model predicts less time for the parts and the kernel that
-/// adds them. Kernels that already have a schedule are unchanged.
+/// Splits the reductions of products on tensor cores into parts, which form a batch of products. A reduction is split
+/// if the result has too few tiles to occupy the card, and the cost model predicts less time for the parts and for the
+/// kernel that adds them. Kernels that already have a schedule are unchanged.
 void splitSums(mlir::ModuleOp module, const Arch &arch);
 
 } // namespace tilewright::cuda

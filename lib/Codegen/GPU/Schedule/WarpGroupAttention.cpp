@@ -88,7 +88,7 @@ std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &
       return reason;
   if (int64_t bytes = bytesOfWarpGroups(schedule, attention); bytes > sharedBytes)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(sharedBytes);
-  // The registers of a thread contain sums, scores and weights, and addresses and statistics.
+  // The registers of a thread contain sums, scores, weights, addresses and statistics.
   const int64_t used = attention.valueSize / 2 + schedule.n / 2 + schedule.n / 4 + 48;
   if (used > consumerRegisters)
     return "it needs about " + text(used) + " registers, and a thread has " + text(consumerRegisters);

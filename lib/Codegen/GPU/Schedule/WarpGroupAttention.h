@@ -1,12 +1,12 @@
 //===- WarpGroupAttention.h - attention by warp groups, with TMA and wgmma ----------------===//
 //
 // This is attention of bf16 or f16 whose queries, keys and values TMA can load in boxes. A box has 64 elements of a
-// head times the rows of a tile. Each of the four dimensions is a dimension of the tensor map, in the order of memory,
-// as in
+// head times the rows of a tile. Each of the four dimensions of an operand is a dimension of its tensor map, in the
+// order of memory. For example:
 //
 //   K: tensor<2x4x300x80xbf16>, (b, h, row, column)  ->  a map of (80, 300, 4, 2), two boxes of 64 x 128 x 1 x 1
 //
-// Elements after a row's end or after a head's last row are loaded as zeros.
+// Elements after the end of a row, and rows after the last row of a head, are loaded as zeros.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPATTENTION_H
@@ -17,7 +17,7 @@
 
 namespace tilewright::cuda {
 
-/// A tile of rows of a head in shared memory: consecutive boxes, whose lines have 64 elements.
+/// A tile of rows of a head in shared memory. It consists of consecutive boxes, whose lines have 64 elements.
 struct HeadTile {
   int64_t rows, boxes;
   int64_t boxBytes() const { return rows * lineBytes; }
@@ -33,7 +33,8 @@ int64_t bytesOfWarpGroups(const Schedule &schedule, const Attention &attention);
 std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::Operand operand, int64_t rows,
                                         std::string &reason);
 
-/// Returns a schedule with `consumers` consumers. 0 selects the largest number for which there are enough rows.
+/// Returns a schedule with `consumers` consumer warp groups. 0 selects the largest number for which there are enough
+/// rows.
 Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedBytes, int64_t consumers = 0);
 /// Returns the reason why the schedule cannot be emitted with this much shared memory, or an empty string if it can.
 std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes);

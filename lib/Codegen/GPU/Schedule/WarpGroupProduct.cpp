@@ -26,8 +26,8 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
     return std::nullopt;
   };
   Value tensor = operand->get();
-  // Reduction loops of one iteration are ignored if there are others: their index is always 0, as in a 1 x 1
-  // convolution.
+  // Reduction loops of one iteration are ignored if there are other reduction loops, because their index is always 0,
+  // as in a 1 x 1 convolution.
   MLIRContext *context = product.op.getContext();
   SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
   SmallVector<unsigned> depth = llvm::filter_to_vector(product.depth, [&](unsigned loop) { return ranges[loop] != 1; });
@@ -43,7 +43,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
   if (sizes.size() != map.getNumResults())
     return fail("a size of an operand is not known from the kernel's arguments");
-  SmallVector<MappedOperand::Run> runs; // from the slowest to the fastest
+  SmallVector<MappedOperand::Run> runs; // the slowest dimension comes first
   for (auto [expr, size] : llvm::zip_equal(map.getResults(), sizes)) {
     if (expr == zero && size == one)
       continue;
@@ -71,7 +71,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
     return fail("an operand has more dimensions than a tensor map");
   if (runs.back().part == MappedOperand::Part::Batch)
     return fail("neighbours of an operand are of different products");
-  // This condition ensures that all strides but the first are multiples of 16 bytes.
+  // This condition ensures that all strides except the first are multiples of 16 bytes.
   const Type element = elementOf(product);
   if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
     return fail("rows of an operand begin at addresses that are not multiples of 16 bytes");
@@ -96,7 +96,7 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
                                        : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
   for (const Run &run : runs) {
-    // A box has one line in the contiguous direction, and the whole extent of a tile in the other.
+    // A box has one line in the contiguous dimension, and the whole extent of the tile in the other dimension.
     int64_t box = run.part == Part::Batch ? 1 : run.part == Part::Side && alongK ? side : lineElements(element);
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
   }

@@ -1,15 +1,16 @@
 //===- WarpGroupProduct.h - contractions by warp groups, with TMA and wgmma ---------------===//
 //
 // This is a contraction of bf16, f16, f32 (as tf32), 8-bit floats or int8 whose operands TMA can load in boxes. An
-// operand must be dense. Its dimensions must be one run of the reduction loops, one run of its rows (or columns), and
-// the batch dimensions, as in
+// operand must be dense. A run is a group of adjacent dimensions that become one dimension of the tensor map. An
+// operand must consist of one run of the reduction loops, one run of its rows (or columns), and the batch dimensions.
+// For example:
 //
 //   A: tensor<8x128x96xbf16>, (b, m, k)   ->  a map of (k: 96, m: 128, b: 8), a box of 64 k and the tile's rows
 //   A: tensor<2x70x96xbf16>, (m0, m1, k)  ->  a map of (k: 96, m: 140): a run is one dimension of the map
 //   B: tensor<96x64xbf16>, (k, n)         ->  a map of (n: 64, k: 96), boxes of 64 n and 64 k: n is contiguous
 //
-// All strides must be multiples of 16 bytes. For types other than 16-bit ones, the reduction loops must be contiguous,
-// because wgmma transposes only 16-bit elements.
+// All strides must be multiples of 16 bytes. For types that do not have 16 bits, the reduction loops must be
+// contiguous, because wgmma transposes only 16-bit elements.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPPRODUCT_H
@@ -26,8 +27,9 @@ inline int64_t lineElements(mlir::Type element) { return lineBytes / (element.ge
 /// The number of rows of A for one wgmma, and its depth in bytes.
 inline constexpr int64_t groupRows = 64, groupDepthBytes = 32;
 
-/// The registers of a thread that loads and of a thread that multiplies, if two warp groups multiply. Three groups are
-/// launched with 168 registers per thread, and the producer group releases registers for the consumer groups.
+/// The registers of a thread of the producer group, and of a thread of a consumer group, if there are two consumer
+/// groups. Three groups are launched with 168 registers per thread. The producer group then releases registers for the
+/// consumer groups.
 inline constexpr int64_t producerRegisters = 40, consumerRegisters = 232;
 /// Registers of a consumer thread that are used for addresses and the epilogue.
 inline constexpr int64_t otherRegisters = 96;

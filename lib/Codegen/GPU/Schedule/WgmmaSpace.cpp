@@ -1,10 +1,11 @@
 //===- WgmmaSpace.cpp - search space and cost model of a product by warp groups -----------===//
 //
-// This is the space of the schedule `wgmma` and its cost model, which is that of `mma` (ProductSpace.cpp) with the rate
-// of wgmma. The time of a step over k is the maximum of: the products on the tensor cores; shared memory, from which
-// each wgmma reads A and B and to which TMA writes; the transfer of the tiles from the L2 cache; and the latency of
-// this transfer, divided by the stages that hide it. A block that computes several tiles starts only once, and already
-// has the next tile's operands when it reaches that tile.
+// This file has the space of the schedule `wgmma` and its cost model, which is that of `mma` (ProductSpace.cpp) with
+// the rate of wgmma. The time of a step over k is the maximum of four times: the products on the tensor cores; the
+// accesses of shared memory, from which each wgmma reads A and B and to which TMA writes; the transfer of the tiles
+// from the L2 cache; and the latency of this transfer, divided by the number of stages that hide it. If a block
+// computes several tiles, its startup time is added only once, and the operands of the next tile are loaded before the
+// block reaches that tile.
 //
 // Test: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
@@ -51,8 +52,8 @@ private:
     // The constants are as in ProductSpace.cpp; `wait` is the additional cost of a step, the wait for its tiles.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 800, aside = 2000, wait = 40;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
-    // A block reads only its part of B's tile from the L2 cache. The cost of the wait for other blocks is an
-    // assumption.
+    // Each block of a cluster reads only a part of B's tile from the L2 cache. The time of the wait for other blocks is
+    // an assumption.
     const double asked = double((schedule.m + schedule.n / schedule.cluster) * schedule.k * bytes);
     const double others = schedule.cluster > 1 ? 20 : 0;
     const double multiply =
@@ -72,8 +73,8 @@ private:
   const int64_t m, n, k, batches, bytes, resultBytes;
 };
 
-/// Returns the candidates for the number of tiles per block that leave enough blocks of the usual tile size for all
-/// multiprocessors.
+/// Returns the candidates for the number of tiles per block. With each of them, there are enough blocks of the usual
+/// tile size for all multiprocessors.
 std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
   constexpr int64_t usual = 128;
   const ProductSizes sizes = sizesOf(product, /*parts=*/1);
@@ -96,7 +97,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   if (!product.rowSums.empty())
     widths = {initial.n};
   const int64_t least = widths.front(), rows = initial.m / initial.consumers;
-  // More slots than tiles are useless.
+  // At most as many slots as there are tiles are useful.
   const int64_t tiles =
       int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), lineElements(elementOf(product))));
   std::vector<int64_t> slots{2, 3, 4, 5, 6, 8};
@@ -110,7 +111,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
       {"tile_rows_per_band", bandHeightsFor(sizesOf(product, /*parts=*/1), arch), initial.tileRowsPerBand});
   space.knobs.push_back(
       {"tiles_per_block", sortedWith(turnsFor(product, arch), initial.tilesPerBlock), initial.tilesPerBlock});
-  // The two blocks of a cluster need two tiles in the same column.
+  // The two blocks of a cluster compute two tiles in the same column of tiles, so there must be two rows of tiles.
   std::vector<int64_t> clusters{1};
   if (product.likelySizeOf(product.rows) > groupRows)
     clusters.push_back(2);
@@ -118,7 +119,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
   };
-  // This is the condition of whyNotWgmma() on the parts that the blocks of a cluster load.
+  // This is the condition in whyNotWgmma() on the parts of B's tile that the blocks of a cluster load.
   const int64_t unit = 2 * (b && !b->alongK ? lineElements(elementOf(product)) : 8);
   for (int64_t width : space.knobs[columns].values)
     if (width % unit != 0) {

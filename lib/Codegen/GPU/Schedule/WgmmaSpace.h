@@ -8,9 +8,9 @@
 
 namespace tilewright::cuda {
 
-/// Returns the space of `product`, for which whyNotOnWarpGroups() must be empty. The knobs are the rows of a warp
-/// group, the number of warp groups, the columns and the stages. whyNotWgmma() accepts all points, except possibly
-/// `initial`.
+/// Returns the space of `product`, for which whyNotOnWarpGroups() must return an empty string. The knobs are the rows
+/// of a warp group, the number of warp groups, the columns and the number of stages. whyNotWgmma() accepts all points,
+/// except possibly `initial`.
 ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule wgmmaAt(Contraction product, const SchedulePoint &point);

@@ -1,7 +1,7 @@
 // This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
-// compile and run a design. It defines fixed-point numbers of 1 to 128 bits, of which I are before the binary point. Q
-// is the rounding mode of assignments, and O is their overflow mode. Results of operators are exact; an operator whose
-// result needs more than 128 bits does not compile.
+// compile and run a design. It defines fixed-point numbers of 1 to 128 bits. The template parameter I is the number of
+// bits before the binary point, Q is the rounding mode of assignments, and O is their overflow mode. Results of
+// operators are exact. An operator whose result needs more than 128 bits does not compile.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_FIXED_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_FIXED_H
 
@@ -155,7 +155,8 @@ inline UWide alignedBits(const Exact &value, int fraction) {
 }
 
 /// Returns a < b for operands with any numbers of fraction bits. The operand with more fraction bits is first rounded
-/// to those of the other operand: `a` down or `b` up, which does not change the result.
+/// to the number of fraction bits of the other operand: `a` is rounded down, or `b` up, which does not change the
+/// result.
 inline bool lessExact(const Exact &a, const Exact &b) {
   if (a.negative != b.negative)
     return a.negative;

@@ -71,8 +71,7 @@ private:
   std::vector<const std::function<bool()> *> conditions;
 };
 
-/// The state of an array that one task writes and another task reads. The consumer task starts after the producer task
-/// has ended.
+/// The state of an array between two tasks. The consumer starts after the producer has ended.
 class Filled {
 public:
   explicit Filled(const char *name) : what(std::string("the reader of ") + name + " waits for its writer") {}

@@ -1,12 +1,13 @@
 //===- AddressProducts.cpp - products in the computation of addresses -----------------------===//
 //
-// An address is the row number times the number of words per row, plus the index in the row. According to synthesis
-// reports of public designs, Vitis HLS implements the product as
-//  - a sum or a difference of two shifts, if the constant is one of two powers of two;
-//  - one multiply-add in a DSP, if one sum uses the product and both operands of the sum are known at the same time
-//  (`ahead` is set where they are not);
-//  - otherwise a separate product: in logic if the constant has few bits, else in a DSP.
-// A division of an index by a number of banks is a product with the reciprocal, which is one bit wider than the index.
+// The address of an element is the number of its row times the number of words per row, plus the index in the row.
+// According to synthesis reports of public designs, Vitis HLS implements this product in one of three ways:
+//  - as a sum or a difference of two shifts, if the constant is the sum or the difference of two powers of two;
+//  - as one multiply-add in a DSP slice, if only one sum uses the product, and both operands of the sum are available
+//    at the same time (AddressProduct::ahead is false);
+//  - otherwise as a separate product, in logic if the constant has few bits, else in a DSP slice.
+// The division of an index by the number of banks is implemented as a product with the reciprocal, which has one bit
+// more than the index.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -18,9 +19,9 @@
 namespace tilewright::hls {
 namespace {
 
-/// A separate product is implemented in logic if its constant has fewer bits than this.
+/// A separate product is implemented in logic if its constant has fewer than this number of bits.
 constexpr int64_t bitsInDsp = 10;
-/// Maximum width of an index whose division takes one DSP. Wider indices are divided in 64 bits.
+/// Maximum width in bits of an index whose division takes one DSP slice. Wider indices are divided in 64 bits.
 constexpr int64_t bitsOfOneDsp = 18;
 
 bool isTwoShifts(uint64_t factor) {

@@ -1,8 +1,8 @@
 //===- DesignFacts.h - the facts about a design that the estimator uses -------------------===//
 //
-// The facts describe loops, numbers of operators, and connections between tasks, without the ops themselves. Public
-// designs are described in this form (test/Conformance/hls/public). Designs of Tilewright are estimated from their IR
-// (Cost.cpp), with the same table of operators and with the II of their schedules.
+// The facts describe the loops of a design, the numbers of operators, and the connections between tasks, but not the
+// ops themselves. Public designs are described in this form (test/Conformance/hls/public). Designs of Tilewright are
+// estimated from their IR (Cost.cpp), with the same table of operators and with the II of their schedules.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_ESTIMATE_DESIGNFACTS_H
@@ -26,20 +26,20 @@ using OperatorCounts = std::map<std::string, int64_t>;
 /// An array: `banks` memories, each of `words` words of `bits` bits.
 struct ArrayFacts {
   /// Port: an array outside of the design. Channel: an array between two tasks, implemented as two arrays that are used
-  /// alternately. Held: an element that is read from a queue and used only by the iterations after that. Unread: an
+  /// alternately. Held: an element that an iteration reads from a queue, and that only later iterations use. Unread: an
   /// array without loads, which needs no hardware.
   enum class Kind { Port, Local, Channel, Rom, Register, Held, Unread };
   Kind kind = Kind::Local;
   int64_t banks = 1, words = 0, bits = 32;
 };
 
-/// Parallel queues that are read and written at the same time.
+/// A group of parallel queues (lanes) that are read and written at the same time.
 struct QueueFacts {
   int64_t lanes = 1, depth = 2, bits = 32;
 };
 
-/// A condition on an iteration. The sum of the terms (coefficient times loop counter) and the constant must be zero.
-/// With `orMore`, it must be at least zero.
+/// A condition on the loop counters of an iteration: the sum of the terms (coefficient times counter) and the constant
+/// is zero. With `orMore`, the condition is that this sum is at least zero.
 struct Condition {
   std::vector<std::pair<size_t, int64_t>> terms; ///< loop of the nest, coefficient
   int64_t constant = 0;
@@ -60,14 +60,15 @@ struct ArrayAccess {
   int64_t ports = 2; ///< ports of the bank for this task; one if several tasks use an array outside of the design
 };
 
-/// An element that is written, and read again `distance` iterations later. `path` has the operators from the read to
-/// the next write of the element. The operators of a sum are counted in source order.
+/// An element that is written, and read again `distance` iterations later. `path` contains the operators between this
+/// read and the next write of the element. The operators of a sum are counted as if the sum were computed in source
+/// order.
 struct Recurrence {
   int64_t distance = 1;
   OperatorCounts path;
 };
 
-/// Parallel sums in an unrolled loop. This loop is the only one inside the loop that adds the terms of the sums.
+/// Parallel sums in an unrolled loop, which is the only loop inside the loop that adds the terms of the sums.
 struct SumColumns {
   int64_t count = 0;
   bool lastIndex = false;  ///< its counter is the last index of the elements
@@ -75,7 +76,7 @@ struct SumColumns {
 };
 
 /// A product in the computation of an address: an index that depends on counters of the flattened nest, times a
-/// constant that is not a power of two. A counter of an outer loop needs no product, because synthesis replaces the
+/// constant that is not a power of two. If an index depends only on counters of outer loops, synthesis replaces the
 /// product by a running sum.
 struct AddressProduct {
   int64_t factor = 1; ///< the constant: number of words of a bank between two rows
@@ -87,8 +88,8 @@ struct AddressProduct {
   bool ahead = false;
 };
 
-/// A flattened, pipelined loop nest. Loops inside the pipelined one are unrolled. A nest without trips is straight-line
-/// code.
+/// A flattened, pipelined loop nest. Loops inside the pipelined loop are unrolled. A nest without loops is
+/// straight-line code.
 struct NestFacts {
   std::vector<int64_t> trips;
   int64_t ii = 1; ///< requested II

@@ -6,10 +6,12 @@
 
 namespace tilewright::hls {
 
-/// Returns the cost of an operator by its name in the facts: "addf", "load", "store", "read", "write", "address", ...
+/// Returns the cost of an operator by its name in DesignFacts.h: "addf", "load", "store", "read", "write", "address",
+/// ...
 OperatorCost factsOperator(const std::string &name);
 
-/// The schedule of a nest: the `ii` that resources and recurrences allow, and the cycles of one and of all iterations.
+/// The schedule of a nest: the `ii` that resources and recurrences allow, the cycles of one iteration (`depth`), and
+/// the cycles of all iterations.
 struct NestSchedule {
   int64_t iterations = 1, ii = 1, depth = 0, cycles = 0;
   int64_t quickAdditions = 0; ///< number of additions that must be quick to reach this II
@@ -18,7 +20,7 @@ struct NestSchedule {
 };
 NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
 
-/// Returns the number of products in the computation of addresses, for each operator that implements such products.
+/// Returns the number of products in the computation of addresses, by the name of the operator that implements them.
 OperatorCounts addressOperators(const NestFacts &nest);
 
 /// The cost of `copies` memories of `words` x `bits`: block memories of 18 kbit and of 288 kbit, and logic.

@@ -17,13 +17,14 @@ constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, or an it
 /// The name of the operator "quick addition" (quickAddition() in Operators.h), which is counted separately from other
 /// additions.
 constexpr const char *quickName = "quick addition";
-/// Operators that the steps of a task do not share. Each address has separate operators, and control belongs to one
-/// nest. Other operators are shared by steps that run one after another.
+/// Operators that are not shared between the steps of a task: each address has separate operators, and the control
+/// logic (counters, states, multiplexers) belongs to one nest. Other operators are shared by steps that run one after
+/// another.
 constexpr const char *unshared[] = {"address", "address in logic", "wide quotient", "nest", "shared operand"};
 
 OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) {
   OperatorCounts counts;
-  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // one operator serves all cycles of the II
+  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // an operator starts one operation per cycle
   for (const auto &[name, count] : nest.operators) {
     int64_t plain = count;
     if (name == "addf" && schedule.quickAdditions > 0) {
@@ -39,7 +40,8 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
       counts["shared operand"] += sharers > 1 ? 2 * count : 0;
   counts["nest"] += nest.trips.empty() ? 0 : 1;
   counts.merge(addressOperators(nest));
-  // If the ports of a bank are used in every cycle, all quotients are needed in each cycle, so they share no operator.
+  // Quotients share operators, unless the ports of a bank are used in every cycle: then all quotients are needed in
+  // each cycle.
   if (auto wide = counts.find("wide quotient"); wide != counts.end() && !schedule.portsAreFull)
     wide->second = ceilDiv(wide->second, sharers);
   return counts;
@@ -61,8 +63,8 @@ struct DesignTimer {
     int64_t begin, end;
   };
 
-  /// Returns the begin and end of each step. A step waits for earlier steps that use the same array, even if the steps
-  /// only read it, because they use the array's ports. Steps that begin in the same cycle are one state of the task,
+  /// Returns the begin and end of each step. A step waits for earlier steps that use the same array, even if both steps
+  /// only read it, because the steps use the same ports. Steps that begin in the same cycle form one state of the task,
   /// which ends when the last of these steps ends.
   std::vector<Span> spansOf(const std::vector<StepFacts> &steps) const {
     std::map<size_t, size_t> free;
@@ -174,8 +176,8 @@ void takeOnePort(std::vector<StepFacts> &steps, const std::set<size_t> &arrays) 
   }
 }
 
-/// Assigns ports. An array outside of the design has two ports. If several tasks use it, each task gets one port,
-/// because tasks run in parallel.
+/// Assigns ports to accesses. An array outside of the design has two ports. If several tasks use the array, each task
+/// gets one port, because tasks run in parallel.
 DesignFacts withPorts(DesignFacts design) {
   std::set<size_t> used, divided;
   for (const TaskFacts &task : design.tasks) {
@@ -194,8 +196,9 @@ DesignFacts withPorts(DesignFacts design) {
 } // namespace
 
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
-  // A block memory has 512 words of 36 bits. The number of block memories is rounded up to a power of two, up to 10240
-  // words. An UltraRAM has 4096 words of 72 bits. It is used for a memory that fills more than half of these words.
+  // A block memory has 512 words of 36 bits. The number of block memories is rounded up to a power of two for at most
+  // 10240 words. An UltraRAM has 4096 words of 72 bits, and is used for a memory that needs more than half of one
+  // UltraRAM and at most one.
   constexpr int64_t wordsInLuts = 128, wordsOfBlock = 512, bitsOfBlock = 36, wordsOfUram = 4096, bitsOfUram = 72;
   const int64_t all = words * copies;
   if (words <= wordsInLuts)
@@ -227,7 +230,7 @@ FactsEstimate estimateFacts(const DesignFacts &given) {
   for (const ArrayFacts &array : design.arrays) {
     using Kind = ArrayFacts::Kind;
     if (array.kind != Kind::Local && array.kind != Kind::Channel && array.kind != Kind::Rom)
-      continue; // a port is outside of the design, and registers are part of the operators
+      continue; // skip ports, which are outside of the design, and registers, which are part of the operators
     MemoryCost cost = memoryCost(array.words, array.bits, array.kind == ArrayFacts::Kind::Channel ? 2 : 1);
     estimate.bram += cost.bram * array.banks;
     estimate.uram += cost.uram * array.banks;

@@ -2,9 +2,9 @@
 //
 // The II is the largest of: the requested II; the accesses to one bank divided by its two ports; the accesses to one
 // queue; and the latency of the operators between two accesses of an element, divided by the iterations between them.
-// If this last number is the limit, the additions between the two accesses become quick additions (Operators.h). A sum
-// that may be reassociated is a tree. The element for which the next iteration waits then passes through one addition
-// per level of the tree.
+// If the latency between two accesses of an element is the limit, the additions between the two accesses become quick
+// additions (Operators.h). If a sum may be reassociated, it is computed as a tree. The accumulated element, for which
+// the next iteration waits, then passes through only one addition per level of the tree.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -16,9 +16,10 @@
 namespace tilewright::hls {
 namespace {
 
-/// Cycles from the start of a quick addition to the start of the next one that uses its result.
+/// The number of cycles from the start of a quick addition to the start of the next quick addition that uses its
+/// result.
 constexpr int64_t quickBetween = 4;
-/// Cycles of a store and of the load of the same element that follows it.
+/// The number of cycles of a store and of the following load of the same element.
 constexpr int64_t intoArray = 2;
 
 int64_t countOf(const OperatorCounts &counts, const char *name) {
@@ -98,8 +99,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       const int64_t others = chain - terms * slow - memory("load") - memory("store");
       const int64_t levels = reassociates ? levelsInTree(nest, terms) : terms,
                     sums = additionsOf(nest.operators) / terms;
-      // An iteration gets the element of an earlier one through the array. If the two are not adjacent (distance > 1),
-      // an addition starts in the cycle in which the previous addition ends.
+      // An iteration reads the element that an earlier iteration has stored in the array. If other iterations are
+      // between the two (distance > 1), an addition starts in the cycle in which the previous addition ends.
       const auto slowChain = [&](int64_t through) {
         return distance > 1 ? through * (slow - 1) + others + intoArray
                             : through * slow + others + (memory("load") > 0 ? 1 : 0);
@@ -110,8 +111,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
                 : memory("load") > 0 && othersAreWritten ? intoArray + 1
                                                          : 0);
       };
-      // If even the longer chain with additions outside of the tree fits the II, synthesis leaves those additions
-      // outside. One public design shows this.
+      // If the latency with some additions outside of the tree, which is longer, still allows this II, synthesis leaves
+      // these additions outside of the tree. This rule is derived from one public design.
       int64_t outside = 0;
       if (reassociates && distance > 1 && quickChain(levelsOutsideTree(terms)) <= distance * schedule.ii)
         outside = sumsOutsideTree(nest.columns, sums);
@@ -119,8 +120,8 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
       chain = slowChain(most);
       if (nest.asked && reassociates && chain > distance * (distance > 1 ? schedule.ii : nest.ii)) {
         const int64_t raised = std::max(schedule.ii, ceilDiv(quickChain(most), distance)), time = distance * raised;
-        // Additions on the element's path become quick. If slow additions would also fit the raised II, only the
-        // additions of one sum become quick.
+        // The additions on the path of the accumulated element become quick additions. If slow additions would also
+        // allow the raised II, only the additions of one sum become quick additions.
         schedule.depth -= levels * (slow - quickAddition().latency);
         const auto inTime = [&](int64_t through) { return distance > 1 && slowChain(through) <= time; };
         if (inTime(most))
@@ -129,10 +130,10 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
           schedule.quickAdditions += outside * most + (inTime(levels) ? 0 : (sums - outside) * levels);
         chain = quickChain(most);
         if (distance == 1) {
-          // Additions that are not on the element's path share adders in the cycles of the II. If the II does not
-          // divide their number, trees of more than four terms need one more adder. In a tree of four terms, one
-          // addition is not on the path and may take as many cycles as one level. The products then start in slightly
-          // more than half of the cycles of the II.
+          // Additions that are not on the path of the accumulated element share adders in the cycles of the II. If the
+          // II does not divide the number of these additions, trees of more than four terms need one more adder. In a
+          // tree of four terms, one addition is not on the path and may take as many cycles as one level of the tree.
+          // The products then start in slightly more than half of the cycles of the II.
           const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
           const bool fourTerms = terms == 4 && !othersAreWritten;
           if (fourTerms)

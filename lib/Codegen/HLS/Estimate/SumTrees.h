@@ -10,10 +10,11 @@ namespace tilewright::hls {
 /// it.
 int64_t levelsInTree(const NestFacts &nest, int64_t terms);
 
-/// Returns the number of additions on the path of the accumulated element if its first addition precedes the tree.
+/// Returns the number of additions on the path of the accumulated element if its first addition is outside of the tree,
+/// before the first level.
 int64_t levelsOutsideTree(int64_t terms);
 
-/// Returns how many of the `sums` sums have their first addition before the tree.
+/// Returns how many of the `sums` sums have their first addition outside of the tree.
 int64_t sumsOutsideTree(const SumColumns &columns, int64_t sums);
 
 } // namespace tilewright::hls

@@ -1,9 +1,9 @@
 //===- TimeDataflow.cpp - end times of the tasks of a design -------------------------------===//
 //
-// This is a simulation in which each task advances through its iterations as far as its queues allow. Only iterations
-// that access a queue are visited: if every access has a condition that a loop counter has a certain value, the counter
-// takes only these values. The write and read times of all elements of a queue are stored, because a task may be ahead
-// of its readers by the depth of the queue.
+// This file simulates the tasks. Each task advances through its iterations as far as its queues allow. Only iterations
+// that access a queue are simulated: if all accesses are under a condition that fixes the value of a loop counter, the
+// counter takes only the values of these conditions. The write and read times of all elements of a queue are stored,
+// because a producer may be ahead of the consumer by the depth of the queue.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -46,8 +46,8 @@ public:
   }
 
 private:
-  /// Returns the only value of a counter that satisfies a condition on this counter alone; std::nullopt if there is
-  /// none.
+  /// Returns the value of a counter that satisfies a condition on this counter and no other counter. Returns
+  /// std::nullopt if there is no such condition.
   static std::optional<int64_t> fixedBy(const QueueAccess &access, size_t loop) {
     for (const Condition &condition : access.when)
       if (!condition.orMore && condition.terms.size() == 1 && condition.terms[0].first == loop)

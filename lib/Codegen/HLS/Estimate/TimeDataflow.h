@@ -6,9 +6,9 @@
 
 namespace tilewright::hls {
 
-/// A nest with its schedule. An iteration begins `ii` cycles after the previous one, or later if it has to wait for a
-/// queue. It reads queues when it begins, and writes them `depth` cycles later. There are `after` cycles between the
-/// end of the last iteration of a nest and the start of the next nest.
+/// A nest with its schedule. An iteration begins `ii` cycles after the previous iteration, or later if it must wait for
+/// a queue. An iteration reads queues when it begins, and writes them `depth` cycles later. The next nest starts
+/// `after` cycles after the last iteration of the nest has ended.
 struct TimedNest {
   const NestFacts *facts = nullptr; ///< null if the step has no accesses and takes `cycles`
   int64_t ii = 1, depth = 1, after = 0, cycles = 0;
@@ -18,7 +18,7 @@ struct TimedTask {
   std::vector<TimedNest> nests;
 };
 
-/// Returns the cycle in which the last task ends, if each task begins as soon as the arrays that it reads are written.
+/// Returns the cycle in which the last task ends. Each task begins as soon as all arrays that it reads are written.
 /// Sets `ends` to the cycle in which each task ends. Returns -1 for a deadlock.
 int64_t timeDataflow(const std::vector<TimedTask> &tasks, const std::vector<QueueFacts> &queues,
                      std::vector<int64_t> *ends = nullptr);

@@ -1,9 +1,9 @@
 //===- BankPorts.cpp - banks that accesses use, and accesses that can share a port ----------===//
 //
-// Example: a load of 16 adjacent elements from 12 banks, in a loop that is unrolled by 16. The bank that each of the 16
-// unrolled loads accesses changes from iteration to iteration. If each load had a separate port, a bank would need 16
-// ports, which no memory has. However, most pairs of loads never access the same bank in the same cycle, and can share
-// a port of it. This file enumerates all iterations to find such pairs. A bank is connected only to the loads that
+// Example: a loop that is unrolled by 16 loads 16 adjacent elements from an array with 12 banks. The bank that each of
+// the 16 unrolled loads accesses changes from iteration to iteration. If each load had a separate port, each bank would
+// need 16 ports, which no memory has. However, most pairs of loads never access the same bank in the same cycle, and
+// can share a port. This file enumerates all iterations to find such pairs. A bank is connected only to the loads that
 // access it.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
@@ -46,7 +46,7 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
     words *= inside;
   }
   std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // accessed words, by bank
-  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that access a bank in the same stage
+  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that access a bank in one stage
   std::vector<int64_t> indices(banks.size());
   std::vector<std::vector<size_t>> in(count);
   const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
@@ -80,7 +80,7 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
       for (int64_t bank = 0; bank < count; ++bank)
         use.banks.push_back(bank);
     use.words.resize(use.banks.size(), words);
-    // Use the first port at which no earlier access can access the same bank in the same cycle.
+    // Use the first port none of whose earlier accesses can be to the same bank in the same cycle.
     std::set<size_t> taken;
     for (size_t before = 0; before < index; ++before) {
       const BankUse &other = uses[numbers[before]];

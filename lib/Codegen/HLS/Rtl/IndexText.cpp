@@ -3,9 +3,10 @@
 //   wire [31:0] a3_table = 32'h20102010;   // the bank of each value of a counter of 3 bits
 //   assign a3_bank = a3_table[{c1[2:0], 2'd0} +: 2];
 //
-// The bank of an element is the remainder of its index divided by the number of banks, and the word is the quotient.
-// Dividers for all accesses would take most of the design's logic. Usually, the bank or the word depends on few counter
-// bits, and becomes a table. Otherwise the division becomes a multiplication by the reciprocal.
+// The number of an element's bank is the remainder of its index divided by the number of banks, and the address in the
+// bank (the word) is the quotient. Dividers for all accesses would take most of the design's logic. Usually, the bank
+// or the word depends on few bits of the loop counters, and is looked up in a table of constants. Otherwise, the
+// division is replaced by a multiplication by the reciprocal.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -78,7 +79,7 @@ std::optional<IndexTable> tabulate(const PipelineNest &nest, ArrayRef<IndexSum> 
   for (int64_t code = 0; code < int64_t(1) << index; ++code) {
     int64_t rest = code;
     bool reached = true;
-    for (size_t number = table.counters.size(); number-- > 0;) { // the last counter has the lowest bits of the index
+    for (size_t number = table.counters.size(); number-- > 0;) { // the last counter is in the lowest bits of `code`
       const Counter &counter = nest.counters[table.counters[number]];
       const int64_t value = rest & ((int64_t(1) << table.bits[number]) - 1);
       reached &= value >= counter.from && value < counter.from + counter.trips;

@@ -32,8 +32,9 @@ std::optional<IndexTable> tabulate(const PipelineNest &nest, llvm::ArrayRef<Inde
 /// has the width of the enclosing expression.
 std::string timesConstant(const std::string &name, int64_t factor);
 
-/// Divides the unsigned wire `name`, which is at most `most`, by a constant: a shift, or a product with the reciprocal
-/// that is wide enough to be exact. Returns the expression and the `width` of the quotient.
+/// Divides the unsigned wire `name`, whose value is at most `most`, by the constant `by`. The division is printed as a
+/// shift or as a product with the reciprocal, which has enough bits that the quotient is exact. Returns the expression
+/// and the width of the quotient.
 std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t most, int64_t by);
 
 /// Selects the value whose number is in the lowest `bits` of the wire `number`; `values` are sorted by number. The

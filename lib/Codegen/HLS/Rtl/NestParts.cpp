@@ -1,7 +1,8 @@
 //===- NestParts.cpp - hardware parts of the operations of a nest ---------------------------===//
 //
-// RtlParts.cpp has a rule for each part, such as an adder, a comparison or a multiplexer. This file maps operations to
-// parts and finds their widths. If a sum is stored as a byte, its upper bits are unused, and synthesis removes them.
+// RtlParts.cpp has a rule for the lookup tables of each kind of part, such as an adder, a comparison or a multiplexer.
+// This file maps operations to parts and computes their widths in bits. If a sum is stored as a byte, for example, its
+// upper bits are unused, and synthesis removes them.
 //
 // Test: test/Conformance/hls (rtl)
 //
@@ -32,7 +33,7 @@ int64_t NestParts::zeros(const Step &step, size_t operand) const {
              : 0;
 }
 
-/// Computes, from the last step to the first, how many low bits of each step's result are used.
+/// Computes how many low bits of each step's result are used, from the last step to the first.
 void NestParts::findWanted() {
   wanted.assign(nest.steps.size(), 0);
   for (size_t number = nest.steps.size(); number-- > 0;) {
@@ -69,7 +70,7 @@ int64_t NestParts::operation(size_t number) {
   llvm::TypeSwitch<Operation *>(step.op)
       .Case<arith::AddIOp, arith::SubIOp>([&](auto) {
         int64_t sum = std::min(bits, std::max(wide(0), wide(1)) + 1);
-        // Below the lowest bit of a left-shifted operand, the result has the bits of the other operand.
+        // The low bits that a left shift sets to zero need no adder: the result has the bits of the other operand.
         const int64_t lowest = std::max(isa<arith::AddIOp>(step.op) ? zeros(step, 0) : 0, zeros(step, 1));
         sum -= std::min(sum, lowest);
         if (isConstant(step, 1))
@@ -88,12 +89,12 @@ int64_t NestParts::operation(size_t number) {
           parts.shift(bits);
       })
       .Case([&](arith::SelectOp) {
-        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // one gate per bit if a value is constant
+        const bool isGate = isConstant(step, 1) || isConstant(step, 2); // a select with a constant is one gate per bit
         if (!isGate || !absorbing.count(step.operands[isConstant(step, 1) ? 2 : 1]))
           parts.select(2, bits);
       })
       .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
-        if (isZero(step, 1)) // in a maximum with 0, the sign bit of the operand resets the register of the result
+        if (isZero(step, 1)) // for max(x, 0), the sign bit of x resets the register of the result
           return parts.gates(step.latency > 0 ? 1 : bits);
         parts.lessThan(isConstant(step, 1) ? bits / 2 : bits);
         parts.select(2, bits);
@@ -112,8 +113,7 @@ int64_t NestParts::operation(size_t number) {
   return inside;
 }
 
-/// Each term is a counter shifted left, which is zero below a certain bit. Bits that are zero in one operand of an
-/// adder need no logic.
+/// Each term is a counter that is shifted left, so its lowest bits are zero. At these bits, an adder needs no logic.
 void NestParts::sum(const IndexSum &sum, const std::string &prefix, int64_t stage) {
   const int64_t bits = bitsUpTo(std::max<int64_t>(1, rangeOf(nest, sum).second)) + 1;
   std::string key = prefix + "sum at " + std::to_string(stage);

@@ -15,14 +15,14 @@ public:
   /// Returns how many bits of a step's result are used. Synthesis tools remove the other bits.
   int64_t bitsOf(size_t number) const { return wanted[number]; }
 
-  /// Records that the multiplexer that computes the step's result can absorb the gate after it. An example is the gate
-  /// that replaces an element by 0 in the first iteration of a sum.
+  /// Records that the multiplexer that computes the step's result can also implement the gate after it, such as the
+  /// gate that replaces an element by 0 in the first iteration of a sum.
   void markAbsorbing(size_t number) { absorbing.insert(number); }
 
   /// Counts an operation. Returns how many of the pipeline registers of its result are inside multipliers.
   int64_t operation(size_t number);
 
-  /// Counts the adders that compute an index in `stage`. `prefix` is the prefix of the nest's names.
+  /// Counts the adders that compute an index in stage `stage`. `prefix` is the prefix of the names in the nest.
   void sum(const IndexSum &sum, const std::string &prefix, int64_t stage);
 
 private:

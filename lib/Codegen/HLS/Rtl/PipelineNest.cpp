@@ -1,9 +1,9 @@
 //===- PipelineNest.cpp - a loop nest as a pipeline of stages ------------------------------===//
 //
-// Unrolled loops are expanded. Each operation begins as soon as its operands are ready, with the latencies of Cost.cpp.
-// Loads begin as late as their users allow, because the number of cycles between a load and the store of the same
-// element limits the II. This file enumerates all iterations to check that every element is written before a later
-// iteration reads it.
+// Each unrolled copy of a loop body becomes separate operations. Each operation begins as soon as its operands are
+// ready, according to the latencies in Cost.cpp. A load begins as late as the operations that use its result allow,
+// because the number of cycles between a load and the store of the same element limits the II. This file enumerates all
+// iterations to check that an element that an iteration stores is in the array before a later iteration loads it.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -72,7 +72,7 @@ public:
     }
   }
 
-  /// Checks that each element that an iteration writes, and that a later iteration reads, is written before that read.
+  /// Checks that an element that an iteration stores, and that a later iteration loads, is written before this load.
   void checkDistances() {
     for (Step &store : nest.steps)
       for (Step &load : nest.steps)
@@ -96,8 +96,8 @@ private:
       problems.push_back(text);
   }
 
-  /// Returns the cached result of distanceOf(), because unrolled copies of a body repeat the query. The result depends
-  /// only on the factors of the counters and on the difference of the two indices.
+  /// Returns distanceOf(store, load). The results are cached, because the unrolled copies of a body repeat the query,
+  /// and the result depends only on the factors of the counters and on the difference of the two indices.
   std::optional<int64_t> distanceOnce(const Step &store, const Step &load) {
     std::vector<int64_t> key;
     bool moves = false, same = true;
@@ -281,7 +281,7 @@ private:
       for (Value operand : op.getOperands())
         step.operands.push_back(stepOf(&op, operand));
     }
-    if (step.memory) // a queue has one access per iteration, because steps may be reordered
+    if (step.memory) // a queue is accessed once per iteration, because steps may be reordered
       for (const Step &other : nest.steps)
         if (other.memory == step.memory)
           return problem(&op, "an iteration takes or puts two elements of one queue");
@@ -312,13 +312,13 @@ private:
       if (other.memory != step.memory || other.kind != Step::Kind::Store)
         continue;
       stored = true;
-      if (other.at == step.at) { // use the value that this iteration has stored
+      if (other.at == step.at) { // use the value that this iteration has stored to the element
         made[load.getResult()] = other.operands[0];
         return;
       }
       if (!areDistinct(other.at, step.at)) {
         step.start = std::max(step.start, other.start + 1);
-        break; // this store starts after all earlier stores
+        break; // earlier stores start before this store, so the load starts after them, too
       }
     }
     if (!stored) // reuse an earlier load of the same element
@@ -339,7 +339,7 @@ private:
     for (Step &other : nest.steps)
       if (other.memory == step.memory && other.kind == Step::Kind::Store && other.at == step.at)
         other.overwritten = true;
-      else if (other.memory == step.memory && !areDistinct(other.at, step.at)) // after earlier loads and stores
+      else if (other.memory == step.memory && !areDistinct(other.at, step.at)) // start after earlier loads and stores
         step.start = std::max(step.start, other.kind == Step::Kind::Store ? other.start + 1 : other.ready());
     add(std::move(step));
   }

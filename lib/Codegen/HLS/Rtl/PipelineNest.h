@@ -24,7 +24,7 @@ struct IndexSum {
   bool operator==(const IndexSum &other) const;
 };
 
-/// A non-negative sum divided by a constant: the quotient or the remainder.
+/// The quotient or the remainder of a non-negative sum and a constant.
 struct Quotient {
   IndexSum of;
   int64_t by = 1;
@@ -32,8 +32,8 @@ struct Quotient {
   bool operator==(const Quotient &other) const = default;
 };
 
-/// One operation of an iteration. An operation in an unrolled loop is a separate step for each copy of the body. It
-/// begins `start` cycles after the iteration begins, and its result is ready `latency` cycles later.
+/// One operation of an iteration. Each unrolled copy of an operation is a separate step. A step begins `start` cycles
+/// after the iteration begins, and its result is ready `latency` cycles later.
 struct Step {
   enum class Kind { Constant, Counter, Compute, Load, Store, Read, Write };
   Kind kind = Kind::Compute;
@@ -71,7 +71,7 @@ int64_t valueOf(const IndexSum &index, llvm::ArrayRef<int64_t> counters);
 void fillQuotients(const PipelineNest &nest, llvm::MutableArrayRef<int64_t> counters);
 
 /// Calls `visit` for every iteration, in order, with the values of all counters and quotients. If there are too many
-/// iterations, returns false without a call.
+/// iterations to enumerate, returns false and does not call `visit`.
 bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 
 /// Returns the smallest and the largest value of `index` in all iterations.

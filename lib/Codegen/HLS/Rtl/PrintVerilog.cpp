@@ -1,9 +1,9 @@
 //===- PrintVerilog.cpp - a design as Verilog ------------------------------------------------===//
 //
-// One module contains every nest of every task (VerilogNest.cpp), the memories and queues between tasks, and the
-// control logic. A task begins when the arrays that it reads are complete. Its nests run one after another. The design
-// is done when all tasks are done, as the estimate in Cost.cpp assumes. The caller sets `start` for one cycle. Calls do
-// not overlap, so a channel between two tasks needs only one array.
+// The design is one module. It contains every nest of every task (VerilogNest.cpp), the memories and queues between
+// tasks, and the control logic. A task begins when the arrays that it reads are complete, and its nests run one after
+// another. The design is done when all tasks are done, as the estimate in Cost.cpp assumes. The caller sets the input
+// `start` for one cycle. Calls do not overlap, so an array between two tasks is implemented as only one array.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -139,8 +139,9 @@ private:
     planned.push_back(std::move(plan));
   }
 
-  /// Increases the number of banks of an array in lookup tables if several elements of a bank are written in the same
-  /// cycle, because such a memory has one write port. Block memories have two ports, and registers any number.
+  /// Increases the number of banks of an array in lookup tables if several elements of one bank are written in the same
+  /// cycle, because a memory in lookup tables has one write port. Block memories have two ports, and registers can all
+  /// be written in the same cycle.
   void splitBanks(RtlArray &array) {
     if (array.inRegisters() || array.inBlocks() || array.value)
       return;
@@ -178,7 +179,7 @@ private:
     const std::string &name = plan.name;
     RtlContext &context = plan.context;
     std::vector<PipelineNest> &pipelines = plan.pipelines;
-    // Every array gets an entry for every nest, even if the nest does not access the array.
+    // Add an entry for each nest to every array, even if the nest does not access the array.
     for (auto [number, nest] : llvm::enumerate(pipelines)) {
       for (auto &array : arrays) {
         array->reads.emplace_back();
@@ -233,7 +234,7 @@ private:
     std::string assigns;
     for (auto &port : ports) {
       if (port->lanes == 0)
-        continue; // no task reads the port
+        continue; // no task accesses the port
       const std::string bus = "[" + std::to_string(port->lanes * port->width - 1) + ":0]";
       all += ",\n  output wire " + port->name + "_on, output wire [31:0] " + port->name + "_at, " +
              (port->isOutput ? "output" : "input") + " wire " + bus + " " + port->name + "_data";

@@ -8,7 +8,8 @@
 
 namespace tilewright::hls {
 
-/// Counts lookup tables of six inputs, and registers, while the Verilog is printed (RtlParts.cpp has the rules).
+/// Counts the lookup tables (with six inputs) and the registers of the Verilog while it is printed. RtlParts.cpp has
+/// the rules.
 class RtlParts {
 public:
   int64_t lut = 0, ff = 0;
@@ -33,7 +34,7 @@ public:
   void chain(int64_t length, int64_t bits);
   /// A memory in lookup tables with one write port.
   void memory(int64_t words, int64_t bits, int64_t readPorts);
-  /// A memory in registers. `ways` is the number of pairs of a word and a store that may write it.
+  /// A memory in registers. `ways` is the number of pairs of a word and a store that may write this word.
   void registers(int64_t words, int64_t bits, int64_t ways, int64_t readPorts);
   /// A read-only memory in lookup tables.
   void rom(int64_t words, int64_t bits, int64_t readPorts);

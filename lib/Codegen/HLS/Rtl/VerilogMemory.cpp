@@ -4,9 +4,9 @@
 //   always @(posedge clk) if (w_chip_mem_0_w0_on) w_chip_mem_0[w_chip_mem_0_w0_at] <= w_chip_mem_0_w0_data;
 //   always @(posedge clk) if (w_chip_mem_0_r0_on) w_chip_mem_0_r0_q <= w_chip_mem_0[w_chip_mem_0_r0_at];
 //
-// A bank is a memory with one write port and one read port, which the nests use one after another. Synthesis implements
-// this form in block memories or in lookup tables, as the attribute `ram_style` states. The estimate selects one of the
-// two.
+// A bank is a memory with one write port and one read port. The nests that access the bank run one after another, so
+// they share the ports. The attribute `ram_style` selects whether synthesis implements the bank in block memories or in
+// lookup tables, as the estimate assumes.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -50,8 +50,8 @@ template <typename Requests> std::string either(Requests &requests, auto field) 
   return all;
 }
 
-/// Returns an expression that selects a field of the request whose enable is set. At most one enable is set in a cycle,
-/// so more than two requests are combined by AND and OR gates instead of a chain of conditions.
+/// Returns an expression for a field of the request whose enable signal is set. At most one enable signal is set in a
+/// cycle, so more than two requests are combined by AND and OR gates instead of a chain of conditions.
 template <typename Requests> std::string chosen(Requests &requests, unsigned width, auto field) {
   std::string all;
   if (requests.size() > 2) {
@@ -77,7 +77,7 @@ template <typename OfNests> auto usedPortsOfBank(OfNests &ofNests, int64_t bank)
           ports.resize(request.port + 1);
         ports[request.port].push_back(request);
       }
-  llvm::erase_if(ports, [](auto &requests) { return requests.empty(); }); // the bank does not use these ports
+  llvm::erase_if(ports, [](auto &requests) { return requests.empty(); }); // remove ports that the bank does not use
   return ports;
 }
 
@@ -158,26 +158,26 @@ private:
       parts.ff += int64_t(reads.size()) * (array.inBlocks() ? 0 : bits);
     if (array.inBlocks())
       return;
-    if (array.isConstants()) // constants are part of the expressions that read them
+    if (array.isConstants()) // constants are part of the expressions of their consumers
       return;
     if (array.value)
       return parts.rom(words, bits, int64_t(reads.size()));
     if (!array.inRegisters() && words > 1 && writes.size() == 1)
       return parts.memory(words, bits, int64_t(reads.size()));
-    int64_t ways = 0; // number of pairs of a word and a request that may write it
+    int64_t ways = 0; // number of pairs of a word and a request that may write this word
     for (const std::vector<BankWrite> &requests : writes)
       for (const BankWrite &request : requests) {
         ways += request.words;
         if (words > 1 && parts.first(request.enable + " word " + request.address))
           parts.gates(request.words);
       }
-    int64_t readers = 0; // each reader of a register has a separate multiplexer
+    int64_t readers = 0; // each request that reads a register has a separate multiplexer
     for (const std::vector<BankRead> &requests : reads)
       readers += array.inRegisters() ? int64_t(requests.size()) : 1;
     parts.registers(words, bits, ways, readers);
   }
 
-  /// Counts the multiplexer that selects a field of a port's requests.
+  /// Counts the multiplexer that selects a field of one of a port's requests.
   template <typename Requests> void countPort(Requests &requests, int64_t bits, auto field) {
     if (requests.size() < 2)
       return;

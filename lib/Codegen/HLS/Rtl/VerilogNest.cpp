@@ -4,8 +4,8 @@
 //   assign gemm_0_s7 = gemm_0_s5_3 + gemm_0_s6;                          // stage 4: a sum ...
 //   always @(posedge clk) if (gemm_0_go_4) gemm_0_s7_r <= gemm_0_s7;     // ... and the register after it
 //
-// Registers delay a value from its stage to the later stages that need it. If a queue is empty or full, the stage that
-// accesses the queue and all earlier stages wait, and later stages continue.
+// Registers delay a value from the stage that computes it to the later stages that use it. If a queue is empty (or
+// full), the stage that reads (or writes) the queue and all earlier stages wait, and later stages continue.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/VerilogNest.h"
@@ -50,7 +50,7 @@ public:
   }
 
 private:
-  /// Finds the stages that access queues, in which the nest may have to wait.
+  /// Finds the stages that access queues. In these stages, the nest may have to wait.
   void findWaits() {
     for (const Step &step : nest.steps) {
       if (step.kind == Step::Kind::Read)
@@ -93,8 +93,9 @@ private:
     out << always(stage) << to << " <= " << from << ";\n";
   }
 
-  /// Counts the registers that delay a value from stage to stage. They are shift registers, each of which ends where
-  /// the value is used, and where the condition under which the stages advance changes.
+  /// Counts the registers that delay a value from stage to stage. The registers form shift registers. A shift register
+  /// ends at each stage that uses the value, and at each stage from which on the pipeline advances under another
+  /// condition.
   void countChain(const std::string &name, const std::set<int64_t> &stages) {
     const int64_t from = declared[name].second;
     int64_t width = declared[name].first, length = lead[name];
@@ -195,8 +196,8 @@ private:
     if (nest.ii > 1)
       out << "      " << prefix << "phase <= 0;\n";
     out << "      if (" << prefix << "last) " << prefix << "running <= 1'b0;\n";
-    // The innermost counter is incremented in each iteration. Another counter is incremented when all counters inside
-    // it wrap.
+    // The innermost counter is incremented in each iteration. Every other counter is incremented when all counters of
+    // the loops inside its loop wrap.
     std::string carry;
     for (size_t number = nest.counters.size(); number-- > 0;) {
       const Counter &counter = nest.counters[number];
@@ -228,7 +229,7 @@ private:
         << ";\n  always @(posedge clk) " << prefix << "done <= ~reset & " << prefix << "ended;\n";
   }
 
-  /// Returns the name that a declared value has in `stage`, after the registers that delay it.
+  /// Returns the name of the wire or register that has the value of `name` in stage `stage`.
   std::string at(const std::string &name, int64_t stage) {
     const int64_t from = declared[name].second;
     int64_t &last = delayed[name];
@@ -243,7 +244,7 @@ private:
     if (step.kind == Step::Kind::Constant) {
       llvm::SmallString<24> digits;
       step.constant.abs().toString(digits, 10, /*Signed=*/false);
-      const unsigned bits = std::max(2u, step.bits + 1); // the minimum of a type has no positive counterpart
+      const unsigned bits = std::max(2u, step.bits + 1); // the magnitude of the minimum needs one more bit
       return std::string(step.constant.isNegative() ? "(-" : "") + text(bits) + "'sd" + digits.str().str() +
              (step.constant.isNegative() ? ")" : "");
     }
@@ -254,8 +255,8 @@ private:
 
   std::string sum(const IndexSum &index, int64_t stage) { return sumOf(index, stage, "(", " + 0)"); }
 
-  /// Returns an index as an address with the width of that address. Products with constants are shifts and additions,
-  /// because indices should not use the chip's multipliers.
+  /// Returns an index as an expression with the width of an address. Products with constants are printed as shifts and
+  /// additions, because indices should not use the chip's multipliers.
   std::string address(const IndexSum &index, int64_t stage) { return sumOf(index, stage, "", ""); }
 
   /// Returns the expression of an index. `before` and `after` are printed around each counter that is multiplied by a
@@ -279,7 +280,8 @@ private:
     return index;
   }
 
-  /// Defines a wire `name` by a table that is indexed by counters. Returns false if the table would be too large.
+  /// Defines a wire `name` as the entry of a constant table that is indexed by counters. Returns false if the table
+  /// would be too large.
   bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> indices, int64_t stage,
              llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
     std::optional<IndexTable> made = tabulate(nest, indices, width, function);
@@ -305,7 +307,7 @@ private:
       return {its, "1'd0"};
     auto [whole, width] = quotientText(its, most, by);
     if (!llvm::isPowerOf2_64(uint64_t(by)))
-      parts.adder(3 * int64_t(bitsUpTo(most))); // the reciprocal has few one bits, and the remainder is a difference
+      parts.adder(3 * int64_t(bitsUpTo(most))); // adders for the few one bits of the reciprocal, and for the remainder
     wire("[" + text(width - 1) + ":0]", name + "_by", whole);
     wire(bits, name + "_left", its + " - (" + timesConstant(name + "_by", by) + ")");
     return {name + "_by", name + "_left"};
@@ -337,7 +339,7 @@ private:
       declared[name] = {step.bits, step.start};
       wire(signedBits(step.bits), name, expression(step));
       const int64_t inside = operations.operation(number);
-      if (step.latency > 0) { // the stages of a pipelined operator
+      if (step.latency > 0) { // print the stages of a pipelined operator
         names[number] = name + "_r";
         std::string from = name;
         for (int64_t stage = 0; stage < step.latency; ++stage) {
@@ -381,7 +383,7 @@ private:
     return valid(stage) + (moves.empty() ? "" : " & " + moves);
   }
 
-  /// Prints the load or store `number` of an array on the chip.
+  /// Prints step `number`, a load or store of an array on the chip.
   void element(size_t number) {
     const Step &step = nest.steps[number];
     RtlArray &array = *context.arrays[step.memory];
@@ -425,13 +427,14 @@ private:
     }
   }
 
-  /// Defines a wire for the word of an element and, if the bank varies, a wire that identifies the bank. Returns the
-  /// value of the second wire for each bank in `use.banks`.
+  /// Defines a wire for the index of an element in its bank (the word). If the bank is not the same in all iterations,
+  /// also defines a wire that identifies the bank. Returns the value of this second wire for each bank in `use.banks`.
   std::vector<int64_t> defineAddress(const Step &step, const RtlArray &array, const BankUse &use,
                                      const std::string &addressName, const std::string &bankName, int64_t stage) {
     const bool known = use.banks.size() == 1;
     const unsigned addressBits = bitsUpTo(array.words() - 1);
-    // If the factors of all counters are multiples of the number of banks, the word is also a sum of counters.
+    // If the factors of all counters are multiples of the number of banks, the index in the bank is also a sum of
+    // counters.
     const bool isSum = llvm::all_of(llvm::enumerate(step.at), [&](auto its) {
       const int64_t banks = array.banks[its.index()];
       return its.value().constant >= 0 &&
@@ -464,7 +467,7 @@ private:
       auto function = [&](auto at) { return index(both(at).first); };
       if (known)
         return use.banks;
-      // If each bank corresponds to one value of the counter bits, use these bits to select the bank, without a table
+      // If each bank corresponds to only one value of the counter bits, these bits select the bank, without a table
       // before the multiplexer. Each lookup table of the multiplexer then depends on only two bits of the number.
       if (auto made = tabulate(nest, step.at, bitsUpTo(last), function))
         if (auto codes = made->onlyCodes(last)) {
@@ -499,7 +502,7 @@ private:
     return use.banks;
   }
 
-  /// Returns the number of the bank, delayed to the cycle in which a memory returns the element.
+  /// Returns the wire that identifies the bank, delayed to the cycle in which a memory returns the element.
   std::string chosen(const std::string &bankName, unsigned bits, const RtlArray &array, int64_t stage) {
     if (array.inRegisters())
       return bankName;
