@@ -1,8 +1,8 @@
 //===- Einsum.cpp - einsum as matrix products -----------------------------------------===//
 //
-//   "bhid,bhjd->bhij"    two operands become one tw.matmul. A letter that both operands have is a batch dimension if the
-//                        result or a later operand also has it, otherwise it is summed. The remaining letters are rows
-//                        and columns.
+//   "bhid,bhjd->bhij"    two operands become one tw.matmul. A letter that both operands have is a batch dimension
+//                        if the result or a later operand also has it, otherwise it is summed. The remaining letters
+//                        are rows and columns.
 //
 // Test: test/Python/test_plain_exports.py, test/Conformance/onnx (Einsum)
 //

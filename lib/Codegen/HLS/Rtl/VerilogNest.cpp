@@ -548,8 +548,7 @@ private:
         if (lane < 0 || lane >= port->lanes || !(IndexSum{its.factors, 0} == IndexSum{base.factors, 0}) ||
             step.start != first.start || (step.kind == Step::Kind::Store) != port->isOutput ||
             !port->data[lane].empty()) {
-          problems.push_back(locationText(step.op) + "elements of the port '" + port->name +
-                             "' are not adjacent");
+          problems.push_back(locationText(step.op) + "elements of the port '" + port->name + "' are not adjacent");
           return;
         }
         if (port->isOutput) {
