@@ -71,6 +71,29 @@ def test_long_recurrence_matches_float64(tmp_path):
     assert said.returncode == 0 and "expected: 0 has an RMS error of" in said.stdout, said.stdout + said.stderr
 
 
+class Concatenation(torch.nn.Module):
+    def __init__(self, parts):
+        super().__init__()
+        self.parts = parts
+
+    def forward(self, x):
+        return torch.cat([x[i : i + 1 + i % 2] * 2 for i in range(self.parts)])
+
+
+def test_kernels_of_a_long_concatenation_have_few_arguments(tmp_path):
+    """Some passes take time in proportion to the square of the number of a kernel's arguments."""
+    text = stage(exported(tmp_path, Concatenation(700), torch.randn(702, 4)), "vector")
+    arguments = [line.count("%arg") for line in text.splitlines() if "func.func private @" in line]
+    assert max(arguments) <= 200, max(arguments)
+
+
+@pytest.mark.parametrize("parts", [128, 129, 700])
+def test_a_long_concatenation_matches_eager(parts):
+    model, x = Concatenation(parts), torch.randn(parts + 2, 4)
+    compiled = torch.compile(model, backend="tilewright", fullgraph=True, dynamic=False)
+    torch.testing.assert_close(compiled(x), model(x), rtol=0, atol=0)
+
+
 class Scan(torch.nn.Module):
     """A decaying state whose values at all steps are stacked along `dim`. The concatenation is split into parallel
     tasks."""
