@@ -27,8 +27,7 @@ SAYS_FRESH = {
 ALSO_DECOMPOSED = {
     "aten._adaptive_avg_pool2d.default", "aten._adaptive_avg_pool3d.default", "aten.adaptive_avg_pool1d.default",
     "aten._scaled_dot_product_flash_attention_for_cpu_backward.default", "aten.native_group_norm.default", "aten.bernoulli.default",
-    "aten.linspace.default", "aten.gather.default",
-    "aten.index_add.default", "aten.index_copy.default", "aten.index_put.default", "aten.scatter_reduce.two",
+    "aten.index_put.default",
 }  # fmt: skip
 # Views that no graph of dense tensors contains: of sparse and nested tensors, of dual numbers and autocast, and of lists in TorchScript.
 OTHERS = ("_nested_", "_sparse_", "_test_", "_autocast_", "_unpack_dual", "_make_dual", "_fw_primal", "coalesce", "slice_inverse")

@@ -36,25 +36,33 @@ Results arangeStep(Node &n) { return range(n, 0, 2); }
 /// Imports prims.iota(length, *, start, step, dtype).
 Results primsIota(Node &n) { return range(n, 1, 2); }
 
+/// Returns an end of a linspace in f64. A tensor, and an end of integers, is rounded to the result's type first.
+Value endOfLinspace(Node &n, unsigned index, llvm::StringRef name) {
+  if (n.isNumber(index, name) && isa<FloatType>(n.element()))
+    return n.scalar(n.number(index, name), n.f64());
+  if (n.isNumber(index, name))
+    return n.scalar(std::trunc(n.number(index, name)), n.f64());
+  Value value = n.tensor(index, name);
+  if (n.failed())
+    return n.scalar(0, n.f64());
+  return n.cast(n.convert(n.reshape(value, ArrayRef<AffineExpr>{}), n.element()), n.f64());
+}
+
 /// Imports linspace(start, end, steps). As in torch, the first half is computed from `start`, and the second from
-/// `end`.
+/// `end`. Integers are computed in f64 and truncated.
 Results linspace(Node &n) {
-  if (!n.isNumber(0, "start") || !n.isNumber(1, "end"))
-    return n.refuse("ends that are tensors are not supported");
-  double start = n.number(0, "start"), end = n.number(1, "end");
+  Value start = endOfLinspace(n, 0, "start"), end = endOfLinspace(n, 1, "end");
   int64_t steps = n.integer(2, "steps");
   if (n.failed())
     return n.refused();
-  if (!isa<FloatType>(n.element()))
-    return n.refuse("an integer linspace is not supported");
   Type t = n.f64();
   Value i = n.iota(sizesOf(n.type()), 0, t);
-  double step = steps > 1 ? (end - start) / double(steps - 1) : 0;
-  Value up = n.op<AddOp>(n.op<MulOp>(i, step), start);
-  Value down = n.op<AddOp>(n.op<MulOp>(n.op<AddOp>(i, -double(steps - 1)), step), end);
   if (steps <= 1) // a single element is `start`
-    return n.cast(up, n.element());
-  return n.cast(n.where(n.compare<LtOp>(i, n.scalar(double(steps / 2), t)), up, down), n.element());
+    return n.convert(n.op<AddOp>({i, start}), n.element());
+  Value step = n.op<DivOp>(n.op<SubOp>({end, start}), double(steps - 1));
+  Value up = n.op<AddOp>({n.op<MulOp>({i, step}), start});
+  Value down = n.op<AddOp>({n.op<MulOp>({n.op<AddOp>(i, -double(steps - 1)), step}), end});
+  return n.convert(n.where(n.compare<LtOp>(i, n.scalar(double(steps / 2), t)), up, down), n.element());
 }
 
 Results constantFull(Node &n, double value) { return n.full(n.scalar(value, n.element()), n.type()); }
@@ -119,7 +127,8 @@ void registerCreation(Table &t) {
   t["aten.arange.start"] = arangeFrom;
   t["aten.arange.start_step"] = arangeStep;
   t["prims.iota.default"] = primsIota;
-  t["aten.linspace.default"] = linspace;
+  for (llvm::StringRef overload : {"default", "Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"})
+    t[("aten.linspace." + overload).str()] = linspace;
   for (llvm::StringRef op : {"zeros", "zeros_like", "new_zeros", "empty_like", "new_empty", "new_empty_strided",
                              "empty_strided", "empty_permuted"})
     t[("aten." + op + ".default").str()] = zeros;

@@ -95,6 +95,8 @@ Results gather(Node &n) {
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
   if (n.failed())
     return n.refused();
+  if (elementCount(n.typeOf(indices)) == n.constantSize(0)) // the tensor may have other dimensions then
+    return n.full(n.scalar(0, n.element()), n.type());
   if (n.rankOf(x) == 0)
     x = n.unsqueeze(x, 0);
   if (n.rankOf(indices) == 0)

@@ -1,6 +1,7 @@
 //===- Scatters.cpp - writes at computed indices ---------------------------------------------===//
 #include "lib/Import/ATen/Indexing.h"
 #include "lib/Import/ATen/Table.h"
+#include <cmath>
 
 namespace tilewright {
 namespace {
@@ -14,46 +15,123 @@ std::optional<ScatterKind> kindNamed(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-/// Emits tw.scatter. As in torch, a source that is larger than the index tensor is cropped to its shape.
-Results scatterWith(Node &n, ScatterKind kind) {
-  Value x = n.tensor(0, "self"), indices = asIndex(n, n.tensor(2, "index"));
-  int64_t dim = n.dim(1, "dim", n.rankOf(x));
-  bool fromTensor = n.isTensor(3, "src");
-  Value source = fromTensor ? n.cast(n.tensor(3, "src"), n.element()) : n.operand(3, "value", n.element());
+/// The operands of a scatter along the dimension `dim`. All have at least one dimension.
+struct ScatterOperands {
+  Value x, indices, source;
+  int64_t dim = 0;
+};
+
+/// Reads the arguments (self, dim, index, src or value). As in torch, a source that is larger than the index tensor is
+/// cropped to its shape. With a reduction, the elements of `x` and `source` have a type in which they can be compared.
+ScatterOperands readScatter(Node &n, ScatterKind kind) {
+  ScatterOperands s;
+  s.x = n.tensor(0, "self");
+  s.indices = asIndex(n, n.tensor(2, "index"));
+  s.dim = n.dim(1, "dim", n.rankOf(s.x));
+  const bool fromTensor = n.isTensor(3, "src");
+  s.source = fromTensor ? n.cast(n.tensor(3, "src"), n.element()) : n.operand(3, "value", n.element());
   if (n.failed())
-    return n.refused();
+    return s;
   if (kind == ScatterKind::Max || kind == ScatterKind::Min) {
     Type compute = n.ordered(n.element());
-    x = n.cast(x, compute);
-    source = n.cast(source, compute);
-    if (n.failed())
-      return n.refused();
+    s.x = n.cast(s.x, compute);
+    s.source = n.cast(s.source, compute);
   }
   auto atLeast1d = [&](Value value) { return n.rankOf(value) ? value : n.unsqueeze(value, 0); };
-  indices = atLeast1d(indices);
-  x = atLeast1d(x);
-  SmallVector<AffineExpr> sizes = n.sizesIn(indices);
-  if (!fromTensor || n.rankOf(source) == 0)
-    source = n.broadcast(source, sizes);
-  else if (n.sizesIn(source) != sizes)
-    source = n.slice(source, SmallVector<AffineExpr>(sizes.size(), n.constantSize(0)),
-                     SmallVector<int64_t>(sizes.size(), 1), sizes);
-  auto made = ScatterOp::create(n.builder, n.loc, x.getType(), x, indices, source, dim, kind);
+  s.indices = atLeast1d(s.indices);
+  s.x = atLeast1d(s.x);
+  SmallVector<AffineExpr> sizes = n.sizesIn(s.indices);
+  if (!fromTensor || n.rankOf(s.source) == 0)
+    s.source = n.broadcast(s.source, sizes);
+  else if (n.sizesIn(s.source) != sizes)
+    s.source = n.slice(s.source, SmallVector<AffineExpr>(sizes.size(), n.constantSize(0)),
+                       SmallVector<int64_t>(sizes.size(), 1), sizes);
+  return s;
+}
+
+/// Emits tw.scatter. As in eager, negative indices are errors.
+Value emitScatter(Node &n, const ScatterOperands &s, ScatterKind kind) {
+  auto made = ScatterOp::create(n.builder, n.loc, s.x.getType(), s.x, s.indices, s.source, s.dim, kind);
   made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return n.cast(n.reshape(made, sizesOf(n.type())), n.element());
+  return made;
+}
+
+/// Returns `s` with another tensor and the same scalar for all elements of the source.
+ScatterOperands withScalar(Node &n, ScatterOperands s, Value x, Value scalar) {
+  s.x = x;
+  s.source = n.broadcast(scalar, n.sizesIn(s.indices));
+  return s;
+}
+
+Results scatterWith(Node &n, ScatterKind kind) {
+  ScatterOperands operands = readScatter(n, kind);
+  if (n.failed())
+    return n.refused();
+  return n.cast(n.reshape(emitScatter(n, operands, kind), sizesOf(n.type())), n.element());
 }
 Results scatter(Node &n) { return scatterWith(n, ScatterKind::Set); }
 Results scatterAdd(Node &n) { return scatterWith(n, ScatterKind::Add); }
 
+/// Returns the value of type `element` that does not change the result of a reduction.
+Value identityOf(Node &n, ScatterKind kind, Type element) {
+  if (kind == ScatterKind::Add || kind == ScatterKind::Mul)
+    return n.scalarInt(kind == ScatterKind::Mul, element);
+  const bool isMax = kind == ScatterKind::Max;
+  if (isa<FloatType>(element))
+    return n.scalar(isMax ? -INFINITY : INFINITY, element);
+  const unsigned bits = element.getIntOrFloatBitWidth();
+  if (element.isUnsignedInteger())
+    return n.scalarInt(isMax ? 0 : int64_t(llvm::APInt::getMaxValue(bits).getZExtValue()), element);
+  return n.scalarInt(
+      (isMax ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits)).getSExtValue(), element);
+}
+
 /// Imports scatter.reduce(self, dim, index, src, *, reduce) and scatter_reduce.two(..., reduce, *, include_self).
 Results scatterReduce(Node &n) {
   std::string name = n.text(4, "reduce");
-  std::optional<ScatterKind> kind = kindNamed(name);
+  const bool isMean = name == "mean", isBool = n.element().isInteger(1), includesSelf = n.flag(5, "include_self", true);
+  std::optional<ScatterKind> kind = isMean ? ScatterKind::Add : kindNamed(name);
   if (!kind)
-    return n.refuse("reduce='" + name + "' is not supported; sum, prod, amax and amin are");
-  if (!n.flag(5, "include_self", true))
-    return n.refuse("include_self=False is not supported");
-  return scatterWith(n, *kind);
+    return n.refuse("reduce='" + name + "' is not supported; sum, prod, mean, amax and amin are");
+  if (isMean && isBool)
+    return n.refuse("the mean of booleans is not supported");
+  if (isBool && *kind == ScatterKind::Add)
+    kind = ScatterKind::Max;
+  if (isBool && *kind == ScatterKind::Mul)
+    kind = ScatterKind::Min;
+  ScatterOperands operands = readScatter(n, *kind);
+  if (n.failed())
+    return n.refused();
+  if (!includesSelf) // each element that has a source starts from the identity
+    operands.x = emitScatter(n, withScalar(n, operands, operands.x, identityOf(n, *kind, n.elementOf(operands.x))),
+                             ScatterKind::Set);
+  Value result = emitScatter(n, operands, *kind);
+  if (isMean) {
+    Type compute = n.accumulator(n.element());
+    Value one = n.scalarInt(1, compute), counts = n.broadcast(one, n.sizesIn(operands.x));
+    if (!includesSelf)
+      counts = emitScatter(n, withScalar(n, operands, counts, n.scalarInt(0, compute)), ScatterKind::Set);
+    counts = emitScatter(n, withScalar(n, operands, counts, one), ScatterKind::Add);
+    if (!includesSelf) // an element without a source keeps its value
+      counts = n.where(n.compare<EqOp>(counts, n.scalarInt(0, compute)), one, counts);
+    result = n.cast(result, compute);
+    result = isa<FloatType>(compute) ? n.op<DivOp>({result, counts}) : n.op<DivFloorOp>({result, counts});
+  }
+  return n.cast(n.reshape(result, sizesOf(n.type())), n.element());
+}
+
+/// Emits tw.put. Booleans are added as integers, and a sum other than 0 is true.
+Value emitPut(Node &n, Value x, Value source, ArrayRef<Value> indices, int64_t dim, ScatterKind kind, bool fromStart) {
+  const bool addsBools = kind == ScatterKind::Add && n.elementOf(x).isInteger(1);
+  if (addsBools) {
+    Type wide = n.builder.getI32Type();
+    x = n.cast(x, wide);
+    source = n.cast(source, wide);
+  }
+  auto made = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange(indices), dim, kind);
+  if (fromStart)
+    made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  return addsBools ? n.compare<NeOp>(made, n.scalarInt(0, n.elementOf(made))) : Value(made);
 }
 
 /// Imports index_put(self, indices, values, accumulate).
@@ -75,8 +153,8 @@ Results indexPut(Node &n) {
   if (n.failed())
     return n.refused();
   Value base = n.permute(x, plan.order);
-  Value result = PutOp::create(n.builder, n.loc, base.getType(), base, values, ValueRange(plan.indices), plan.dim,
-                               accumulate ? ScatterKind::Add : ScatterKind::Set);
+  Value result = emitPut(n, base, values, plan.indices, plan.dim, accumulate ? ScatterKind::Add : ScatterKind::Set,
+                         /*fromStart=*/false);
   SmallVector<int64_t> back(plan.order.size());
   for (auto [position, dim] : llvm::enumerate(plan.order))
     back[dim] = position;
@@ -91,15 +169,18 @@ template <ScatterKind kind> Results indexWrite(Node &n) {
   double alpha = n.number(4, "alpha", 1.0);
   if (n.failed())
     return n.refused();
-  if (n.rankOf(x) == 0)
-    return n.refuse("0-d tensors are not supported");
-  if (alpha != 1.0)
+  if (alpha != 1.0 && n.element().isInteger(1))
+    source = alpha != 0 ? source : n.broadcast(n.scalarInt(0, n.element()), n.sizesIn(source));
+  else if (alpha != 1.0)
     source = n.op<MulOp>(source, alpha);
+  if (n.rankOf(x) == 0) {
+    x = n.unsqueeze(x, 0);
+    source = n.reshape(source, {n.constantSize(1)});
+  }
   if (n.rankOf(index) == 0)
     index = n.unsqueeze(index, 0);
-  auto made = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange{index}, dim, kind);
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr()); // as in eager, negative indices are errors
-  return Value(made);
+  // As in eager, negative indices are errors.
+  return n.reshape(emitPut(n, x, source, index, dim, kind, /*fromStart=*/true), n.type());
 }
 
 /// Imports embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq).

@@ -31,27 +31,6 @@ def round_decimals(x, *, decimals):
     return torch.round(x * ten) / ten if decimals > 0 else torch.round(x / ten) * ten
 
 
-def linspace(start, end, steps, *, dtype=None, layout=None, device=None, pin_memory=None):
-    """Computes the first half of the numbers from `start`, and the second half from `end`. For integers, `start` and `end` are truncated
-    first, and then each number."""
-    dtype = dtype or torch.get_default_dtype()
-    whole = not dtype.is_floating_point
-    tensors = any(isinstance(v, torch.Tensor) for v in (start, end))
-    if dtype.is_complex or not isinstance(steps, int) or not (whole or tensors):
-        return NotImplemented
-
-    def number(value):
-        made = value.reshape(()) if isinstance(value, torch.Tensor) else constant(value, torch.float64)
-        return made.to(dtype).to(torch.float64)
-
-    low, high = number(start), number(end)
-    at = torch.arange(steps, dtype=torch.int64)
-    if steps <= 1:
-        return (low + at).to(dtype)
-    step = (high - low) / (steps - 1)
-    return torch.where(at < steps // 2, low + step * at, high - step * (steps - 1 - at)).to(dtype)
-
-
 def ldexp(x, other):
     return x * torch.pow(2.0, other)
 
@@ -192,8 +171,8 @@ TABLE = {
     aten._weight_norm_interface_backward.default: weight_norm_interface_backward,
     aten.logcumsumexp.default: logcumsumexp,
     aten.soft_margin_loss_backward.default: soft_margin_loss_backward, aten.special_ndtr.default: ndtr,
-    aten.round.decimals: round_decimals, aten.linspace.default: linspace,
-    aten.linspace.Tensor_Tensor: linspace, aten.linspace.Tensor_Scalar: linspace, aten.linspace.Scalar_Tensor: linspace, aten.ldexp.Tensor: ldexp, aten.angle.default: angle,
+    aten.round.decimals: round_decimals,
+    aten.ldexp.Tensor: ldexp, aten.angle.default: angle,
     aten.dist.default: dist, aten.addbmm.default: addbmm, aten._trilinear.default: trilinear, aten._cdist_forward.default: cdist,
     aten._pdist_forward.default: pdist, aten._cdist_backward.default: cdist_backward, aten._pdist_backward.default: pdist_backward,
 }  # fmt: skip

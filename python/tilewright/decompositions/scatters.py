@@ -1,4 +1,4 @@
-"""Scatters that the importer does not support: some reductions, reductions without the old values, and 0-d tensors."""
+"""Scatters that the importer does not support: writes at boolean masks, reductions of slices and of segments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from .demands import demand
 from .sizes import none, some
 
 aten = torch.ops.aten
-
-EXTREMES = {"amax": min, "amin": max}  # selects the end of a dtype's range that is the identity of the reduction
 
 
 def _identity(dtype: torch.dtype, reduce: str):
@@ -26,55 +24,12 @@ def _identity(dtype: torch.dtype, reduce: str):
     return limits.min if reduce == "amax" else limits.max
 
 
-def _as_bytes(reduce: str) -> str:
-    """Returns the reduction of bytes (0 or 1) that is equivalent to `reduce` of booleans."""
-    return {"sum": "amax", "prod": "amin"}.get(reduce, reduce)
-
-
-def scatter_reduce(x, dim, index, src, reduce, *, include_self=True):
-    if x.dtype is torch.bool:
-        if reduce == "mean":
-            return NotImplemented
-        made = aten.scatter_reduce.two(x.to(torch.uint8), dim, index, src.to(torch.uint8), _as_bytes(reduce), include_self=include_self)
-        return made.to(torch.bool)
-    if include_self and reduce != "mean":
-        return NotImplemented  # the importer supports this case
-    base = x if include_self else aten.scatter.value(x, dim, index, _identity(x.dtype, reduce))
-    if reduce != "mean":
-        return aten.scatter_reduce.two(base, dim, index, src, reduce)
-    sums = aten.scatter_add.default(base, dim, index, src)
-    counts = torch.ones_like(x) if include_self else aten.scatter.value(torch.ones_like(x), dim, index, 0)
-    counts = aten.scatter_add.default(counts, dim, index, torch.ones_like(src))
-    return sums / counts if x.is_floating_point() else torch.div(sums, counts, rounding_mode="floor")
-
-
 def index_reduce(x, dim, index, source, reduce, *, include_self=True):
     if x.dim() == 0:
         return index_reduce(x.unsqueeze(0), 0, index, source.reshape(-1), reduce, include_self=include_self).squeeze(0)
     dim %= x.dim()
     indices = index.reshape([-1 if d == dim else 1 for d in range(x.dim())]).expand(source.shape)
     return torch.scatter_reduce(x, dim, indices, source, reduce, include_self=include_self)
-
-
-def index_add(x, dim, index, source, *, alpha=1):
-    if x.dim() == 0:
-        return aten.index_add.default(x.unsqueeze(0), 0, index, source.reshape(-1), alpha=alpha).squeeze(0)
-    if x.dtype is not torch.bool:
-        return NotImplemented
-    source = source & bool(alpha)
-    made = aten.index_put.default(x.movedim(dim, 0), [index.reshape(-1)], source.movedim(dim, 0) if source.dim() else source, True)
-    return made.movedim(0, dim)
-
-
-def index_copy(x, dim, index, source):
-    if x.dim():
-        return NotImplemented
-    return aten.index_copy.default(x.unsqueeze(0), 0, index, source.reshape(-1)).squeeze(0)
-
-
-def gather(x, dim, index, *, sparse_grad=False):
-    """Returns an empty tensor if the index is empty."""
-    return x.new_empty(index.shape) if isinstance(index.numel(), int) and index.numel() == 0 else NotImplemented
 
 
 def _at_true(x, begin: int, mask, values, accumulate: bool):
@@ -109,9 +64,6 @@ def index_put(x, indices, values, accumulate=False):
     and each true element gets the same values, the result is computed with `where`."""
     masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
     if not masks:
-        if accumulate and x.dtype is torch.bool:
-            made = aten.index_put.default(x.to(torch.int32), indices, values.to(torch.int32), True)
-            return made != 0
         return NotImplemented
     positions = [position for position, index in enumerate(indices) if index is not None]
     if len(positions) != 1:
@@ -182,7 +134,6 @@ def masked_scatter_backward(grad, mask, sizes):
 TABLE = {
     aten.masked_scatter_backward.default: masked_scatter_backward,
     aten.segment_reduce.default: segment_reduce,
-    aten.scatter_reduce.two: scatter_reduce, aten.index_reduce.default: index_reduce, aten.index_add.default: index_add,
-    aten.index_copy.default: index_copy, aten.gather.default: gather, aten.index_put.default: index_put,
+    aten.index_reduce.default: index_reduce, aten.index_put.default: index_put,
     aten.masked_scatter.default: masked_scatter, aten.embedding_renorm.default: embedding_renorm,
 }  # fmt: skip
