@@ -44,6 +44,17 @@ std::string textOf(Type type) {
   return text;
 }
 
+/// Returns the element types of graphs (Dtypes.def), separated by commas.
+std::string elementTypes(MLIRContext *context) {
+  std::string text;
+  for (ScalarType type : {
+#define TW_DTYPE(ENUM, ...) ScalarType::ENUM,
+#include "dialects/Graph/Dtypes.def"
+       })
+    text += (text.empty() ? "" : ", ") + textOf(elementTypeOf(type, context));
+  return text;
+}
+
 /// Returns true if the passes support tensors with the element type `element`.
 bool isElement(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
@@ -59,7 +70,7 @@ std::string strangeness(Type type) {
   if (!tensor)
     return "a graph is of tensors whose rank is known, and of symbolic sizes (index)";
   if (!isElement(tensor.getElementType()))
-    return "tensors hold i1, i8 to i64, ui8 to ui64, f16, bf16, f32, f64, f8E4M3FN or f8E5M2";
+    return "the element types of tensors are " + elementTypes(type.getContext());
   return "";
 }
 

@@ -170,8 +170,10 @@ private:
       reason = "a contraction reads its operands many times: computing " + describe(op) + " inside would repeat it";
       return false;
     }
-    if (members.size() + 1 > 24) {
-      reason = "the kernel has 24 ops already";
+    constexpr size_t mostOps =
+        24; // ops of a kernel; bounds the number of live values and the compile time, not measured
+    if (members.size() + 1 > mostOps) {
+      reason = "the kernel has " + std::to_string(mostOps) + " ops already";
       return false;
     }
     auto generic = dyn_cast<linalg::GenericOp>(op);

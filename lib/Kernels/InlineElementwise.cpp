@@ -55,7 +55,8 @@ BodyCost costOf(linalg::GenericOp op) {
     if (isa<math::AbsFOp, math::FmaOp>(inner))
       cost.expensive = false;
   }
-  cost.expensive |= cost.ops > 24;
+  constexpr int64_t mostRepeated = 24; // scalar ops that may be computed twice for each element; not measured
+  cost.expensive |= cost.ops > mostRepeated;
   return cost;
 }
 
@@ -109,7 +110,9 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   });
   if (windows || isContractionRoot(consumer))
     return false;
-  if (consumer.getNumDpsInputs() + producer.getNumDpsInputs() > 14)
+  // Each input needs a register for its address, and x86-64 has 16 general-purpose registers. Not measured.
+  constexpr int64_t mostInputs = 14;
+  if (consumer.getNumDpsInputs() + producer.getNumDpsInputs() > mostInputs)
     return false;
   // If the producer depends only on parameters, its values would be computed again for each row of an activation.
   Operation *first = &producer.getBody()->front();

@@ -133,7 +133,8 @@ public:
       });
     for (Operation *member : members) {
       fusedLocations.push_back(member->getLoc());
-      if (ops.size() < 160)
+      constexpr size_t mostCharacters = 160; // of the list of a kernel's ops, apart from the last op
+      if (ops.size() < mostCharacters)
         ops += (ops.empty() ? "" : "+") + describe(member);
     }
     SmallVector<Type> resultTypes;

@@ -25,7 +25,6 @@ SAYS_FRESH = {
 }  # fmt: skip
 # Imported overloads with a decomposition for cases that the importer refuses, or that are faster as other operators.
 ALSO_DECOMPOSED = {
-    "aten._adaptive_avg_pool2d.default", "aten._adaptive_avg_pool3d.default", "aten.adaptive_avg_pool1d.default",
     "aten._scaled_dot_product_flash_attention_for_cpu_backward.default", "aten.native_group_norm.default", "aten.bernoulli.default",
     "aten.index_put.default",
 }  # fmt: skip

@@ -255,6 +255,48 @@ def test_in_place_writes_into_views_match_eager(tmp_path):
     assert {"aten.add_.Tensor", "aten.copy_.default", "aten.fill_.Scalar", "aten.sub_.Tensor", "aten.detach_.default", "aten.index_put_.default"} <= seen, seen
 
 
+class Call(nn.Module):
+    """A function of one float tensor of shape [5, 7], and of a constant index tensor of shape [4, 7]."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+        self.register_buffer("index", torch.tensor([[0, 2, 2, 1, 0, 4, 4]]).expand(4, 7).contiguous())
+
+    def forward(self, x):
+        return self.function(x, self.index)
+
+
+def halves_of(x):
+    """Returns an image whose first half contains an infinity and whose second half contains a NaN."""
+    return torch.where(x == x.amax(), torch.inf, torch.where(x == x.amin(), torch.nan, x))[None]
+
+
+# Cases of imported operators that had a decomposition in Python, which these files do not use.
+IMPORTED = {
+    "mean": lambda x, i: x.scatter_reduce(0, i, x[:4] * 2, "mean"),
+    "mean without self": lambda x, i: x.scatter_reduce(0, i, x[:4] * 2, "mean", include_self=False),
+    "largest without self": lambda x, i: x.scatter_reduce(0, i, x[:4] * 2, "amax", include_self=False),
+    "product without self of integers": lambda x, i: (x * 3).to(torch.int64).scatter_reduce(0, i, i + 1, "prod", include_self=False).float(),
+    "booleans": lambda x, i: (x > 0).scatter_reduce(0, i, x[:4] > 1, "sum").float(),
+    "index_add of booleans": lambda x, i: (x > 1).index_add(0, i[0, :3], x[:3] > 0).float(),
+    "index_copy of a scalar": lambda x, i: x.sum().index_copy(0, i[0, 0].reshape(1), x[0, 0]),
+    "sum of booleans at indices": lambda x, i: (x > 1).index_put((i[0],), x[0] > 0, accumulate=True).float(),
+    "gather at no indices": lambda x, i: torch.cat([x.gather(0, i[:0, :3]), x[:, :3]]),
+    "linspace of integers": lambda x, i: x * torch.linspace(-3.7, 9.2, 7, dtype=torch.int64),
+    "linspace between tensors": lambda x, i: x * torch.linspace(x.amin(), x.amax(), 7),
+    "unequal windows": lambda x, i: nn.functional.adaptive_avg_pool2d(halves_of(x), (3, 4)),
+    "unequal windows of a line": lambda x, i: nn.functional.adaptive_avg_pool1d(halves_of(x)[0], 5),
+    "more windows than elements": lambda x, i: nn.functional.adaptive_avg_pool2d(x[None], (7, 9)),
+}
+
+
+@pytest.mark.parametrize("name", IMPORTED)
+def test_importer_covers_all_cases_of_an_operator(name, tmp_path):
+    torch.manual_seed(0)
+    check(Call(IMPORTED[name]), {"x": torch.randn(5, 7)}, tmp_path)
+
+
 class WithoutGradients(nn.Module):
     """Parts under no_grad, one of them nested, one that writes a value from outside. Rotary embeddings have this
     form."""

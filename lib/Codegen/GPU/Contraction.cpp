@@ -292,9 +292,9 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
     return "a block's tile of " + text(schedule.m) + " x " + text(schedule.n) + " does not fall into threads' of " +
            text(schedule.tileM) + " x " + text(schedule.tileN);
   int64_t threads = schedule.m / schedule.tileM * (schedule.n / schedule.tileN);
-  if (schedule.threads != threads || threads % warpSize != 0 || threads > 1024)
+  if (schedule.threads != threads || threads % warpSize != 0 || threads > mostThreads)
     return "threads are " + text(schedule.threads) + ", and its tiles need " + text(threads) +
-           ", which must be a multiple of 32 up to 1024";
+           ", which must be a multiple of 32 up to " + text(mostThreads);
   if (schedule.m * schedule.k % threads != 0 || schedule.n * schedule.k % threads != 0)
     return "tiles of A and B do not fall evenly to " + text(threads) + " threads";
   int64_t bytes = 2 * contraction.bytesOfTiles(schedule);

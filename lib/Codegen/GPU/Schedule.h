@@ -13,6 +13,8 @@
 namespace tilewright::cuda {
 
 inline constexpr int64_t warpSize = 32, warpGroupSize = 128;
+/// Maximum number of threads of a block (CUDA C++ Programming Guide, compute capabilities).
+inline constexpr int64_t mostThreads = 1024;
 
 struct Schedule {
   using Kind = schedule::GpuKind;

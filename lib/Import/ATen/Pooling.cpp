@@ -1,4 +1,5 @@
 //===- Pooling.cpp - maximum and average pooling ---------------------------------------------===//
+#include "lib/Import/ATen/Indexing.h"
 #include "lib/Import/ATen/Table.h"
 #include "lib/Import/Builder/Node.h"
 
@@ -100,25 +101,41 @@ template <int64_t spatial> Results avgPool(Node &n) {
 }
 
 /// Returns averages along `dim` over windows of different sizes. Window i is from floor(i * in / out) to
-/// ceil((i + 1) * in / out). The average is computed as a product with a weight matrix [in, out].
+/// ceil((i + 1) * in / out). All windows are read with the length of the longest window, and elements after the end of
+/// a window are replaced by 0. (A product with a matrix of weights is wrong: 0 * inf of an element that is outside of a
+/// window is NaN.) If the number of windows is symbolic, each window is read with the length of the whole dimension.
 Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
-  AffineExpr in = n.sizesIn(x)[dim];
-  Value inSize = n.indexScalar(in, n.i64()), outSize = n.indexScalar(out, n.i64()), one = n.scalarInt(1, n.i64());
-  Value from = n.iota({in, out}, 0, n.i64()), to = n.iota({in, out}, 1, n.i64());
-  auto next = [&](Value index) { return n.op<AddOp>({index, one}); };
-  Value reachesStart = n.compare<GtOp>(n.op<MulOp>({next(from), outSize}), n.op<MulOp>({to, inSize}));
-  Value beforeEnd = n.compare<LtOp>(n.op<MulOp>({from, outSize}), n.op<MulOp>({next(to), inSize}));
-  Value inside = n.cast(n.op<LogicalAndOp>({reachesStart, beforeEnd}, n.i1()), n.elementOf(x));
-  Value shares = n.op<DivOp>({inside, n.reduce(ReduceKind::Sum, inside, {0}, true)});
-  int64_t last = n.rankOf(x) - 1;
-  Value transposed = n.transpose(x, dim, last);
-  SmallVector<AffineExpr> sizes = n.sizesIn(transposed);
-  AffineExpr rows = n.constantSize(1);
-  for (AffineExpr size : ArrayRef(sizes).drop_back())
-    rows = rows * size;
-  Value product = n.matmul(n.reshape(transposed, {canonicalSize(rows), in}), shares);
-  sizes.back() = out;
-  return n.transpose(n.reshape(product, sizes), dim, last);
+  AffineExpr in = n.sizesIn(x)[dim], longest = in;
+  auto inSize = dyn_cast<AffineConstantExpr>(in), outSize = dyn_cast<AffineConstantExpr>(out);
+  if (inSize && outSize) {
+    int64_t most = 1;
+    for (int64_t i = 0; i < outSize.getValue(); ++i)
+      most = std::max(most, llvm::divideCeil((i + 1) * inSize.getValue(), outSize.getValue()) -
+                                i * inSize.getValue() / outSize.getValue());
+    longest = n.constantSize(most);
+  } else if (outSize) {
+    longest = canonicalSize(in.floorDiv(out) + 2); // an upper bound
+  }
+  Type index = n.i64();
+  Value size = n.indexScalar(in, index), windows = n.indexScalar(out, index), one = n.scalarInt(1, index);
+  Value window = n.iota({out, n.constantSize(1)}, 0, index), step = n.iota({n.constantSize(1), longest}, 1, index);
+  Value start = n.op<DivFloorOp>({n.op<MulOp>({window, size}), windows});
+  Value last = n.op<SubOp>({n.op<MulOp>({n.op<AddOp>({window, one}), size}), one});
+  Value end = n.op<AddOp>({n.op<DivFloorOp>({last, windows}), one});
+  Value position = n.op<AddOp>({start, step}), inside = n.compare<LtOp>(position, end);
+  position = n.where(inside, position, n.broadcast(start, n.sizesIn(position)));
+  Value values = take(n, x, {position}, dim, /*wraps=*/false);
+  auto alongWindows = [&](Value value) { // adds the dimensions of x after `dim`
+    SmallVector<AffineExpr> sizes = n.sizesIn(value);
+    sizes.append(n.rankOf(x) - 1 - dim, n.constantSize(1));
+    return n.reshape(value, sizes);
+  };
+  values = n.where(alongWindows(inside), values, n.scalar(0, n.elementOf(x)));
+  Value sums = n.reduce(ReduceKind::Sum, values, {dim + 1}, true);
+  Value lengths = n.cast(alongWindows(n.op<SubOp>({end, start})), n.elementOf(x));
+  SmallVector<AffineExpr> sizes = n.sizesIn(x);
+  sizes[dim] = out;
+  return n.reshape(n.op<DivOp>({sums, lengths}), sizes);
 }
 
 /// Imports adaptive_avg_poolNd. If the output's size divides the input's size, all windows have the same size. If the
@@ -128,6 +145,8 @@ template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
   if (!n.demand(n.rankOf(x) > spatial && n.type().getRank() == n.rankOf(x), "too few dimensions"))
     return n.refused();
   SmallVector<AffineExpr> in = n.sizesIn(x), out = sizesOf(n.type());
+  if (elementCount(n.type()) == n.constantSize(0))
+    return n.full(n.scalar(0, n.element()), n.type());
   SmallVector<int64_t> dims, kernel;
   bool global = true;
   for (int64_t i = n.rankOf(x) - spatial; i < n.rankOf(x); ++i) {

@@ -20,27 +20,18 @@ def _known(*sizes) -> bool:
     return all(isinstance(size, int) for size in sizes)
 
 
-def _differ(shape, spatial: int, output) -> bool:
-    """Returns whether the windows may have different sizes. The importer supports pooling with windows of equal size."""
-    sizes = list(shape[-spatial:])
-    if not _counted(sizes, output):
-        return False
-    return not _known(*sizes) or any(size % out for size, out in zip(sizes, output))
-
-
 def _counted(sizes, output) -> bool:
     """Returns whether the number of windows is known and no size is 0."""
     return all(isinstance(out, int) and out > 0 for out in output) and some(*sizes)
 
 
 def _windows(x: torch.Tensor, output, filler):
-    """Returns the windows of x as a tensor [..., out..., k...], the indices of their elements in the plane as [out..., k...], and the
-    lengths of the windows as [out...]. Elements after the end of a window are `filler`."""
+    """Returns the windows of x as a tensor [..., out..., k...], and the indices of their elements in the plane as [out..., k...]. Elements
+    after the end of a window are `filler`."""
     spatial = len(output)
     sizes = x.shape[-spatial:]
     indices: torch.Tensor | int = 0
     insides: torch.Tensor | None = None
-    lengths: torch.Tensor | int = 1
     index: list = []
     for dim, (size, out) in enumerate(zip(sizes, output)):
         at = torch.arange(out, dtype=torch.int64)
@@ -55,30 +46,17 @@ def _windows(x: torch.Tensor, output, filler):
         inside = (step < length[:, None]).reshape(shape)
         insides = inside if insides is None else insides & inside
         indices = indices * size + positions
-        lengths = lengths * length.reshape([out if d == dim else 1 for d in range(spatial)])
         index.append(positions)
     values = aten.index.Tensor(x, [None] * (x.dim() - spatial) + index)
     assert insides is not None  # a window has at least one dimension
-    return torch.where(insides, values, filler), indices, lengths
-
-
-def _average(spatial: int):
-    def pool(x, output_size):
-        if not _differ(x.shape, spatial, output_size):
-            return NotImplemented
-        wide = widened(x)
-        values, _, lengths = _windows(wide, output_size, 0.0)
-        sums = values.sum(list(range(-spatial, 0)))
-        return _laid_out_as(x, (sums / lengths).to(x.dtype))
-
-    return pool
+    return torch.where(insides, values, filler), indices
 
 
 def _largest(spatial: int):
     def pool(x, output_size):
         if not _counted(x.shape[-spatial:], output_size) or not x.is_floating_point():
             return NotImplemented
-        values, indices, _ = _windows(x, output_size, -float("inf"))
+        values, indices = _windows(x, output_size, -float("inf"))
         values = values.flatten(-spatial)
         best = values.argmax(-1)
         flat = indices.broadcast_to([*output_size, *values.shape[-1:]] if spatial == 1 else indices.shape).flatten(-spatial)
@@ -261,7 +239,6 @@ TABLE = {
     aten._adaptive_avg_pool2d_backward.default: _of_adaptive_averages(2), aten._adaptive_avg_pool3d_backward.default: _of_adaptive_averages(3),
     aten.adaptive_max_pool2d_backward.default: _of_largest(2), aten.adaptive_max_pool3d_backward.default: _of_largest(3),
     aten.fractional_max_pool2d_backward.default: _of_largest(2), aten.fractional_max_pool3d_backward.default: _of_largest(3),
-    aten._adaptive_avg_pool2d.default: _average(2), aten._adaptive_avg_pool3d.default: _average(3), aten.adaptive_avg_pool1d.default: _average(1),
     aten.adaptive_max_pool2d.default: _largest(2), aten.adaptive_max_pool3d.default: _largest(3), aten.max_unpool2d.default: _unpool(2),
     aten.fractional_max_pool2d.default: _fractional(2), aten.fractional_max_pool3d.default: _fractional(3),
 }  # fmt: skip

@@ -355,7 +355,8 @@ private:
       return {};
     OpFoldResult rows = sizeFold(c, 0);
     std::optional<int64_t> known = getConstantIntValue(rows);
-    if (known ? *known < 64 : mostRows(rows) < 64)
+    constexpr int64_t leastRows = 64; // rows of a product whose epilogue is worth splitting into row blocks
+    if ((known ? *known : mostRows(rows)) < leastRows)
       return {};
     SmallVector<Operation *> between;
     Operation *next = matmul->getNextNode();

@@ -119,7 +119,9 @@ public:
       bool lastOfRow = number % groups == groups - 1, lastRow = number / groups % rowTiles == rowTiles - 1;
       return (lastRow ? lastOfRow ? corner : low : lastOfRow ? short_ : whole) + machine.rates.task;
     };
-    if (tasks > 64 * machine.threads) { // with so many tasks, all threads finish at about the same time
+    // With more tasks per thread, all threads finish at about the same time, within 1/64 of the total.
+    constexpr int64_t manyTasks = 64;
+    if (tasks > manyTasks * machine.threads) {
       int64_t lastColumn = shape.batches * (rowTiles - 1), bottom = shape.batches * (groups - 1);
       sum = double(shape.batches * (rowTiles - 1) * (groups - 1)) * whole + double(lastColumn) * short_ +
             double(bottom) * low + double(shape.batches) * corner + double(tasks) * machine.rates.task;
@@ -230,10 +232,12 @@ Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, con
 }
 
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine) {
-  constexpr int64_t least = 1024;
-  // Work that takes less than ten times the overhead of a kernel launch is one task, because waking a thread takes
-  // several times as long as synchronizing with it.
-  if (double(elements) * nanosecondsPerElement(elements, bytesPerElement, machine) < 10 * machine.rates.kernel)
+  constexpr int64_t least = 1024; // elements per task
+  // Work that takes less than this number of kernel launches is one task, because waking a thread takes several times
+  // as long as synchronizing with it.
+  constexpr double leastLaunches = 10;
+  if (double(elements) * nanosecondsPerElement(elements, bytesPerElement, machine) <
+      leastLaunches * machine.rates.kernel)
     return most;
   int64_t best = most;
   for (int64_t grain = most / 2; grain >= least; grain /= 2)

@@ -113,7 +113,8 @@ private:
     }
     if (cut.empty() || wide)
       return;
-    most.limit = std::max<int64_t>(1, 1024 * machine.threads / std::max<int64_t>(others, 1));
+    constexpr int64_t mostTasks = 1024; // per thread
+    most.limit = std::max<int64_t>(1, mostTasks * machine.threads / std::max<int64_t>(others, 1));
     Constraint least = most;
     least.kind = Constraint::Kind::TasksAtLeast;
     least.why = "every thread has a task";
@@ -175,8 +176,9 @@ private:
       std::vector<int64_t> kBlocks;
       // Products of few rows and many columns are limited by memory bandwidth. If K-blocks are short and a block has
       // many panels, all elements of a cache line are used soon after it is loaded.
+      constexpr int64_t fewSteps = 96; // groups of k that are always one K-block, unless the space is wide
       for (int64_t value : {32, 128, 256, 512})
-        if (value == kBlock || (2 * value <= 3 * steps && steps > 96) || (wide && value < kBlock))
+        if (value == kBlock || (2 * value <= 3 * steps && steps > fewSteps) || (wide && value < kBlock))
           kBlocks.push_back(value);
       plainKnob("k_block", kBlocks, kBlock, /*reorders=*/element.isFloat());
       plainKnob("block", wide ? std::vector<int64_t>{1, 3, 6} : std::vector<int64_t>{6}, schedule::wholeBlocks,
@@ -199,10 +201,10 @@ private:
     Value sums = members.back()->getResult(1);
     const int64_t length = estimate(tile::sizeOf(sums, 2)),
                   heads = estimate(tile::sizeOf(sums, 1)) * estimate(tile::sizeOf(sums, 0));
-    constexpr int64_t unit = 16;
+    constexpr int64_t unit = 16, mostRows = 512, leastKeys = 64; // the last two bound the number of schedules
     if (std::optional<size_t> knob = tileKnob(2, length, unit, std::min<int64_t>(length, unit))) {
       std::vector<int64_t> &values = space.knobs[*knob].values;
-      for (int64_t rows = unit; rows < std::min<int64_t>(length, 512); rows += unit)
+      for (int64_t rows = unit; rows < std::min<int64_t>(length, mostRows); rows += unit)
         values.push_back(rows);
       llvm::sort(values);
       values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -211,7 +213,7 @@ private:
     const int64_t keys = estimate(keysOf(cast<AttentionOp>(members.back())));
     std::vector<int64_t> blocks;
     for (int64_t block : {16, 32, 64, 128, 256})
-      if (block < keys && (wide || block >= 64))
+      if (block < keys && (wide || block >= leastKeys))
         blocks.push_back(block);
     plainKnob("keys", blocks, tile::attentionKeys, /*reorders=*/true);
     if (length > 8)
@@ -234,7 +236,8 @@ private:
       std::optional<size_t> knob;
       if (size > 1 && ++left > 0) {
         const bool contiguous = row + 1 == int64_t(sizes.size());
-        knob = tileKnob(row, size, contiguous && size >= 16 ? 16 : 1, 1);
+        constexpr int64_t lanes = 16; // f32 elements of an AVX-512 vector
+        knob = tileKnob(row, size, contiguous && size >= lanes ? lanes : 1, 1);
       }
       if (knob)
         cut.push_back({*knob, size});

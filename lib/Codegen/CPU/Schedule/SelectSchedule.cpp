@@ -383,7 +383,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       bool contiguous = row == rank - 1;
       if (contiguous)
         take = std::min(take, mostColumns);
-      tiles[row] = contiguous && !isa<AffineConstantExpr>(sizes[row]) ? std::max<int64_t>(take, 4096) : take;
+      constexpr int64_t leastSymbolic = 4096; // elements per tile of a contiguous row whose size is symbolic
+      tiles[row] = contiguous && !isa<AffineConstantExpr>(sizes[row]) ? std::max(take, leastSymbolic) : take;
       inside *= take;
     }
     return tiles;

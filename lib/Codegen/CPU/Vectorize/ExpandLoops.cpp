@@ -34,7 +34,8 @@ public:
     if (keepsFew(typeOf(in).getDimSize(dim), typeOf(values).getDimSize(dim)))
       return sortFew(sort);
     Type element = typeOf(in).getElementType();
-    if (element.isInteger(8) && (typeOf(in).isDynamicDim(dim) || typeOf(in).getDimSize(dim) >= 64))
+    constexpr int64_t leastCounted = 64; // elements of a row for which counting bytes is faster than merging
+    if (element.isInteger(8) && (typeOf(in).isDynamicDim(dim) || typeOf(in).getDimSize(dim) >= leastCounted))
       return sortBytes(sort);
     OpFoldResult count = memref::getMixedSize(builder, loc, in, dim);
     // Each buffer has two halves. A merge reads from one half and writes to the other.
@@ -86,7 +87,9 @@ private:
   /// Returns true if insertion is the fastest way to find the first `kept` of `all` elements. In the worst case,
   /// insertion compares each element with `kept` elements.
   static bool keepsFew(int64_t all, int64_t kept) {
-    return !ShapedType::isDynamic(kept) && kept >= 1 && kept <= 64 && (ShapedType::isDynamic(all) || all >= 4 * kept);
+    constexpr int64_t mostKept = 64;
+    return !ShapedType::isDynamic(kept) && kept >= 1 && kept <= mostKept &&
+           (ShapedType::isDynamic(all) || all >= 4 * kept);
   }
 
   /// Sorts by insertion into the outputs, which contain the sorted elements at any time.

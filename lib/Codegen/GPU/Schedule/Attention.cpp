@@ -106,8 +106,8 @@ std::string whyNotRowsOfBlock(const Schedule &schedule) {
     return "a block of " + std::to_string(schedule.threads) + " threads has " +
            std::to_string(schedule.threads / warpSize * rowsOfWarp) + " rows, and it says " +
            std::to_string(schedule.m);
-  if (schedule.threads > 1024)
-    return "a block has at most 1024 threads";
+  if (schedule.threads > mostThreads)
+    return "a block has at most " + std::to_string(mostThreads) + " threads";
   return "";
 }
 

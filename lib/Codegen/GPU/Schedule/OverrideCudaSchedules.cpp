@@ -106,7 +106,8 @@ private:
     for (const auto &[name, value] : *object) {
       auto knob = llvm::find_if(space.knobs, [&](const Knob &knob) { return knob.name == StringRef(name); });
       std::optional<int64_t> number = value.getAsInteger();
-      if (knob == space.knobs.end() || !number || *number < 1 || *number > 1024)
+      constexpr int64_t most = 1024; // no knob has larger values
+      if (knob == space.knobs.end() || !number || *number < 1 || *number > most)
         return reject("it has no " + StringRef(name) + " of that value; its knobs are\n" + space.print());
       point[size_t(knob - space.knobs.begin())] = *number;
     }

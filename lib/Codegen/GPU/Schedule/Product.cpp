@@ -57,8 +57,8 @@ std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sha
   if (schedule.threads != schedule.warpsM * schedule.warpsN * warpSize)
     return "threads are " + std::to_string(schedule.threads) + ", and its warps have " +
            std::to_string(schedule.warpsM * schedule.warpsN * warpSize);
-  if (schedule.threads > 1024)
-    return "a block has at most 1024 threads";
+  if (schedule.threads > mostThreads)
+    return "a block has at most " + std::to_string(mostThreads) + " threads";
   int64_t bytes = (schedule.m + schedule.n) * schedule.k * bytesOf(elementOf(product)) * schedule.stages;
   int64_t most = std::min(sharedBytes, mostStaticShared);
   if (bytes > most)

@@ -53,11 +53,11 @@ private:
 
   /// Returns the number of blocks that a multiprocessor executes at the same time.
   int64_t blocksTogether() const {
-    constexpr int64_t registerFile = 65536, mostThreads = 1536, mostBlocks = 16, reserved = 1024;
+    constexpr int64_t registerFile = 65536, residentThreads = 1536, mostBlocks = 16, reserved = 1024;
     const int64_t shared = (schedule.m + schedule.n) * schedule.k * bytes * schedule.stages + reserved;
     return std::max<int64_t>(1, std::min({(arch.sharedBytes + reserved) / shared,
                                           registerFile / (registersOf(schedule, sizes.sets) * schedule.threads),
-                                          mostThreads / schedule.threads, mostBlocks}));
+                                          residentThreads / schedule.threads, mostBlocks}));
   }
 
   /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.

@@ -331,8 +331,6 @@ private:
     return blocks;
   }
 
-  static constexpr int64_t mostThreads = 1024; ///< threads per block
-
   func::FuncOp kernel;
   const Arch &arch;
   bool readsAdjacent = false; ///< a reduction iterates over adjacent elements

@@ -113,7 +113,9 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
   if (terms < 2 * leastTerms)
     return best;
   double least = timeOf(product, arch, 1) * worth;
-  for (int64_t parts = 2; parts <= 32 && terms % (parts * termsUnit) == 0 && terms / parts >= leastTerms; parts *= 2)
+  constexpr int64_t mostParts = 32;
+  for (int64_t parts = 2; parts <= mostParts && terms % (parts * termsUnit) == 0 && terms / parts >= leastTerms;
+       parts *= 2)
     if (double time = timeOf(product, arch, parts); time < least) {
       least = time;
       best = parts;
