@@ -3,7 +3,7 @@
 //   POST /classify    [[1, 0], [0, 1]]   ->   [[0.84, 0.08, 0.07], [0.07, 0.08, 0.85]]
 //   GET  /statistics                     ->   {"calls": 3, "requests": 32, "points": 40}
 //
-//   ./server [PORT [MILLISECONDS]]: MILLISECONDS is the time that a call waits for more requests (default: 0).
+//   ./server [PORT [MILLISECONDS]]: MILLISECONDS is the longest time that a call waits for more requests (default: 0).
 #include "classify.h"
 
 #include <algorithm>
