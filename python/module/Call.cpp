@@ -72,9 +72,10 @@ class InputReader {
 public:
   explicit InputReader(GraphCall &call) : call(call) {}
 
-  /// Returns the address of a tensor argument's elements. For a parameter, sets `version` to torch's version counter
-  /// or, if its memory was released, to Released::number. Sets `copied` to the dense copy that replaces the argument,
-  /// if the strides differ from `strides`.
+  /// Returns the address of a tensor argument's elements. For a parameter, sets `version` to torch's version counter.
+  /// If the parameter's memory was released, sets `version` to Released::number and returns null. If the argument has
+  /// other strides than `strides`, or is a zero tensor of autograd without memory, sets `copied` to the dense copy that
+  /// replaces the argument.
   const void *read(const TensorSpec &spec, py::handle object, const int64_t *sizes, const int64_t *strides,
                    uint64_t &version, py::object &copied) {
     DLTensor tensor;
@@ -109,7 +110,7 @@ public:
       version = versionOf(object);
     if (same)
       return static_cast<const char *>(tensor.data) + tensor.byteOffset;
-    // The tensor's strides differ from those for which the program was compiled.
+    // The tensor has no memory, or other strides than those for which the program was compiled.
     ++call.copies;
     copied = call.makeDense(object, py::cast(std::vector<int64_t>(sizes, sizes + rank)),
                             py::cast(std::vector<int64_t>(strides, strides + rank)));
@@ -192,7 +193,7 @@ void GraphCall::raise(const RunError &error, const std::vector<py::object> &held
   case RunError::Kind::IndexOutOfRange:
     kind = py::module_::import("tilewright._tilewright").attr("IndexOutOfRange").ptr();
     break;
-  case RunError::Kind::DivisionByZero: // a RuntimeError as in eager, whose text also begins with "ZeroDivisionError"
+  case RunError::Kind::DivisionByZero: // a RuntimeError, as in eager; both texts begin with "ZeroDivisionError"
   case RunError::Kind::SizesDoNotFit:
   case RunError::Kind::Other:
     break;

@@ -57,7 +57,8 @@ public:
   void run(const std::vector<Passed> &inputs, const std::vector<Passed> &outputs) {
     const std::vector<LibraryTensor> in = tensorsOf(inputs), out = tensorsOf(outputs);
     py::gil_scoped_release released;
-    std::lock_guard<std::mutex> lock(mutex); // the library stores only the error message of its last call
+    // Calls are serialized, because the library stores only the error message of its last call.
+    std::lock_guard<std::mutex> lock(mutex);
     if (llvm::Error failed = library->run(in, out))
       throw std::runtime_error(llvm::toString(std::move(failed)));
   }

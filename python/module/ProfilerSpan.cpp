@@ -6,7 +6,7 @@ namespace py = pybind11;
 namespace tilewright::python {
 
 bool ProfilerSpan::isProfiling() {
-  // The references to the module's dictionary and to the variable's name are never released.
+  // The references to the dictionary of torch.autograd.profiler and to the name of its variable are never released.
   static PyObject *variables = [] {
     py::object module = py::module_::import("torch.autograd.profiler");
     return PyModule_GetDict(module.release().ptr());

@@ -36,7 +36,7 @@ class CommonOptions:
     """The options that do not depend on the target."""
 
     strict: bool = _option(False, "raises an error that names all operators which would run in eager, instead of one warning", native=False)
-    target: str = _option("cpu", "the target to generate code for: `cpu`, `cuda`, `reference` (a slow interpreter in f64), or that of a plug-in")
+    target: str = _option("cpu", "the target to generate code for: `cpu`, `cuda`, `reference` (slow; computes in f64), or that of a plug-in")
     cpu: str = _option("native", "the CPU to generate code for: `native`, `x86-64-v3`, `x86-64-v4`, `znver5`, `sapphirerapids`, `graniterapids`")
     tf32: bool = _option(False, "target `cuda`: products of f32 round their operands to tf32 and run on tensor cores; unset, "
                                 "`torch.set_float32_matmul_precision` decides, where `highest`, torch's default, keeps f32", native=False)  # fmt: skip

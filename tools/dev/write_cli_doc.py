@@ -32,12 +32,13 @@ GUIDES = {
 LINKED = """## Other programs
 
 - `tilewright-opt` runs [passes](passes.md) and stages by name on IR of any stage. It takes the flags of `mlir-opt`.
-- `tilewright-reduce` removes functions and ops from IR as long as a test says that the rest is interesting. It takes the flags of `mlir-reduce`.
+- `tilewright-reduce` removes functions and ops from IR as long as a test program finds that the remaining IR still causes the problem. It takes the
+  flags of `mlir-reduce`.
 - `tilewright-lsp-server` implements the language server protocol for IR of any stage.
 - `hls-estimate DESIGNS.json...` estimates cycles and resources of [hls designs](../targets/hls.md) that are described as JSON, and prints one line of
   JSON for each.
 
-Guide for the first three: [Save, edit and compile IR](../how-to/work-on-ir.md).
+Guide to the first three programs: [Save, edit and compile IR](../how-to/work-on-ir.md).
 """
 
 

@@ -27,34 +27,35 @@ TORCH = "2.13"
 
 INTRODUCTION = f"""# Operators
 
-This page lists what is done with each operator of torch. `torch.compile` and `tilewright.export` pass the *imported* operators to the compiler.
-Before that, they decompose other operators into imported ones. An operator that is neither imported nor decomposed runs in eager with
-`torch.compile`, and is an error of `tilewright.export`. A plain file, written with `torch.export.save`, also contains composite operators,
-which are imported as well. The table of imported operators is `lib/Import/ATen/Table.h`. If the importer refuses a case of an operator, the operator
-runs in eager, and [the report](../how-to/explain.md) has the reason.
+This page lists for each operator of torch whether it is imported, decomposed, or run in eager. `torch.compile` and `tilewright.export` pass the
+*imported* operators to the compiler. Before that, they decompose other operators into imported ones. An operator that is neither imported nor
+decomposed runs in eager with `torch.compile`, and is an error of `tilewright.export`. A plain file, written with `torch.export.save`, also contains
+composite operators, which are imported as well. The table of imported operators is `lib/Import/ATen/Table.h`. If the importer refuses a case of an
+operator, the operator runs in eager, and [the report](../how-to/explain.md) has the reason.
 
-Rows that depend on torch are those of torch {TORCH}. Overloads that write into an argument are left out: torch replaces them by functional operators.
+Rows that depend on torch are those of torch {TORCH}. Overloads that write into an argument are not listed, because torch replaces them by functional
+operators.
 
 | with torch.compile | meaning |
 |---|---|
 | imported | is compiled |
 | imported, some cases decomposed by Tilewright | is compiled; some cases are replaced by other operators first, in `python/tilewright/decompositions` |
-| decomposed by Tilewright | is replaced by other operators, in `python/tilewright/decompositions`; cases that these refuse run in eager |
-| decomposed by torch | is replaced by other operators before Tilewright sees the graph, or by one of torch's decompositions |
-| rewritten as pairs | complex numbers become pairs of real ones ([decision 0046](../decisions/0046-complex-numbers.md)) |
-| eager | runs in eager, between compiled parts of the graph |
+| decomposed by Tilewright | is replaced by other operators, in `python/tilewright/decompositions`; cases that the decomposition does not support run in eager |
+| decomposed by torch | is replaced by other operators before torch passes the graph to Tilewright, or by one of torch's decompositions |
+| rewritten as pairs | complex numbers become pairs of real numbers ([decision 0046](../decisions/0046-complex-numbers.md)) |
+| eager | runs in eager, between compiled segments of the graph |
 | ...; imported from plain files | as above with `torch.compile`; a plain file contains the operator itself, which is compiled |
 
 | result | where eager stores it |
 |---|---|
-| new | in memory of its own |
+| new | in separate memory |
 | view | in the memory of the first operand |
 | views | a list of views of the first operand |
 | alias | a view with the same sizes and strides |
 | other dtype | a view whose bytes are read as other values |
 | view or copy | a view if the strides of the operand permit the new shape |
 | operand or copy | the operand itself if it already has the wanted dtype, device and strides |
-| operand in inference | the operand itself; in training a new tensor |
+| operand in inference | in inference the operand itself, in training a new tensor |
 | unclear | possibly in the memory of any operand |
 """
 RESULTS = {"fresh": "new", "view": "view", "views": "views", "alias": "alias", "reinterpret": "other dtype", "reshape": "view or copy",
@@ -63,7 +64,7 @@ RESULTS = {"fresh": "new", "view": "view", "views": "views", "alias": "alias", "
 WRITES = "writes into its argument: torch replaces it by a functional operator, if there is one"
 # The treatment of core operators that have no importer and no decomposition. The keys are patterns of names; the first match applies.
 REASONS = {
-    r"sym_\w+": "a size: known without the operator",
+    r"sym_\w+": "a size, which is known without executing the operator",
     r"_fft_.*": "eager: Fourier transforms have no implementation",
     r"nonzero": "eager: the size of its result follows from the contents of a tensor",
     r"_local_scalar_dense": "eager: its result is a number on the host that follows from the contents of a tensor",

@@ -45,7 +45,8 @@ namespace {
 /// registered are removed first.
 struct CompileFlags {
   cl::OptionCategory category{"Flags of compile"};
-  cl::opt<std::string> input{cl::Positional, cl::desc("<model.pt2, in.mlir, or - for MLIR on standard input>"),
+  cl::opt<std::string> input{cl::Positional,
+                             cl::desc("<model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"),
                              cl::Required, cl::cat(category)};
   cl::list<std::string> dynamic{
       "dynamic",

@@ -80,7 +80,8 @@ public:
     return llvm::Error::success();
   }
 
-  /// Returns the cache key of this target's code. The suffix prevents the reuse of cached code of the target `cpu`.
+  /// Returns the part of the cache key that depends on the machine and the options. The suffix prevents the reuse of
+  /// cached code of the target `cpu`.
   std::string machineKey(const tilewright::Options &options) override {
     return llvm::cantFail(tilewright::describeHost(options.cpu)).key + "|guest 1|" + std::to_string(options.threads) +
            "|" + std::to_string(rowsOf(options));

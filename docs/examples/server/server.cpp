@@ -3,7 +3,7 @@
 //   POST /classify    [[1, 0], [0, 1]]   ->   [[0.84, 0.08, 0.07], [0.07, 0.08, 0.85]]
 //   GET  /statistics                     ->   {"calls": 3, "requests": 32, "points": 40}
 //
-//   ./server [PORT [MILLISECONDS]]: MILLISECONDS is the time that a call waits for more requests (default: 0).
+//   ./server [PORT [MILLISECONDS]]: MILLISECONDS is the longest time that a call waits for more requests (default: 0).
 #include "classify.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 #include <thread>
 
 using nlohmann::json;
-using Points = std::vector<float>; // a row-major matrix with `width` numbers per point
+using Points = std::vector<float>; // a row-major matrix: `width` numbers per point, or `classes` numbers in a result
 
 constexpr int64_t width = 2, classes = 3, mostPoints = 4096;
 constexpr size_t mostBytes = size_t(mostPoints) * width * 40; // limit of a request's body: 40 characters per number
@@ -166,7 +166,7 @@ int main(int argc, char **argv) {
   {
     Batcher batcher(model, std::chrono::milliseconds(argc > 2 ? atoi(argv[2]) : 0));
     httplib::Server server;
-    server.new_task_queue = [] { return new httplib::ThreadPool(64); }; // each request has a thread
+    server.new_task_queue = [] { return new httplib::ThreadPool(64); }; // at most 64 requests at a time
     server.set_payload_max_length(mostBytes);                           // larger requests get status 413
     server.set_tcp_nodelay(true);              // otherwise, a response's second packet waits 40 ms for an ACK
     server.set_socket_options([](int socket) { // replaces httplib's default, which allows several servers on a port

@@ -1,6 +1,6 @@
 """tilewright bench: measures speed against other programs, and the time of each kernel.
 
-    tilewright bench --goals                                   the table of the goals; takes hours with every peer
+    tilewright bench --goals                                   the table of the goals; takes half an hour with every peer
     tilewright bench bert resnet50 --dtype bf16 --peers eager inductor
     tilewright bench gemm:128x768x768 --peers eager --threads 1
     tilewright bench gemm:1x4096x4096 --cold                   weights and inputs not in the L2 caches
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
                         help=f"of {', '.join(PEERS)}")  # fmt: skip
     parser.add_argument("--seconds", type=float, default=2.0, help="of paired rounds, for each peer")
     parser.add_argument("--warm", action="store_true", help="also a second process of each, caches filled")
-    parser.add_argument("--cold", action="store_true", help="flood the second-level caches before each call of the named workloads")
+    parser.add_argument("--cold", action="store_true", help="flood the L2 caches before each call of the named workloads")
     parser.add_argument("--goals", nargs="*", metavar="WORD", help="the rows of the goals; with words: those whose title has one")
     parser.add_argument("--per-kernel", action="store_true", help="where the time goes, kernel by kernel")
     parser.add_argument("--dynamic", nargs="*", metavar="NxK", default=[], help="linear layers whose rows are dynamic")

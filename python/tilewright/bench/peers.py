@@ -27,7 +27,8 @@ def _train(work: Workload, model: Callable) -> Callable:
         result = model(**work.inputs)
         result = result[0] if not isinstance(result, torch.Tensor) else result
         result = result if result.dtype == torch.float64 else result.float()
-        # The loss is a weighted mean with different weights, because a sum of squares of a layer norm's results has no gradient.
+        # The loss is a weighted mean with different weights. An unweighted sum, or a sum of squares, of a layer norm's results is nearly
+        # constant, so that its gradient is nearly 0.
         weights = torch.arange(result.numel(), dtype=result.dtype).cos().view(result.shape)
         (result * weights).mean().backward()
         return parameters[0].grad

@@ -52,8 +52,9 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         demand(offsets.diff() >= 0, "offsets of embedding_bag must not fall: each bag begins where the one before ends")
     bags = _bags(indices, offsets)
     total, columns = offsets.shape[0], weight.shape[1]
-    # For sums, eager's CPU kernels return no counts of the bags' elements. If the table has unit stride, they also return no map from
-    # elements to bags.
+    # For sums, eager's CPU kernels return zeros instead of the numbers of elements of the bags. If in addition the table's columns and
+    # `per_sample_weights` have unit stride, the table is not float64, and there is no padding index, these kernels return an empty tensor
+    # instead of the bag of each element.
     plain = mode == SUM and weight.device.type == "cpu"
     strides = [weight.stride(1), 1 if per_sample_weights is None else per_sample_weights.stride(0)]
     dense = all(statically_known_true(stride == 1) for stride in strides)
@@ -69,7 +70,7 @@ def embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=SUM, 
         held = rows if inside is None else torch.where(inside[:, None], rows, least)
         bags = bags.to(torch.int64)
         largest = torch.full([total, columns], least, dtype=held.dtype).scatter_reduce(0, bags[:, None].expand(held.shape), held, "amax")
-        # If several elements are equal to the maximum, the index of the first one is returned.
+        # If several elements of a bag are equal to the maximum, the index of the first of these elements is returned.
         at = torch.arange(held.shape[0], dtype=torch.int64)[:, None]
         first = torch.where(held == largest.index_select(0, bags), at, held.shape[0] - 1)
         chosen = torch.full([total, columns], held.shape[0] - 1, dtype=torch.int64)

@@ -1,4 +1,4 @@
-"""Copies of views, and writes into them; zeros."""
+"""Copies of views, writes into views, and tensors of zeros."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def grouped_mm_fallback_backward(x, matrices, offs, grad):
 
 
 TABLE = {aten._grouped_mm.default: grouped_mm}
-# Decompositions of custom operators, which are registered when their library is imported.
+# Decompositions of custom operators of other libraries, by operator. A decomposition is registered when the library is imported.
 OF_LIBRARIES = {
     "transformers::grouped_mm_fallback": grouped_mm_fallback,
     "transformers::grouped_mm_fallback_backward": grouped_mm_fallback_backward,

@@ -87,8 +87,8 @@ def pdist(x, p=2.0):
             return x.new_zeros(0)
         first, second = constant([i for i, _ in pairs]), constant([j for _, j in pairs])
     else:
-        # The number of the first pair (i, j) is i (2 n - 1 - i) / 2. Solving for i in float64 has an error of at most 1, which the next
-        # lines correct.
+        # The pairs (i, j) with i < j are numbered in lexicographic order. The first pair of an i has the number i (2 n - 1 - i) / 2. The
+        # float64 solution for i has an error of at most 1, which the next lines correct.
         number = torch.arange(n * (n - 1) // 2, dtype=torch.int64)
         first = ((2 * n - 1 - ((2 * n - 1) * (2 * n - 1) - 8 * number).double().sqrt()) / 2).to(torch.int64)
         first = first - (first * (2 * n - 1 - first) // 2 > number).to(torch.int64)

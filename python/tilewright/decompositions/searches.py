@@ -1,4 +1,4 @@
-"""Binary search of values in sorted rows, for all values at once, and ops that are computed from such counts."""
+"""Binary search of many values in sorted rows at once (searchsorted, bucketize), and the ops nonzero_static and histc."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class _Digest:
             self.add(value)
 
     def code(self, code: types.CodeType) -> None:
-        # The fields are hashed one by one. The bytes of marshal.dumps(code) depend on the reference counts of constants.
+        # The fields are hashed one by one, because the bytes of marshal.dumps(code) depend on the reference counts of constants.
         self.text(code.co_name, code.co_argcount, code.co_kwonlyargcount, code.co_flags, code.co_names, code.co_varnames, code.co_freevars)
         self.hash.update(code.co_code)
         self.each(code.co_consts)

@@ -24,8 +24,8 @@ from .rewriting import Rewriter
 aten = torch.ops.aten
 OP = torch.ops.higher_order.flex_attention
 
-# Ops that a mask_mod or score_mod function may contain in addition to elementwise ops. If the operand is a tensor of indices, these ops
-# compute for each element the same value as for this index alone.
+# Ops that a mask_mod or score_mod function may contain in addition to elementwise ops. torch calls such a function for one index at a
+# time. If these ops are applied to a tensor of all indices instead, they compute the same value for each index.
 ALSO = {
     aten.index.Tensor, aten._to_copy.default, aten.clone.default, aten.where.self, aten.scalar_tensor.default,
     aten.full.default, aten.new_ones.default, aten.new_zeros.default, aten.new_full.default, *ALIASES,

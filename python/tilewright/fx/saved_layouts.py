@@ -17,7 +17,8 @@ from .outputs import ALIASES, VIEWS, named
 aten = torch.ops.aten
 
 CONVOLUTIONS = {aten.convolution.default}
-# Ops after which the dimensions may no longer be those of an image (N, C, H, W): matrix products, and all views except slices.
+# Ops after which the dimensions may no longer be those of an image (N, C, H, W): matrix products, reshapes, and all views except slices
+# and aliases.
 REARRANGE = (VIEWS - ALIASES - {aten.slice.Tensor}) | operators.with_aliasing("reshape") | {aten.bmm.default, aten.matmul.default}
 
 

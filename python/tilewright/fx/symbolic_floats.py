@@ -17,7 +17,7 @@ from .. import _tilewright
 
 _NUMBER: tuple[str, list] = ("float64", [])
 
-# The ATen op that corresponds to each of Python's operations.
+# The ATen op that computes each of Python's operators, and each of torch's functions of symbolic numbers, on scalar tensors.
 _OPS = {
     operator.add: "aten.add.Tensor", operator.sub: "aten.sub.Tensor", operator.mul: "aten.mul.Tensor",
     operator.truediv: "aten.div.Tensor", operator.pow: "aten.pow.Tensor_Tensor", operator.neg: "aten.neg.default",
