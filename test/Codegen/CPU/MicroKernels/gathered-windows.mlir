@@ -33,8 +33,8 @@ func.func private @blocks(%a: memref<1x7x229x3xbf16>, %b: memref<2x80x64xbf16>, 
   return
 }
 
-// If the width of a line is symbolic, the last block has the remaining windows. Its last three windows are gathered one
-// by one.
+// If the width of a line is symbolic, the last block may have fewer windows. The windows of a block are gathered four
+// at a time, and up to three windows at its end are gathered one by one.
 // CHECK-LABEL: func private @unknown
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<256x32xbf16>
 // CHECK: scf.for %[[AT:.*]] = %c0 to %{{.*}} step %c256

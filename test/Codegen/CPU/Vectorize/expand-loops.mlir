@@ -132,8 +132,8 @@ func.func private @scatter_max(%s: memref<3x64xf32>, %i: memref<3x64xi64>, %out:
 // -----
 
 // A scatter adds rows to rows of a table, and no index depends on the column. A buffer that fits in registers
-// accumulates up to 256 columns (48 columns are three vectors) until the destination row changes. Later columns are
-// added in memory.
+// accumulates up to 256 columns (48 columns are three vectors) until the destination row changes. Columns after the
+// first 256 are added in memory.
 // CHECK-LABEL: func.func private @scatter_rows
 // CHECK: %[[HELD:.*]] = memref.alloca() {alignment = 64 : i64} : memref<48xf32>
 // CHECK: %[[LAST:.*]] = scf.for %[[I:.*]] = %c0{{.*}} to %c4{{.*}} iter_args(%[[BEFORE:.*]] = %c-1{{.*}}) -> (index)
