@@ -1,6 +1,8 @@
-"""Measures how the memory of a process grows: 20,000 calls of a compiled model, then 200 compilations of it, inference
-and training alternately, after as many as there are kinds of them. torch itself keeps memory of every compilation
-(see tilewright/dynamo/after_reset.py). For comparison, the same can be printed for the backend aot_eager.
+"""Measures how the memory of a process grows during 20,000 calls of a compiled model, and then during 200
+compilations of the model, in inference and training alternately. Before the second measurement, the model is compiled
+once for each combination of batch size and mode, so that only repeated compilations are measured. torch itself keeps
+memory of every compilation (see tilewright/dynamo/after_reset.py). Without --backend, the growth with aot_eager is
+also printed for comparison.
 
     python test/Conformance/growth.py [--calls N] [--compiles N] [--backend tilewright]
 """

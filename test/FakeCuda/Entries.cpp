@@ -383,7 +383,8 @@ ENTRY Code cuEventRecord(Event *event, void *stream) {
   return success;
 }
 
-/// Reports an event as not ready at the first query and as complete at the second.
+/// Reports an event whose work has not been executed as not ready at the first query. The second query executes the
+/// work.
 ENTRY Code cuEventQuery(Event *event) {
   Call call("cuEventQuery");
   if (call.code != success)

@@ -13,7 +13,7 @@ func.func @main(%n: index {tw.symbol = "rows", tw.min = 1 : i64}, %x: tensor<?x8
 
 // -----
 
-// A reshape must not drop elements; there is one guard, although two ops need it.
+// A reshape must not drop elements. Two ops have the same condition, for which the pass creates only one guard.
 // CHECK: #[[COUNTS:map[0-9]*]] = affine_map<()[s0] -> (s0 * 8, ((s0 * 8) floordiv 7) * 7)>
 // CHECK: func.func @main
 // CHECK-SAME: tw.guards = [{sizes = #[[COUNTS]], text = "tw.reshape at {{.*}}: n * 8 must be ((n * 8) // 7) * 7"}]

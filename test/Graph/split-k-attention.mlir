@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s "--tw-split-k-attention=threads=2" | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s --check-prefix=VIEWS
 
-// With two threads, attention of eight query heads and two key heads over 4096 keys is split into four parts of the
-// keys. Keys and values are not copied.
+// With two threads, the 4096 keys of an attention with eight query heads and two key heads are split into four parts.
+// Keys and values are not copied.
 // CHECK-LABEL: func @heads_first
 // CHECK: tw.broadcast %arg0 : tensor<1x8x1x64xbf16> -> tensor<4x8x1x64xbf16>
 // CHECK: %[[K:.*]] = tw.reshape %arg1 : tensor<1x2x4096x64xbf16> -> tensor<2x4x1024x64xbf16>

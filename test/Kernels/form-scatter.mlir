@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --split-input-file | FileCheck %s
 
-// An embedding bag, which sums weighted rows of a table, becomes one kernel, which does not store the weighted rows.
+// An embedding bag (a sum of weighted rows of a table) becomes one kernel. The weighted rows are not stored.
 // CHECK-LABEL: func.func @main
 // CHECK: call @[[BAGS:[a-z_]+_[0-9]+]]({{.*}}tw.ops = "take+mul+scatter"
 // CHECK-NOT: call @
@@ -17,7 +17,8 @@ func.func @main(%table: tensor<500x64xf32>, %i: tensor<90xi64>, %bag: tensor<90x
 
 // -----
 
-// exp is an expensive function, so its rows are stored by a separate kernel, whose work the threads share.
+// exp is an expensive function, so a separate kernel computes and stores the rows of exp, and the threads share its
+// work.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "exp"
 // CHECK: call @{{.*}}tw.ops = "scatter"

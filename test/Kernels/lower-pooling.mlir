@@ -33,8 +33,8 @@ func.func @avg_pool(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xf32> {
   return %r : tensor<1x4x4xf32>
 }
 
-// With padding, windows have different numbers of elements, so the divisor is a tensor with the number of elements of
-// each window.
+// With padding, windows contain different numbers of elements of the image, so the divisor is a tensor with the number
+// for each window.
 // CHECK-LABEL: func @avg_pool_border
 // CHECK: %[[N:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<5xf32>)
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[N]] : tensor<1x4x5xf32>, tensor<5xf32>)

@@ -46,8 +46,8 @@ func.func @argmax(%x: tensor<4x8xf32>) -> tensor<4xi64> {
   return %0 : tensor<4xi64>
 }
 
-// The maximum of a long row is computed in two steps: the maxima of 64 columns in each of 16 parts, and then the
-// maximum of these maxima.
+// The index of the maximum of a long row is computed in two steps: the maxima of 64 columns in each of 16 parts (with
+// their indices), and then the maximum of these maxima.
 // CHECK-LABEL: func @argmax_of_a_long_row
 // CHECK: tensor.expand_shape %{{.*}} output_shape [1, 16, 8, 64]
 // CHECK: linalg.generic {{.*}}["parallel", "parallel", "reduction", "parallel"]{{.*}} outs({{.*}} : tensor<1x16x64xf32>, tensor<1x16x64xi64>)

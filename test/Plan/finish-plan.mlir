@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-finish-plan | FileCheck %s
 
-// The kernel's affine maps use the kernel's index arguments. The launch's maps use the symbols of the program, which
-// has 2 * s1 rows.
+// The kernel's affine maps use the kernel's index arguments. The launch's maps use the symbols of the program, in which
+// the number of rows is 2 * s1.
 // CHECK-DAG: #[[GRID:.*]] = affine_map<()[s0, s1] -> ((s1 * 2) ceildiv 16)>
 // CHECK-DAG: #[[SCRATCH:.*]] = affine_map<()[s0, s1] -> (s1 * 8)>
 // CHECK: tw_plan.launch @kernel {{.*}} grid #[[GRID]] scratch #[[SCRATCH]]

@@ -49,7 +49,8 @@ def pytest_make_parametrize_id(config, val, argname):
 
 @pytest.fixture(autouse=True)
 def fresh(request, monkeypatch):
-    # Verifies the IR after every pass and the contract of every stage. A verified compilation reads nothing from the cache.
+    # This variable makes the compiler verify the IR after every pass and the contract of every stage. A verified
+    # compilation reads nothing from the cache.
     if not request.node.get_closest_marker("reads_cache"):
         monkeypatch.setenv("TILEWRIGHT_VERIFY", "1")
     torch.manual_seed(0)

@@ -82,7 +82,7 @@ def network():
 
 
 def chip():
-    """The architecture of the chip is selected, and the driver creates its tensor maps."""
+    """Checks that code for the architecture of the device is selected, and that the driver creates the tensor maps."""
     a, b = torch.randn(256, 128).bfloat16(), torch.randn(384, 128).bfloat16()
     found = on_both(lambda a, b: (F.linear(a, b),), a, b, arch="sm_90a")
     torch._dynamo.reset()
@@ -103,7 +103,8 @@ def attention():
 
 
 def forked():
-    """A forked child reports what to do, even if another thread of its parent was inside a call."""
+    """Checks that a call in a forked child raises an error that states a solution, even if another thread of the
+    parent was inside a call."""
     # The thread calls a separate function: torch 2.13 holds a mutex of the function while it checks guards, and a child
     # that is forked meanwhile waits for this mutex forever. Both functions have the same graph and use the same device.
     model, other = (compiled(fn, "cuda") for fn in (lambda x: (x.sin() * 2,), lambda x: (x.sin() * 2,)))

@@ -155,7 +155,7 @@ def test_damaged_entry_is_compiled_again(process, tmp_path):
 
 
 def test_saved_function_is_restored_in_another_process(process, tmp_path):
-    """Forward and backward with unknown sizes, in a process without caches."""
+    """A process with empty caches restores the forward and the backward graph with symbolic sizes from the saved file."""
     process("function")
     told = process("function", path=str(tmp_path / "function.bin"), caches="other")
     assert told["restored"] == [True, True] and told["graphs"] == ["forward 1 0", "backward 1 0"]
@@ -202,7 +202,7 @@ def test_constants_are_pickled_outside_of_fake_tensor_mode(monkeypatch):
 
 
 def test_restored_graph_names_lines_of_the_current_program(tmp_path):
-    """torch considers functions equal that are in other lines and files."""
+    """torch's cache restores a graph for an equal function in another file. Errors and the report name the lines of the new file."""
     function = """
 def function(x, i):
     y = x.sin()[i]

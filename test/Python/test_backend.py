@@ -152,7 +152,7 @@ def test_results_that_are_inputs_views_or_none_alias_as_in_eager():
 
 
 def test_kernel_with_more_than_64_operands_matches_eager():
-    """More operands than a word has bits."""
+    """The kernel has more operands than a 64-bit word has bits."""
     from numbers_rule import check
 
     check(lambda *xs: (torch.cat(xs, 1), torch.stack(xs), sum(xs)), *[torch.randn(3, 5) for _ in range(100)])

@@ -245,7 +245,7 @@ def inverse(x):
 
 @pytest.mark.parametrize("training", [False, True])
 def test_inverse_of_a_singular_matrix_raises_the_error_of_torch(training):
-    """The check of `info` is an effect of torch's, with a token."""
+    """torch represents the check of `info` as an op with a side effect, whose order a token determines."""
     torch._dynamo.reset()
     compiled = torch.compile(inverse, backend="tilewright", fullgraph=True, options={"strict": True})
     x = torch.eye(3) * 2 + 1

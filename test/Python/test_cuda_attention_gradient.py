@@ -61,7 +61,8 @@ def test_masked_attention_gradient_matches_eager(tmp_path, rows):
 
 
 def test_gradient_of_fully_masked_rows_is_zero_and_finite():
-    """Rows whose keys are all masked have no weights: they get no gradient and contribute none, as in forward."""
+    """A row whose keys are all masked has no weights. Its gradient is zero, and it contributes nothing to the
+    gradients of keys and values."""
     q, k, v = (x.requires_grad_() for x in operands(32, 64))
     mask = torch.rand(32, 64) > 0.3
     mask[5] = False

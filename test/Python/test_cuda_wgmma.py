@@ -300,7 +300,8 @@ def test_unsupported_cluster_schedule_is_refused(schedule, why, tmp_path):
 
 @pytest.mark.parametrize("schedule", [{"tiles_per_block": 2, "consumers": 2}, {"tiles_per_block": 3, "consumers": 1}, {"tiles_per_block": 64, "consumers": 2, "tile_rows_per_band": 2}])
 def test_product_with_several_tiles_per_block_matches_eager(schedule, tmp_path, monkeypatch):
-    """A block computes some tiles one after the other, the last blocks fewer, or one block all of them."""
+    """Each block computes several tiles one after the other, and the last block may compute fewer. With 64 tiles per
+    block, one block computes all tiles."""
     (tmp_path / "s.json").write_text(json.dumps({"*": {"consumer_rows": 64, "n": 64, "stages": 2} | schedule}))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     check_by_wgmma(tmp_path, lambda a, b: F.gelu(a @ b), torch.randn(2, 300, 72).bfloat16(), torch.randn(2, 72, 200).bfloat16())

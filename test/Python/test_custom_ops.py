@@ -112,8 +112,8 @@ def lowered(library, monkeypatch):
 
 @pytest.mark.parametrize("how", ["decomposition", "lowering"])
 def test_operator_that_is_defined_again_keeps_its_registration(lowered, library, how):
-    """As in a notebook in which a cell is run twice: the operator has new objects, and the old ones are freed at some
-    later time."""
+    """If an operator is defined again (for example, by a notebook cell that is run twice), torch creates new objects
+    for it, and frees the old objects at some later time. The registration must apply to the new objects."""
     if how == "lowering":
         lowered(scale_and_one)
     else:

@@ -144,7 +144,7 @@ def test_scaled_product_of_symbolic_rows_matches_eager(kind):
 
 
 def test_float8_linear_with_dynamic_scales_has_the_error_of_eager():
-    """As in libraries for 8-bit training: the largest element of each row determines its scale."""
+    """The largest element of each row determines the scale of the row, as in libraries for 8-bit training."""
     weight = torch.randn(48, 64)
     scale_w = weight.abs().amax(1, keepdim=True) / 448
     quantized = (weight / scale_w).to(E4M3)

@@ -113,7 +113,7 @@ def test_noise_of_equal_elements_is_equal():
 
 
 def test_noise_has_the_size_of_rounding_errors():
-    """x + y - x unavoidably loses digits, and so does the noise. Nothing is lost for exact numbers."""
+    """x + y - x unavoidably loses digits, and the noise shows this error. For exact numbers, there is no noise."""
     program = graph(node("add", "v1", "v0 + 1000.0"), node("sub", "v2", "v1 - 1000.0"), outputs=["v2"])
     exact, noisy = judging.call(program, wide=True).tensors[0], judging.call(program, wide=True, noisy=0).tensors[0]
     assert 1e-6 < (exact - noisy).abs().mean() < 1e-3
@@ -219,7 +219,7 @@ def test_exact_trigamma_is_more_accurate_than_torch():
 ])  # fmt: skip
 def test_wrong_results_of_eager_are_not_judged_wrong(text, shapes):
     """Graphs 417946 and 413119: eager's gradient of batch_norm with an expanded weight reads beyond its end, and
-    eager's attention gives 0 for a few NaN scores."""
+    eager's attention returns 0 for a few NaN scores."""
     attention = "attention" in text
     inputs = [Input("v0", "float32", shapes[0], [4, 4, 1] if attention else [2, 1], 0, "special" if attention else "uniform", gradient=not attention),
               Input("v1", "float32", shapes[1], [16, 4, 1] if attention else [0])]  # fmt: skip

@@ -1,4 +1,5 @@
-"""docs/examples/guest-target: a separate CMake project, built against the installed package and loaded as a plug-in."""
+"""Tests docs/examples/guest-target, a separate CMake project that is built against the installed package and loaded
+as a plug-in."""
 
 import os
 import pathlib

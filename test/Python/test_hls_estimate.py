@@ -79,7 +79,7 @@ def test_ii_is_bounded_by_bank_ports_and_by_recurrences(tmp_path):
     # Ten accesses to one bank with two ports need an II of 5.
     ports = estimate(tmp_path, 64, ports=[[0, 10, 0, 10]])["cycles"]
     assert ports == plain + 4 * 63
-    # An element is updated in every second iteration, and the update takes 7 cycles, so the II is 4.
+    # An element that one iteration writes is read two iterations later, and the update takes 7 cycles, so the II is 4.
     waits = estimate(tmp_path, 64, rec=[[2, {"addf": 1, "load": 1, "store": 1}]], auto=1)["cycles"]
     assert waits == plain + 3 * 63
 

@@ -374,7 +374,8 @@ def test_steps_are_timed_only_while_profiling(example):
 
 
 def test_run_calls_a_library_on_random_inputs(example):
-    """The inputs are those of the model itself with the same seed and sizes, so the results are, too."""
+    """A library and its model have the same random inputs for the same seed and sizes, so their results are equal,
+    too."""
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     said = run(DRIVER, "run", "classify.so", "--sizes", "7", "--seed", "3", "--repeat", "4", "--output", "library", cwd=example)
     assert re.search(r"4 calls, median [\d.]+ ms, least [\d.]+ ms", said)
@@ -459,7 +460,7 @@ def test_libraries_of_two_kinds_in_one_folder_share_a_manifest(example):
 @needs_cc
 @pytest.mark.parametrize("name", ["remove", "exit", "malloc", "index", "time", "timer", "errno", "template", "thrd", "wchar_t", "linux", "EOF", "main"])
 def test_model_named_as_a_c_identifier_links_and_runs(example, name):
-    """<stdio.h> and others are included before and after the header."""
+    """<stdio.h> and other standard headers are included before and after the header of the library."""
     run(DRIVER, "compile", "classify.mlir", "-o", f"{name}.so", cwd=example)
     headers = "".join(f"#include <{one}.h>\n" for one in ("stdio", "stdlib", "string", "strings", "time", "signal", "errno", "math", "unistd", "threads", "pthread"))
     use = f"int main(void) {{ model_{name} *m = model_{name}_create(NULL, NULL, 0); int bad = !m; model_{name}_destroy(m); return bad; }}\n"

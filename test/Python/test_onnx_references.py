@@ -61,7 +61,8 @@ def same_pads(size, kernel, stride, lower):
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "Conv"])
 @pytest.mark.parametrize("mode", ["SAME_LOWER", "SAME_UPPER"])
 def test_pools_and_convolution_with_same_padding_match_torch(op, mode, tmp_path):
-    """With fixed sizes, and with symbolic sizes (stride 2): one symbolic model is called at three sizes."""
+    """Tests models with fixed sizes, and with symbolic sizes (stride 2). A model with symbolic sizes is called at
+    three sizes."""
     weight = floats(5, 2, 3, 3)
     for i, (stride, (h, w)) in enumerate(itertools.product((1, 2), ((7, 8), (8, 9), (5, 5)))):
         x = floats(1, 2, h, w)

@@ -23,12 +23,14 @@ MAYBE = ("reshape", "conversion", "inference", "unclear")
 SAYS_FRESH = {
     "aten._unsafe_view.default", "aten.atleast_1d.default", "aten.atleast_2d.default", "aten.atleast_3d.default", "aten.lift.default",
 }  # fmt: skip
-# Imported overloads with a decomposition for cases that the importer refuses, or that are faster as other operators.
+# Imported overloads that also have a decomposition: for arguments that the importer refuses, or because the decomposed
+# form is faster.
 ALSO_DECOMPOSED = {
     "aten._scaled_dot_product_flash_attention_for_cpu_backward.default", "aten.native_group_norm.default", "aten.bernoulli.default",
     "aten.index_put.default",
 }  # fmt: skip
-# Views that no graph of dense tensors contains: of sparse and nested tensors, of dual numbers and autocast, and of lists in TorchScript.
+# View operators that no graph of dense tensors contains: operators of sparse and nested tensors, of dual numbers and
+# autocast, and of lists in TorchScript.
 OTHERS = ("_nested_", "_sparse_", "_test_", "_autocast_", "_unpack_dual", "_make_dual", "_fw_primal", "coalesce", "slice_inverse")
 
 

@@ -93,7 +93,8 @@ def test_eager_rounding_of_elementwise_chain_equals_eager(dtype):
     want = chain(x, y, w)
     assert torch.equal(run(chain, x, y, w, rounding="eager"), want)
     assert tilewright.report()[-1].kernels() == 1
-    # By default, there are no intermediate roundings: the result is closer to the exact result, and differs from eager's.
+    # By default, intermediate values are not rounded, so the result differs from eager's, and is closer to the exact
+    # result.
     fused = run(chain, x, y, w)
     exact = chain(x.double(), y.double(), w.double())
     assert not torch.equal(fused, want)

@@ -77,8 +77,8 @@ def test_eager_view_copies_if_the_strides_do_not_permit_a_view():
 
 
 def test_results_of_eager_segments_have_strides_of_fake_tensors():
-    """Found by the fuzzer: the parts of a decomposed op in an eager segment gave another order of dimensions than the
-    op itself."""
+    """Found by the fuzzer: the parts of a decomposed op in an eager segment returned a result with another order of
+    dimensions than the op itself."""
 
     @torch.library.custom_op("tilewright_test::turned", mutates_args=())
     def turned(x: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""ptx-check against the host: one C++ source, compiled by clang to x86 and to PTX, must give the same bits.
+"""Compares ptx-check with the host: one C++ source, compiled by clang to x86 and to PTX, must compute the same bits.
 
 Tests scalar arithmetic (integers, f16, bf16, f32, f64, conversions) on random bits and random numbers.
 """

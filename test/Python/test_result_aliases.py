@@ -111,7 +111,8 @@ def test_effect_tokens_do_not_shift_saved_strides():
 
 @pytest.mark.parametrize("pool", [torch.nn.functional.avg_pool2d, torch.nn.functional.max_pool2d])
 def test_alias_of_a_pool_result_with_one_line_equals_eager(pool):
-    """torch's guard fixes the number of lines, 5 // 3, to 1. It is a size and a factor of the strides: nothing is copied."""
+    """torch's guard fixes the number of lines, 5 // 3, to 1. This number is a size of the result and a factor of its
+    strides. The result must be a view, without a copy."""
     fn = lambda x: (lambda y: (y, y[:, 4:5]))(pool(x, 3))  # noqa: E731
     for dynamic in (False, True):
         call = compiled(fn, dynamic)

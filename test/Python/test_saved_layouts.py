@@ -77,7 +77,8 @@ def test_tensors_that_are_not_images_keep_their_layout():
 
 
 def test_saved_result_has_the_strides_of_eager():
-    """Pooling is decomposed, and the parts are not channels-last although the op is. The result is saved, too."""
+    """Pooling is decomposed, and the results of its parts are not channels-last, although the result of the op is.
+    This result is also saved for backward."""
     x = torch.rand(1, 2, 1, 1).as_strided([1, 2, 1, 1], [2, 1, 2, 2]).requires_grad_()
     double = x.detach().double().requires_grad_()
 

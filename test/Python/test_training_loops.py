@@ -117,7 +117,7 @@ def test_checkpoint_recomputes_with_the_same_dropout_mask():
 
 
 def test_training_of_some_parameters_matches_eager():
-    """The other parameters get no gradient, and their packs remain valid."""
+    """Parameters that are not trained get no gradient, and their packs remain valid."""
     def loop(model, forward, data, _exact):
         model.blocks[0].requires_grad_(False)
         optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], 0.1)

@@ -263,7 +263,7 @@ def test_frames_of_the_package_are_not_traced():
 
 
 def test_a_package_on_the_path_registers_the_backend(tmp_path):
-    """Without the metadata of an installed package."""
+    """The package is on sys.path but is not installed, so it has no metadata."""
     import tilewright
 
     os.symlink(os.path.dirname(tilewright.__file__), tmp_path / "tilewright")

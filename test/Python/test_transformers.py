@@ -150,8 +150,8 @@ def test_the_bars_count_architectures():
 
 
 def test_only_almost_equal_pool_elements_excuse_a_jump():
-    """In bit's tenth draw, a pool has two such elements. In its third draw it has none, and an error of the same size
-    is a real error."""
+    """In the tenth draw of the model `bit`, a pool has two almost equal elements. In the third draw, no pool has such
+    elements, so an error of the same size is a real error."""
     one, name = trial.Trial(KNOWN["bit"], "training"), "gradient bit.embedder.convolution.weight"
     before = [parameter.detach().clone() for parameter in one.wide.parameters()]
     assert trial.jumps(one, one.arguments(10), name, 0.0019)

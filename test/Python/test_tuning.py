@@ -254,7 +254,7 @@ def test_tune_counts_repeated_operations_on_its_page_and_in_its_table(tmp_path):
 
 @pytest.mark.skipif(not browser.PROGRAM, reason=browser.MISSING)
 def test_every_text_of_the_tuning_page_is_inside_its_drawing(tmp_path):
-    """In a browser, with its font: the schedules of a product have five knobs."""
+    """Opens the tuning page of a model in a browser, and checks that no text exceeds the drawing that contains it."""
     model, page = Path(__file__).parents[1] / "Tuner" / "Inputs" / "mlp.mlir", tmp_path / "page.html"
     subprocess.run([PROGRAM, "tune", model, "--trials=16", f"--records={tmp_path / 'records'}", f"--report={page}"],
                    check=True, timeout=300, capture_output=True)  # fmt: skip
@@ -270,7 +270,7 @@ def test_every_text_of_the_tuning_page_is_inside_its_drawing(tmp_path):
 
 @pytest.mark.parametrize("worker, reason", [("", "no program is named"), ("/nowhere/python", "cannot start the worker"), ("/bin/false", "the worker ended by itself")])
 def test_without_a_worker_the_graph_is_compiled_untuned(tmp_path, monkeypatch, worker, reason):
-    """Python is embedded, and sys.executable is empty or the host program."""
+    """If Python is embedded, no interpreter may be found, or the program that is started may not be a worker."""
     monkeypatch.setattr(tilewright.runtime.tuning, "_interpreter", lambda: worker)
     model, x = _mlp(), torch.randn(64, 96)
     with pytest.warns(UserWarning, match=f"there are none: .*{reason}"):

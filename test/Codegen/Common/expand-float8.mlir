@@ -1,4 +1,4 @@
-// A conversion of every 8-bit float to f32 and back returns the same byte, and edge cases are rounded as in torch.
+// This test checks that the pass replaces all conversions from and to 8-bit floats by ops on integers and wider floats.
 // RUN: tilewright-opt %s --tw-expand-float8 | FileCheck %s
 // RUN: tilewright-opt %s --tw-expand-float8 | FileCheck %s --check-prefix=LEFT
 

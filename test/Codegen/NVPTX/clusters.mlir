@@ -10,8 +10,8 @@
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.parts.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=PARTS
 
 // TILED: tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 384, block = [128, 128, 64], consumers = 2, stages = 3, tiles_per_block = 2, cluster = 2>
-// 600 rows are five tiles, which are three pairs. Four columns of tiles have 12 pairs. Each cluster of two blocks
-// computes two pairs, so there are 12 blocks.
+// 600 rows are five tiles, and therefore three pairs, of which the last has one tile. Four columns of tiles have 12
+// pairs. Each cluster of two blocks computes two pairs, so there are 12 blocks.
 // TARGET: tw_cuda.cluster = 2
 // A TMA box of B has 64 columns, so a tile of 128 columns consists of two boxes.
 // TARGET-SAME: tw_cuda.maps = ["0:bf16:128:64*256,128*600", "1:bf16:128:64*512,64*256"]

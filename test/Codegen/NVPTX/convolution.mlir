@@ -3,8 +3,8 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT
 
-// The last three convolutions have a filter of 3 x 3 pixels, a filter of 1 x 1 pixels, and an image of three channels.
-// The windows of the last convolution are gathered.
+// The first convolution has a filter of 3 x 3 pixels, the second one has a filter of 1 x 1 pixels, and the third one
+// has an image of three channels, whose windows are gathered.
 // TILED: "convolution{{.*}} tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [64, 128, 32], {{.*}}stages = 4
 // TILED: "convolution{{.*}} tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 16, 32], {{.*}}stages = 2
 // TILED: "convolution{{.*}} tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 16, 64]

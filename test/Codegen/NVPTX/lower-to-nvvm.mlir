@@ -2,7 +2,8 @@
 // RUN: tilewright-opt %t/kernel.mlir --tw-cuda-lower-to-nvvm | FileCheck %s
 // RUN: not tilewright-opt %t/refused.mlir --tw-cuda-lower-to-nvvm 2>&1 | FileCheck %s --check-prefix=REFUSED
 
-// The code of one thread becomes a function in the dialects llvm and nvvm. An attribute has the size of a thread block.
+// The code of one thread becomes a function in the dialects llvm and nvvm. An attribute specifies the size of a thread
+// block.
 // CHECK: llvm.func @kernel(%[[P:.*]]: !llvm.ptr<1>, %[[N:.*]]: i32) attributes {
 // CHECK-SAME: nvvm.kernel
 // CHECK-SAME: nvvm.reqntid = array<i32: 128>

@@ -126,8 +126,9 @@ def told(program: Program, index: int, ours: torch.Tensor, fakes: list) -> bool:
     """Returns whether tensor `index` of a run has the layout of torch's fake tensors, from which a compiler takes the
     layout of results.
 
-    They do not always agree with eager's kernels (log_sigmoid of a transposed tensor, pixel_unshuffle of an empty
-    tensor), nor do Dynamo's with those outside of it (lerp of an expanded tensor).
+    The layouts of fake tensors differ from those of eager's kernels in some cases (log_sigmoid of a transposed
+    tensor, pixel_unshuffle of an empty tensor). The layouts of Dynamo's fake tensors differ from those of other fake
+    tensors in some cases (lerp of an expanded tensor).
     """
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
         known = [call(program, fake=mode).tensors[index], fakes[index] if index < len(fakes) else None]

@@ -17,7 +17,8 @@ NAMES = sorted(path.stem for path in DESIGNS.glob("rtl_*.mlir"))
 BUDGET = "dsp=10"
 # The designs that run without --full: a product with its consumer, queues, a ROM, two results, windows, a sum, fixed point.
 SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_fixed_constant", "rtl_fixed_mlp", "rtl_gemm_bias_relu", "rtl_max", "rtl_residual", "rtl_table"]
-COUNTED = {"rtl_fixed_constant", "rtl_gemm_bias_relu", "rtl_residual"}  # those of SMALL that yosys counts; others take up to a minute each
+# The designs of SMALL whose cells yosys counts without --full. For each other design, yosys takes up to a minute.
+COUNTED = {"rtl_fixed_constant", "rtl_gemm_bias_relu", "rtl_residual"}
 # The number of 18-kbit block memories per cell type. AMD's RAMB36E2 has twice the size of a RAMB18E2.
 BLOCKS = {"RAMB18E2": 1, "RAMB36E2": 2}
 # The number of lookup tables per cell type (AMD UG574). A memory takes all eight lookup tables of a slice, or a part of
@@ -25,7 +26,7 @@ BLOCKS = {"RAMB18E2": 1, "RAMB36E2": 2}
 TABLES = {r"LUT\d": 1, r"INV": 1, r"SRL\w+": 1, r"RAM(32M16|64M8|32X16DR8|64X8SW|256X1D|512X1S)": 8, r"RAM(32M|64M|128X1D|256X1S)": 4, r"RAM(32X1D|64X1D|128X1S)": 2, r"RAM(32X1S|64X1S)": 1}
 
 
-MOST_OFF = 0.3  # of the lookup tables
+MOST_OFF = 0.3  # the largest accepted relative error of the estimated number of lookup tables
 
 
 @dataclasses.dataclass

@@ -1,4 +1,4 @@
-"""Tables of ops of several dimensions: a row maps a name to a function that returns (function, inputs...) for the size n.
+"""Tables of test cases. A row maps the name of an op to a function of the size n, which returns (function, inputs...).
 
 n is the size of the dimension that is vectorized, tiled or reduced. The addends of sums with few results are positive: if terms cancel,
 only eager's order of additions satisfies an error bound on the result."""

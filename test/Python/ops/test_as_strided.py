@@ -146,8 +146,8 @@ def test_truncating_cast_with_one_element_tail_equals_eager(wide, narrow):
 
 
 def test_view_of_saved_logcumsumexp_has_strides_of_eager():
-    """Found by fuzz (graph 406478): a view of logcumsumexp of a transposed tensor had the strides of the decomposition if the
-    result is also saved for the gradient."""
+    """Found by fuzz (graph 406478): a view of logcumsumexp of a transposed tensor had the strides of the
+    decomposition if the result was also saved for the gradient."""
     from tilewright.dynamo.backend import tilewright
 
     torch._dynamo.reset()

@@ -70,9 +70,9 @@ def test_decoding_attention_with_split_keys_matches_eager(dtype, tokens_first):
 
         check(attend, q, k, v)
         seen = torch.rand(rows, keys) > 0.2
-        seen[:, : keys // 2] = False  # whole parts are masked
+        seen[:, : keys // 2] = False  # masks all keys of some parts
         check(lambda q, k, v: attend(q, k, v, seen), q, k, v)
-        seen[0] = False  # a row is masked
+        seen[0] = False  # masks all keys of a row
         check(lambda q, k, v: attend(q, k, v, seen), q, k, v)
         added = torch.randn(1, 2, 1, keys)
         added[..., 700:] = torch.finfo(dtype).min

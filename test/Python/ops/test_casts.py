@@ -1,7 +1,7 @@
 """Tests casts between every pair of torch's dtypes at their limits, by torch.compile, .pt2, ONNX's Cast and MLIR: bitwise equal to eager.
 
 If eager's result is undefined (NaN and values outside of an integer's range, by the C++ standard), a value must only
-have the same result at every index of a tensor: in a vector, in a remainder, and as the only element."""
+have the same result at every index of a tensor (in a vector, in a remainder, and as the only element)."""
 
 import math
 import pathlib

@@ -69,7 +69,8 @@ def test_pool1d_of_transposed_input_and_gradient_match_eager(op):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("sizes, groups", [((2, 12, 5, 7), 3), ((3, 12, 5, 7), 12), ((2, 12, 5, 7), 1), ((1, 64, 33, 17), 8), ((2, 6, 3, 4, 5), 2)])
 def test_channels_last_group_norm_and_gradient_match_eager(sizes, groups, dtype):
-    """Computes each channel's statistics first and then the group's; in this test, the means of channels differ a lot."""
+    """The kernel computes the statistics of each channel first, and then those of the group. The channels of the
+    input have very different means."""
     last = torch.channels_last if len(sizes) == 4 else torch.channels_last_3d
     x = (torch.randn(sizes) * 3 + 7 * torch.randn(sizes[1]).view(-1, *[1] * (len(sizes) - 2))).to(dtype).to(memory_format=last)
     weight, bias = torch.randn(sizes[1]), torch.randn(sizes[1])

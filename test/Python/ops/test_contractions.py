@@ -239,7 +239,8 @@ def test_group_batch_and_layer_norm_match_eager():
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("columns,depth", [(96, 64), (70, 800), (64, 512)])
 def test_linear_with_dynamic_rows_compiles_once_and_matches_eager(dtype, columns, depth):
-    """The number of rows is dynamic: tests whole blocks of the micro-kernels, every tail, and an epilogue."""
+    """Tests a dynamic number of rows with whole blocks of the micro-kernels, with every remainder, and with an
+    epilogue."""
     torch.manual_seed(0)
     torch._dynamo.reset()
     weight, bias = torch.randn(columns, depth).to(dtype), torch.randn(columns).to(dtype)

@@ -50,7 +50,8 @@ def test_products_of_integers_are_exact():
 
 @pytest.mark.parametrize("m,n,k", [(16, 32, 64), (33, 65, 130), (3, 5, 7)])
 def test_infinities_and_nan_of_product_are_those_of_float64(m, n, k):
-    """The reference is float64: if K is odd, eager's f16 tiles give NaN also in columns next to those that have one."""
+    """The reference is float64: if K is odd, eager's f16 tiles also return NaN in columns next to a column with an
+    infinity or a NaN."""
     for value in (float("inf"), -float("inf"), float("nan")):
         a, b = torch.randn(m, k).to(half), torch.randn(k, n).to(half)
         a[1, 2], b[k - 1, n - 1], b[3, 3], b[2, 0] = value, value, value, 0

@@ -93,7 +93,8 @@ def test_causal_depthwise_conv1d_and_gradient_match_eager():
 
 
 def test_depthwise_conv2d_epilogues_match_eager():
-    """Epilogues: batch norm, hardswish and a residual; a layer norm over the channels; scaling by a plane's mean."""
+    """The epilogues are batch norm, hardswish and a residual, a layer norm over the channels, and a scaling by the
+    mean of a plane."""
     x, w, b = operands(24, 1, 1, (3, 3), torch.float32, (14, 14))
     mean, scale = torch.randn(24), torch.rand(24) + 0.5
     check(lambda x, w, m, s: x + F.hardswish(F.batch_norm(F.conv2d(x, w, None, 1, 1, 1, 24), m, s, s, m)), x, w, mean, scale)

@@ -81,7 +81,7 @@ def test_special_function_of_integers_matches_eager():
 
 
 def traced_nodes(fn, *arguments) -> int:
-    """Returns the number of nodes of the graph that AOTAutograd gives for symbolic sizes. Also checks the results."""
+    """Returns the number of nodes of the graph that AOTAutograd returns for symbolic sizes. Also checks the results."""
     tilewright.report(clear=True)
     check(fn, *arguments, dynamic=True)
     return max(graph.nodes for graph in tilewright.report())

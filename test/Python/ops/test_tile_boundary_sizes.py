@@ -213,7 +213,7 @@ def gradients_of(cases):
 @pytest.mark.parametrize("name", list(GRADIENTS) + list(ACTIVATIONS))
 def test_gradient_at_all_sizes_matches_eager(name):
     case = GRADIENTS.get(name) or elementwise(ACTIVATIONS[name], "x")
-    # Autograd gives each gradient the strides of its input. Therefore only these layouts are tested.
+    # Autograd creates each gradient with the strides of its input. Therefore only the following layouts are tested.
     sizes = SIZES[1:] if name == "group_norm" else SIZES  # the size 0 has a separate test below
     check_sizes("gradient of " + name, case, sizes=sizes, layouts=(torch.Tensor.contiguous, stepped, offset), gradients=True)
 

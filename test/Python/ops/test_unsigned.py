@@ -71,7 +71,7 @@ def test_wide_unsigned_op_matches_eager(name, dtype):
 
 @pytest.mark.parametrize("dtype", WIDE, ids=str)
 def test_op_unsupported_by_eager_raises_or_equals_int64(dtype):
-    """An op that eager does not support raises an error or gives the result of the same numbers in int64."""
+    """An op that eager does not support raises an error or returns the result of the same numbers in int64."""
     x = torch.tensor([5, 3, 9, 2, 7] * 5).to(dtype)
     for function in (lambda x: torch.arange(7, dtype=x.dtype).to(torch.int64), lambda x: x.cummax(0).values, lambda x: x.max(), lambda x: x + x, lambda x: x // 2, lambda x: x << 1,
                      lambda x: F.embedding(x, torch.eye(10)), lambda x: x.scatter(0, torch.tensor([0]), x[:1]), lambda x: x.gather(0, torch.tensor([0, 1])),
@@ -91,7 +91,8 @@ def test_uint8_and_bool_op_matches_eager(name):
 
 
 def test_convolution_with_symbolic_kernel_size_runs_in_eager():
-    """Its number of loops would be symbolic, so Tilewright rejects it and eager runs it."""
+    """The number of loops of such a convolution would be symbolic, so Tilewright rejects the convolution, and eager
+    runs it."""
 
     def convolve(x, w):
         return F.conv2d(x, w) * 2

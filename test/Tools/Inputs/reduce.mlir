@@ -1,4 +1,4 @@
-// Kernels of the structured stage, and one function with an op that may not remain after it.
+// Kernels of the structured stage, and one function with an op that may not remain after this stage.
 func.func @first(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = math.tanh %x : tensor<4x8xf32>
   %1 = arith.addf %0, %x : tensor<4x8xf32>

@@ -93,7 +93,7 @@ TEST_F(ObjectCacheTest, TruncationAtEveryByteIsAMiss) {
     EXPECT_FALSE(llvm::sys::fs::exists(entry()));
     EXPECT_TRUE(llvm::sys::fs::exists(folder + "/quarantine/" + someKey));
   }
-  EXPECT_EQ(warnings.size(), 1u); // one warning for forty loads
+  EXPECT_EQ(warnings.size(), 1u); // only the first of these loads warns
   EXPECT_NE(cache.explain(someKey).find("truncated"), std::string::npos) << cache.explain(someKey);
   EXPECT_TRUE(cache.store(someKey, "machine code"));
   EXPECT_EQ(loaded(cache), "machine code");

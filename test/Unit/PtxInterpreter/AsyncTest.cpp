@@ -23,7 +23,7 @@ Outcome single(const std::string &body, uint32_t results) {
 
 TEST(Mbarrier, PhasesAndPendingCounts) {
   // With an expected count of 3, three arrivals complete phase 0. The state that an arrival returns contains the number
-  // of arrivals that were pending before it.
+  // of arrivals that were pending before this arrival.
   Outcome outcome =
       single("mbarrier.init.shared.b64 [%r1], 3;\n"
              "mbarrier.arrive.shared.b64 %rd1, [%r1];\n"

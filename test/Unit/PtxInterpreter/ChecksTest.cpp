@@ -7,7 +7,8 @@ using namespace tilewright::ptx::test;
 namespace {
 
 const std::string kShared = ".shared .align 16 .b8 s[256];\n";
-/// Sets %r1 to the thread, %r2 to 4 * thread, %r3 to the address of its word of s, and %rd1 to that of its word of out.
+/// Sets %r1 to the thread index, %r2 to 4 * the index, %r3 to the address of the thread's word of s, and %rd1 to the
+/// address of its word of out.
 const std::string kAddresses = "mov.u32 %r1, %tid.x;\nshl.b32 %r2, %r1, 2;\nmov.b32 %r3, s;\nadd.s32 %r3, %r3, "
                                "%r2;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\n";
 

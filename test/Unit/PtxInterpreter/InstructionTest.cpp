@@ -56,7 +56,7 @@ void check(const std::vector<Case> &cases) {
     body += "st.global.b64 " + address + ", %rd0;\n";
   }
   for (uint32_t lanes : {32u, 5u}) {
-    // All lanes compute the same value. Only lane 0 stores it, to avoid a race.
+    // All lanes compute the same value. Only the last lane stores it, to avoid a race.
     std::string guarded = body;
     for (size_t at = 0; (at = guarded.find("st.global", at)) != std::string::npos; at += 20)
       guarded.insert(at, "@%p7 ");

@@ -35,8 +35,9 @@ func.func private @b_in_scratch(%a: memref<64x64xbf16>, %c: memref<64x32xf32>, %
   return
 }
 
-// The sizes 5, 40 and 33 are not multiples of the tile's 16 rows, 16 columns and 32 k. Therefore A is copied to a
-// buffer that is padded with zeros, and C is computed in a buffer and then stored with masks.
+// The sizes 5, 40 and 33 are not multiples of the 16 rows and 16 columns of a tile and of the 32 elements along k of a
+// step. Therefore A is copied to a buffer that is padded with zeros, and C is computed in a buffer and then stored with
+// masks.
 // CHECK-LABEL: func private @remainders
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x32x
 // CHECK: vector.maskedload %arg0
@@ -48,7 +49,8 @@ func.func private @remainders(%a: memref<5x33xbf16>, %b: memref<2x32x64xbf16>, %
   return
 }
 
-// A long sum is computed in equal K-blocks, and C is loaded again for each of them.
+// A long sum is computed in equal K-blocks. Each K-block except the first loads the sums of the previous K-block from
+// C.
 // CHECK-LABEL: func private @large_k
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32
 // CHECK: scf.for %{{.*}} = %c256 to %c2048 step %c256
@@ -119,8 +121,8 @@ func.func private @not_overlapped(%a: memref<128x768xbf16>, %b: memref<1x384x64x
   return
 }
 
-// If neither rows nor k of A are contiguous, A is copied to a padded buffer. In this case, too, the epilogue overlaps
-// with the product.
+// If A is contiguous neither along the rows nor along k, A is copied to a padded buffer. In this case, too, the
+// epilogue overlaps with the product.
 // CHECK-LABEL: func private @overlapped_strided
 // CHECK: scf.for %{{.*}} = %c32 to %c128 step %c32
 // CHECK: scf.for %{{.*}} = %c0 to %c256 step %c32 iter_args(

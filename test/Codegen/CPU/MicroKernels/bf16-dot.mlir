@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --canonicalize | FileCheck %s
 
-// A pair of adjacent k of A is broadcast to all lanes. A vector of B has the same pair of k for 16 columns. One
-// vdpbf16ps adds the 32 products to 16 sums.
+// A pair of elements of A that are adjacent along k is broadcast to all lanes. A vector of B contains the elements of B
+// at the same two indices along k, for 16 columns. One vdpbf16ps adds the 32 products to 16 sums.
 // CHECK-LABEL: func private @pairs
 // CHECK: scf.for %{{.*}} = %c0 to %c32 step %c1 iter_args
 // CHECK-COUNT-2: vector.load %arg1{{.*}} vector<32xbf16>

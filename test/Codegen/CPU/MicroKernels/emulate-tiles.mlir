@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-emulate-tiles | FileCheck %s
 
 // Each tile becomes 16 vectors, one per row, also if the tile is an iteration argument of a loop. A product of tiles
-// consists of two FMAs for each row and each pair of k.
+// consists of two FMAs for each row and each pair of elements along k.
 // CHECK-LABEL: func @product
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16x16xf32>
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (vector<16x16xf32>)
@@ -29,7 +29,8 @@ func.func @product(%a: memref<16x64xbf16>, %b: memref<32x32xbf16>, %c: memref<16
   return
 }
 
-// Products of i8 are computed in steps of four k. Each operand is sign- or zero-extended, as the op specifies.
+// Products of i8 are computed in steps of four elements along k. Each operand is sign- or zero-extended, as the op
+// specifies.
 // CHECK-LABEL: func @bytes
 // CHECK-COUNT-3: vector.deinterleave
 // CHECK: arith.extui %{{.*}} : i8 to i32

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions | FileCheck %s
 
-// A register block has eight rows of three vectors, so 24 accumulators. Each step of k has 3 loads of B, 8 broadcasts
-// of A and 24 FMAs.
+// A register block has eight rows of three vectors, which are 24 accumulators. Each step along k has 3 loads of B, 8
+// broadcasts of A and 24 FMAs.
 // CHECK-LABEL: func private @matmul
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c16{{.*}} step %c8
 // CHECK: %{{.*}}:24 = scf.for
@@ -15,7 +15,7 @@ func.func private @matmul(%a: memref<16x64xf32>, %b: memref<1x64x48xf32>, %c: me
   return
 }
 
-// A long sum is computed in K-blocks of 128, which are added to C.
+// A long sum is computed in K-blocks of 128 elements. The sums of each K-block are added to C.
 // CHECK-LABEL: func private @large_k
 // CHECK: scf.for %{{.*}} = %c128{{.*}} to %c1024{{.*}} step %c128
 // CHECK: arith.addf
@@ -25,7 +25,8 @@ func.func private @large_k(%a: memref<8x1024xf32>, %b: memref<1x1024x48xf32>, %c
 }
 
 // The 32 blocks of 8 rows share the prefetching of the next panel of B: each block prefetches 4 of the panel's 128
-// rows, one row in every 32 steps of k. During the last panel, the blocks prefetch the first panel of the next K-block.
+// rows, one row in every 32 steps along k. During the last panel, the blocks prefetch the first panel of the next
+// K-block.
 // CHECK-LABEL: func private @prefetched
 // CHECK: scf.for %[[PANEL:.*]] = %{{.*}} to %c2
 // CHECK: %[[NEXT:.*]] = arith.addi %[[PANEL]], %c1

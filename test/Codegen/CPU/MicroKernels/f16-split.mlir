@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=split-f16=true --canonicalize | FileCheck %s
 
-// Each f16 is split into a sum of two bf16. For each K-block of 192 k, the rows of A and a panel of B are split, and
-// each step of 32 k has sixteen products of tiles and ten loads. If the second bf16 of an element would be zero, a tiny
-// value is stored instead. At the end, sums of only such values become zero.
+// Each f16 is split into a sum of two bf16. For each K-block of 192 elements, the rows of A and a panel of B are split.
+// Each step of 32 elements along k has sixteen products of tiles and ten loads. If the second bf16 of an element would
+// be zero, a tiny value is stored instead. At the end, sums of only such values become zero.
 // CHECK-LABEL: func private @split
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x416xbf16>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x64xbf16>
@@ -40,7 +40,8 @@ func.func private @split(%a: memref<64x384xf16>, %b: memref<2x192x64xf16>, %c: m
   return
 }
 
-// For 5 rows, FMAs compute the products of pairs of k. K is odd, so the second element of A's last pair is not read.
+// For 5 rows, FMAs compute the products of pairs of elements along k. K is odd, so the second element of A's last pair
+// is not read.
 // CHECK-LABEL: func private @few_rows
 // CHECK-NOT: amx.
 // CHECK: %{{.*}}:10 = scf.for %[[K:.*]] = %c0 to %c17

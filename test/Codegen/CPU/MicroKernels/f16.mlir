@@ -2,7 +2,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx-f16=true --tw-cpu-emulate-tiles | FileCheck %s --check-prefix=EMULATED
 // RUN: not tilewright-opt %s --tw-cpu-expand-contractions=amx=true 2>&1 | FileCheck %s --check-prefix=BF16
 
-// AMX tiles of f16 have pairs of k. A CPU that supports only tiles of bf16 does not support these products.
+// AMX tiles of f16 contain pairs of elements that are adjacent along k. A CPU that supports only tiles of bf16 does not
+// support these products.
 // CHECK-LABEL: func private @pairs
 // CHECK-COUNT-4: amx.tile_mulf {{.*}} : !amx.tile<16x32xf16>, !amx.tile<16x32xf16>, !amx.tile<16x16xf32>
 // EMULATED-LABEL: func private @pairs

@@ -18,8 +18,9 @@ func.func private @small(%a: memref<1x5x83x3xbf16>, %b: memref<1x16x64xbf16>, %c
   return
 }
 
-// Windows of 7 x 7 pixels of 3 channels are multiplied in five steps of k. The windows are gathered in blocks of 32
-// pixels, which stay in the L1 cache, and a remainder.
+// A window of 7 x 7 pixels of 3 channels has 147 elements, so its product has five steps of 32 elements along k. The
+// windows of 32 pixels at a time are gathered into a buffer, which stays in the L1 cache. The remaining 16 of the 112
+// pixels are gathered last.
 // CHECK-LABEL: func private @blocks
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x160xbf16>
 // CHECK: scf.for %{{.*}} = %c0 to %c96 step %c32
@@ -32,8 +33,8 @@ func.func private @blocks(%a: memref<1x7x229x3xbf16>, %b: memref<2x80x64xbf16>, 
   return
 }
 
-// If the width of a line is symbolic, the last block has the remaining windows. Its last three windows are gathered one
-// by one.
+// If the width of a line is symbolic, the last block may have fewer windows. The windows of a block are gathered four
+// at a time, and up to three windows at its end are gathered one by one.
 // CHECK-LABEL: func private @unknown
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<256x32xbf16>
 // CHECK: scf.for %[[AT:.*]] = %c0 to %{{.*}} step %c256

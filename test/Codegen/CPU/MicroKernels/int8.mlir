@@ -26,7 +26,7 @@ func.func private @fours(%a: memref<64x128xi8>, %b: memref<1x32x128xi8>, %c: mem
   return
 }
 
-// Without VNNI, pairs of adjacent k are widened to i16 for vpmaddwd.
+// Without VNNI, pairs of elements that are adjacent along k are widened to i16 for vpmaddwd.
 // DOT-LABEL: func private @pairs
 // DOT: arith.extsi {{.*}} vector<32xi8> to vector<32xi16>
 // DOT: llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"
@@ -39,8 +39,8 @@ func.func private @pairs(%a: memref<64x128xi8>, %b: memref<1x64x64xi8>, %c: memr
   return
 }
 
-// A sum over 33 k ends in the middle of a group of four k. The last byte of A is loaded separately, and no byte after
-// it.
+// A sum of 33 products ends in the middle of a group of four elements along k. The last byte of A is loaded separately,
+// and no byte after it is loaded.
 // DOT-LABEL: func private @tail
 // DOT: scf.for %{{.*}} = %c0 to %c8 step %c1 iter_args
 // DOT: vector.load %arg0{{.*}} vector<4xi8>
@@ -52,8 +52,8 @@ func.func private @tail(%a: memref<1x33xi8>, %b: memref<1x16x128xi8>, %c: memref
   return
 }
 
-// If B's columns are contiguous, the pack interleaves four rows, without masks if there are four. If k is contiguous,
-// the pack transposes square blocks of four-byte groups.
+// If B is contiguous along its columns, packing interleaves four rows, without masks if there are four rows. If B is
+// contiguous along k, packing transposes square blocks of four-byte groups.
 // DOT-LABEL: func private @packs
 // DOT-COUNT-4: vector.load %arg0
 // DOT-COUNT-3: vector.interleave
@@ -64,7 +64,7 @@ func.func private @packs(%a: memref<64x32xi8>, %p: memref<1x16x128xi8>, %b: memr
   return
 }
 
-// B has 63 rows, so the last group of four rows has only three rows of B, and a row of zeros.
+// B has 63 rows, so the last group of four rows contains three rows of B and a row of zeros.
 // DOT-LABEL: func private @pack_remainder
 // DOT-COUNT-4: vector.maskedload %arg0
 func.func private @pack_remainder(%a: memref<63x32xi8>, %p: memref<1x16x128xi8>) attributes {tw.kernel} {

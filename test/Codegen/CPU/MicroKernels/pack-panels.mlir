@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --mlir-print-local-scope | FileCheck %s
 
-// 38 columns with contiguous k are packed to two panels of 32. Columns after the last one are not read. Their masked
-// loads have an address inside the matrix, because a masked load from unmapped memory costs hundreds of cycles.
+// A matrix of 38 columns that is contiguous along k is packed to two panels of 32 columns. The loads for columns after
+// the last one have an empty mask, and an address inside the matrix, because a masked load from unmapped memory costs
+// hundreds of cycles.
 // CHECK-LABEL: func private @two_panels
 // CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %c32
 // CHECK: %[[THERE:.*]] = arith.cmpi slt, %[[FIRST]], %[[COLUMNS:.*]] : index
@@ -14,7 +15,7 @@ func.func private @two_panels(%a: memref<38x4096xf32>, %p: memref<2x4096x32xf32>
   return
 }
 
-// Six columns of one panel take six loads.
+// The six columns of the only panel are read by six loads.
 // CHECK-LABEL: func private @one_panel
 // CHECK-COUNT-6: vector.maskedload %arg0
 // CHECK-NOT: vector.maskedload

@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=amx=true --canonicalize | FileCheck %s
 
-// A is stored k x rows. For each K-block of 256 of the 512 k, 64 rows are transposed in blocks of 16 rows by 16 pairs
-// of k, and their products are added to C, which is zero at first. No element of A is loaded separately.
+// A is stored as k x rows. K is 512. For each K-block of 256 elements, 64 rows are transposed in blocks of 16 rows by
+// 16 pairs of elements along k, and their products are added to C, which is zero at first. No element of A is loaded
+// separately.
 // CHECK-LABEL: func private @transposed
 // CHECK: %[[ROWS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x288xbf16>
 // CHECK: vector.store %{{.*}}, %arg2
@@ -26,8 +27,8 @@ func.func private @transposed(%a: memref<512x64xbf16>, %b: memref<1x256x64xbf16>
   return
 }
 
-// The sizes of 5 rows and 33 k are not multiples of a block's sizes. Elements after the last row or the last k are not
-// read. Rows of C after the last one are computed, but not stored.
+// The 5 rows and the 33 elements along k are not multiples of a block's sizes. Elements after the last row, or after
+// the end along k, are not read. Rows of C after the last one are computed, but not stored.
 // CHECK-LABEL: func private @remainders
 // CHECK: memref.alloca() {alignment = 64 : i64} : memref<32x288xbf16>
 // CHECK-NOT: memref.load

@@ -12,7 +12,8 @@ func.func @main(%x: tensor<5x64xf32>, %w: tensor<96x64xf32>) -> tensor<5x96xf32>
 
 // -----
 
-// The right-hand side is packed if k is contiguous and shorter than a vector, because its elements would be gathered one by one.
+// The right-hand side is packed if it is contiguous along k and K is less than the width of a vector, because otherwise
+// its elements would be gathered one by one.
 // CHECK-LABEL: func.func @main
 // CHECK: call @pack_0
 // CHECK: tw_tile.matmul
@@ -25,7 +26,7 @@ func.func @main(%x: tensor<5x7xf32>, %w: tensor<96x7xf32>) -> tensor<5x96xf32> {
 
 // -----
 
-// Contiguous columns are read as vectors even if k is short.
+// If the right-hand side is contiguous along its columns, it is read as vectors even if K is small.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT: @pack_0
 // CHECK: linalg.contract

@@ -1,9 +1,10 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=bf16-group=2 bf16-depth=32" --tw-select-schedule | FileCheck %s
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=bf16-group=2" | FileCheck %s --check-prefix=PAIRS
 
-// A line of a window has 7 x 3 elements, which are only two thirds of the 32 k of an AMX tile. Therefore the reduction
-// is over the whole window, whose 147 elements are padded to 160, and a task gathers its windows once for all 64
-// filters. In the second convolution, lines of 3 pixels of 64 channels fill whole tiles without a copy.
+// A line of a window has 7 x 3 elements, which are only two thirds of the 32 elements of a row of an AMX tile.
+// Therefore the reduction is over the whole window, whose 147 elements are padded to 160, and a task gathers its
+// windows once for all 64 filters. In the second convolution, lines of 3 pixels of 64 channels fill whole tiles without
+// a copy.
 // CHECK: func.func private @convolution_{{.*}}tiles = [1, 1, 112, 64]
 // CHECK: tw_tile.convolution {{.*}}group = 2 : i64, merged_height = 7 : i64, merged_width = 7 : i64{{.*}} tensor<2x80x64xbf16>)
 // CHECK: func.func private @convolution_{{.*}}tiles = [1, 1, 112, 32]

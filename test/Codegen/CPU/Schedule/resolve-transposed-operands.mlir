@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured "--tw-resolve-layouts=bf16-group=2 bf16-depth=32" | FileCheck %s
 
-// If an A of 16-bit elements is stored k x rows, the kernel with AMX tiles transposes it in registers, so there is no
-// transposed copy. An A whose batch dimension is contiguous is copied.
+// If an A of 16-bit elements is stored as k x rows, the kernel with AMX tiles transposes it in registers, so there is
+// no transposed copy. An A whose batch dimension is contiguous is copied.
 // CHECK: func.func private @matmul_{{.*}}tensor<512x3072xbf16>
 // CHECK: tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 1, 0>
 // CHECK: func.func private @matmul_{{.*}}tensor<4x96x512xbf16>

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --split-input-file --tw-stage-graph --tw-stage-structured --tw-resolve-layouts=bf16-group=2 | FileCheck %s
 
-// In the gradient of a weight, A is stored k x rows, and is read for 768 columns. A is transposed once, in a separate
-// launch immediately before the product, in the same way as operands are packed.
+// In the gradient of a weight, A is stored as k x rows, and the product has 768 columns. A is transposed once, in a
+// separate launch immediately before the product, in the same way as operands are packed.
 // CHECK: #[[FROM:.*]] = affine_map<(d0, d1) -> (d1, d0)>
 // CHECK-LABEL: func.func @main
 // CHECK: %[[OTHER:.*]] = call @exp_0(%arg2
@@ -47,7 +47,8 @@ func.func @main(%g: tensor<512x30522xf32>, %x: tensor<512x768xf32>) -> tensor<30
 
 // -----
 
-// A of bf16 is transposed for any number of columns, because otherwise pairs of k would be gathered one by one.
+// A of bf16 is transposed for any number of columns, because otherwise pairs of elements along k would be gathered one
+// by one.
 // CHECK-LABEL: func.func @main
 // CHECK: call @transpose_1(%arg0
 // CHECK: tw_tile.matmul {group = 2 {{.*}}lhs_permutation = array<i64: 0, 1, 2>

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts --tw-select-schedule=threads=2 | FileCheck %s
 
-// In the gradient of a weight with few columns, A is stored k x rows. Each task transposes its 128 rows of A for
+// In the gradient of a weight with few columns, A is stored as k x rows. Each task transposes its 128 rows of A for
 // several panels.
 // CHECK: func.func private @matmul_0
 // CHECK-SAME: tiles = [128, {{[0-9][0-9][0-9]}}]

@@ -31,8 +31,9 @@ func.func private @one_tile(%q: memref<1x1x100x32xf32>, %k: memref<1x1x128x32xf3
 }
 
 // In causal attention, the loop over rows for a block of keys begins with the first block of rows that attends to these
-// keys. With an additive mask, exp is used. If the machine multiplies pairs of k (bf16), the weights and their
-// gradients are stored in bf16, and the operands by which they are multiplied are transposed.
+// keys. With an additive mask, exp is used. If the instructions of the machine multiply pairs of elements along k
+// (bf16), the weights and their gradients are stored in bf16, and the operands by which they are multiplied are
+// transposed.
 // CHECK-LABEL: func private @causal
 // CHECK: scf.for %[[KB:.*]] = %{{.*}} to %{{.*}} step %c256
 // CHECK: %[[FROM:.*]] = affine.apply #{{.*}}(%[[KB]])

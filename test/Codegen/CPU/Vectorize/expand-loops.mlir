@@ -48,8 +48,8 @@ func.func private @scan_columns(%x: memref<4x33xf32>, %y: memref<4x33xf32>) attr
 
 // -----
 
-// A running maximum may be computed in any order, because it is exact. In a vector, the maxima of 2, 4, 8 and 16
-// elements are computed by shuffles, and then the maximum with the last result of the previous vector.
+// A running maximum may be computed in any order, because it is exact. In a vector, shuffles compute the maxima of 2,
+// 4, 8 and 16 elements. Then the maximum of each result and the last result of the previous vector is computed.
 // CHECK-LABEL: func.func private @scan_row
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16{{.*}} iter_args(%[[BEFORE:.*]] = %{{.*}}) -> (vector<16xf32>)
 // CHECK: vector.shuffle %{{.*}} [0, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30]
@@ -112,8 +112,8 @@ func.func private @topk(%x: memref<4x99xf32>, %v: memref<4x3xf32>, %i: memref<4x
 
 // -----
 
-// A scatter with the reduction max stores a value only if it is greater than the element, or NaN. A NaN is never
-// overwritten.
+// A scatter with the reduction max stores a value only if the value is NaN or greater than the element of the
+// destination. A NaN in the destination is never overwritten.
 #row = affine_map<(i, j) -> (i, j)>
 #place = affine_map<(i, j)[s] -> (i, s)>
 // CHECK-LABEL: func.func private @scatter_max
@@ -132,8 +132,8 @@ func.func private @scatter_max(%s: memref<3x64xf32>, %i: memref<3x64xi64>, %out:
 // -----
 
 // A scatter adds rows to rows of a table, and no index depends on the column. A buffer that fits in registers
-// accumulates up to 256 columns (48 columns are three vectors) until the destination row changes. Later columns are
-// added in memory.
+// accumulates up to 256 columns (48 columns are three vectors) until the destination row changes. Columns after the
+// first 256 are added in memory.
 // CHECK-LABEL: func.func private @scatter_rows
 // CHECK: %[[HELD:.*]] = memref.alloca() {alignment = 64 : i64} : memref<48xf32>
 // CHECK: %[[LAST:.*]] = scf.for %[[I:.*]] = %c0{{.*}} to %c4{{.*}} iter_args(%[[BEFORE:.*]] = %c-1{{.*}}) -> (index)
@@ -172,8 +172,8 @@ func.func private @scatter_long_rows(%x: memref<4x1100xf32>, %i: memref<4xi64>, 
   return
 }
 
-// Vectors of remaining columns have powers of two as widths: 27 columns are 16, 8, 2 and 1. A scatter without a
-// reduction accumulates no row in registers.
+// The remaining columns are divided into vectors whose widths are powers of two: 27 columns are vectors of 16, 8, 2 and
+// 1 elements. A scatter without a reduction accumulates no row in registers.
 // CHECK-LABEL: func.func private @scatter_narrow_rows
 // CHECK-DAG: memref.alloca() {{.*}} : memref<16xf32>
 // CHECK-DAG: memref.alloca() {{.*}} : memref<8xf32>

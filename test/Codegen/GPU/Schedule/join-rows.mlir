@@ -1,5 +1,5 @@
-// A normalization is fused into the kernel of the product before it if a block's tile has whole rows. Values without
-// other consumers are not stored.
+// A normalization is fused into the kernel of the product whose result it reads, if the tile of a thread block has
+// whole rows. Values that only the fused kernel reads are not stored.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefixes=TILED,HOPPER
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefixes=TILED,AMPERE
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=ptx | FileCheck %s

@@ -1,4 +1,4 @@
-// GELU of a product with a bias, which form one kernel.
+// GELU of a product with a bias. The product, the bias and GELU form one kernel.
 func.func @main(%x: tensor<16x32xf32> {tw.name = "x"},
                 %w: tensor<32x24xf32> {tw.name = "w"},
                 %b: tensor<24xf32> {tw.name = "b"})

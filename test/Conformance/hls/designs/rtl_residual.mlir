@@ -1,4 +1,4 @@
-// A residual connection. A queue holds x until the result of the product, which reads all of x, is available.
+// A residual connection. A queue holds all of x until the result of the second product is available.
 func.func @main(%x: tensor<1x67xi32> {tw.name = "x"}, %w: tensor<67x67xi32> {tw.name = "w"}, %v: tensor<67x67xi32> {tw.name = "v"}) -> (tensor<1x67xi32> {tw.name = "y"}) {
   %h = tw.matmul %x, %w : (tensor<1x67xi32>, tensor<67x67xi32>) -> tensor<1x67xi32>
   %m = tw.matmul %h, %v : (tensor<1x67xi32>, tensor<67x67xi32>) -> tensor<1x67xi32>

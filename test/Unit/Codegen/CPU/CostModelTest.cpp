@@ -47,7 +47,8 @@ TEST(CostModel, MoreRowsPerTaskReadWeightsLessOften) {
   EXPECT_GT(time(64), 1.01 * time(128));
 }
 
-// Rows that do not fit into the L2 cache are read again for each panel, which took 1.96 times as long.
+// If the rows of a task do not fit into the L2 cache, they are read again for each panel: tasks of 512 rows took 1.96
+// times as long as tasks of 256 rows (docs/decisions/0017-cost-model.md).
 TEST(CostModel, RowsThatExceedTheCacheTakeLonger) {
   ProductShape shape = bf16Product(2048, 2048, 2048);
   EXPECT_GT(costOfProduct(shape, {512, 1}, server()).nanoseconds,

@@ -149,7 +149,7 @@ void checkBinary(const char *op, double (*exactOf)(double, double), double bound
   uint64_t random = 12345;
   auto next = [&] { return random = random * 6364136223846793005u + 1442695040888963407u, uint32_t(random >> 32); };
   while (x.size() < 400000) {
-    bool near = x.size() % 2; // results near 1, and exponents that do not overflow
+    bool near = x.size() % 2; // x below 2^19 and |y| up to 10, so that few results overflow
     x.push_back(near ? std::ldexp(float(next()) * 0x1p-32f, int(next() % 40) - 20) : fromBits(next()));
     y.push_back(near ? (float(next()) * 0x1p-32f - 0.5f) * 20 : fromBits(next()));
   }
@@ -177,7 +177,7 @@ TEST(Binary, Fpowi) { checkBinary("fpowi", std::pow, 0.6, true); }
 TEST(Binary, Remf) { checkBinary("remf", static_cast<double (*)(double, double)>(std::fmod), 0, false); }
 TEST(Binary, Atan2) { checkBinary("atan2", std::atan2, 0.6, false); }
 
-// Scalars and vectors of odd widths use the same formulas.
+// The results of scalars and of vectors of 4 lanes must agree with those of vectors of 16 lanes within 3 ULP.
 TEST(Shapes, ScalarsAndOtherWidthsAgree) {
   std::vector<float> x;
   for (int i = 0; i < 48 * 7; ++i)

@@ -361,7 +361,7 @@ TEST_F(PackFixture, ReleasedOriginals) {
   expectSum(*executable, 12);
   EXPECT_EQ(executable->packCount(), 1);
 
-  // Another executable finds the pack only by this number.
+  // Another executable finds the pack by the number of the released parameter, and does not find it by another number.
   executable = nullptr;
   auto second = make("code-released");
   expectSum(*second, 12);
