@@ -1,8 +1,8 @@
 //===- DeviceCode.h - kernels of a GPU and their plan, for targets ---------------------===//
 //
-// This header declares the part of the runtime that a target for a device needs: artifacts (plan, table of kernels and
-// PTX in one image) and how they are loaded. Targets include no other header of the runtime. HostCode.h is the
-// equivalent for the host's CPU.
+// This header declares the part of the runtime that a target for a device needs: a function that creates an artifact
+// (plan, table of kernels and PTX in one image), and a function that loads it. Targets include no other header of the
+// runtime. HostCode.h is the equivalent for the host's CPU.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DEVICECODE_H

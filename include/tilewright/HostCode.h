@@ -1,8 +1,8 @@
 //===- HostCode.h - machine code for the host's CPU, for targets -----------------------===//
 //
-// This header declares the part of the runtime that a target for the host's CPU needs: a description of the machine,
-// artifacts (plan and object code in one image) of modules in the LLVM dialect, and how they are loaded. Targets
-// include no other header of the runtime.
+// This header declares the part of the runtime that a target for the host's CPU needs: a description of the machine, a
+// function that compiles a module in the LLVM dialect to an artifact (plan and object code in one image), and a
+// function that loads the artifact. Targets include no other header of the runtime.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_HOSTCODE_H

@@ -42,7 +42,7 @@ static llvm::Error loadFailed(llvm::StringRef path, const std::string &why) {
 llvm::Expected<std::unique_ptr<LoadedLibrary>>
 LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int threads, const std::string &cpu) {
   llvm::SmallString<128> absolute(path);
-  if (std::error_code code = llvm::sys::fs::make_absolute(absolute)) // dlopen would search for a name without a folder
+  if (std::error_code code = llvm::sys::fs::make_absolute(absolute)) // dlopen searches other folders for a plain name
     return loadFailed(path, code.message());
   const llvm::StringRef name = llvm::sys::path::filename(absolute), folder = llvm::sys::path::parent_path(absolute);
   if (std::none_of(manifest.files.begin(), manifest.files.end(),

@@ -300,7 +300,7 @@ private:
     if (llvm::Error failed = publish(manifest))
       return failed;
     if (!*taken)
-      (void)llvm::sys::fs::remove(own); // left by an earlier build, when another library had `usual`
+      (void)llvm::sys::fs::remove(own); // a manifest of an earlier build, when another library had `usual`
     return llvm::Error::success();
   }
 

@@ -202,7 +202,7 @@ static llvm::Expected<Target *> chooseTarget(Options &options) {
   return target;
 }
 
-/// Returns an error if the module contains neither a graph nor, with `options.startAt`, the result of that stage.
+/// Returns an error unless the module contains a graph or, with `options.startAt`, the result of that stage.
 static llvm::Error requireModel(ModuleOp module, const Options &options) {
   if (!options.startAt.empty())
     return checkStageIR(module, options.startAt);

@@ -12,7 +12,7 @@
 //   %3 = tw.add %1, %2 : (tensor<34x64xf32>, tensor<34x64xf32>) -> tensor<34x64xf32>
 //   %4, %m, %s = tw.layer_norm %3 {rank = 1} : tensor<34x64xf32>
 //
-// If an op reads a reshape that increases the rank, and its other operands are also available in the rank of the
+// If an op reads a reshape that increases the rank, and the op's other operands can be reshaped to the rank of the
 // reshape's input, the pass computes the op in this lower rank and reshapes its result. A reshape of a dense tensor
 // needs no copy. A first walk, from producers to consumers, moves reshapes after the ops that read them. A second walk,
 // from consumers to producers, moves the remaining reshapes before the ops that produce their inputs. A third walk,

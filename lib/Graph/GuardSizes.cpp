@@ -6,12 +6,12 @@
 // After, on the function:
 //   tw.guards = [{sizes = affine_map<()[s0] -> (s0, 17)>, text = "tw.concat at model.mlir:4: n must be 17"}]
 //
-// For symbolic sizes, the verifiers of the ops cannot decide some rules about equal sizes (SizeRules.h). If a rule
-// follows from the ranges of the symbols, nothing is emitted. If it contradicts them, the pass reports an error.
-// Otherwise the rule becomes a guard: its two
-// sizes must be equal or, with `at_least`, the first must be at least the second. Guards are part of the plan, and the
-// runtime evaluates them once for each set of sizes. torch checks the guards of graphs from torch.compile, so these
-// graphs do not need this pass.
+// An op requires relations between sizes (SizeRules.h): two sizes are equal, or one is at least the other. If the sizes
+// are symbolic, the op's verifier cannot decide some of these relations. If the ranges of the symbols prove such a
+// relation, the pass emits nothing. If they contradict it, the pass reports an error. Otherwise the relation becomes a
+// guard: the two sizes in `sizes` must be equal or, with `at_least`, the first must be at least the second. Guards are
+// part of the plan, and the runtime evaluates them once for each set of sizes. Graphs from torch.compile do not need
+// this pass, because torch checks their guards.
 //
 // Test: test/Graph/guard-sizes.mlir
 //

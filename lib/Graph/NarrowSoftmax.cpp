@@ -9,8 +9,8 @@
 //   %g = tw.gather %x[%t] {dim = 1}
 //   %2 = tw.sub (tw.sub %g, %m), %l : tensor<512x1xf32>
 //
-// If all consumers of a log-softmax are gathers along its dimension, the rows of the log-softmax need not be stored.
-// Two reductions of each row, and the gathered elements, suffice.
+// If all consumers of a log-softmax are gathers along its dimension that read few elements of each row, the rows of the
+// log-softmax need not be stored. The gathered elements of the input, and a maximum and a sum over each row, suffice.
 //
 // Test: test/Graph/narrow-softmax.mlir
 //
@@ -41,7 +41,8 @@ SmallVector<GatherOp> onlyGathers(SoftmaxOp softmax) {
     if (!gather || int64_t(gather.getDim()) != dim || gather.getInput() != softmax.getResult())
       return {};
     SmallVector<AffineExpr> read = sizesOf(softmaxType(gather.getIndex()));
-    // A gather must have the same rows as the softmax, and read at most an eighth of its elements.
+    // A gather must have the same rows as the softmax, and read a constant number of elements of each row. If the
+    // length of the rows is constant, this number must be at most an eighth of it.
     auto of = dyn_cast<AffineConstantExpr>(read[dim]), all = dyn_cast<AffineConstantExpr>(sizes[dim]);
     if (!of || (all && of.getValue() * 8 > all.getValue()))
       return {};

@@ -20,8 +20,8 @@
 // of the result instead.
 //
 // The pass does not split depthwise convolutions (their loops are over channels), windows of more than 16 planes,
-// symbolic depths whose relation to the result's depth is not constant, and a symbolic depth together with a symbolic
-// batch (their product is not a size).
+// transposed convolutions with both a stride and a dilation along the depth, convolutions of a symbolic depth that need
+// a padding of symbolic size, and a symbolic depth together with a symbolic batch (their product is not a size).
 //
 // Test: test/Graph/split-depth.mlir
 //
@@ -46,7 +46,7 @@ using Sizes = SmallVector<AffineExpr>;
 
 Sizes sizesOfValue(Value value) { return sizesOf(cast<RankedTensorType>(value.getType())); }
 
-/// For plane o of the result, tap t reads plane firsts[t] + o * step of the input. There are `count` planes.
+/// For plane o of the result, tap t reads plane firsts[t] + o * step of the input. The result has `count` planes.
 struct Planes {
   SmallVector<int64_t> firsts;
   int64_t step;
@@ -68,7 +68,8 @@ public:
   }
 
 private:
-  /// The maximum number of taps along the depth. The concatenated planes take this many times the memory of the input.
+  /// The maximum number of taps along the depth. The concatenated planes take up to this many times the memory of the
+  /// input.
   static constexpr int64_t mostTaps = 16;
 
   Value split(ConvolutionOp op) {

@@ -9,14 +9,14 @@
 //   %w = tw.softmax %l4 {dim = 0, safe}
 //   %r = tw.cast (tw.reduce sum %r4 * %w {dims = [0], keepdim})
 //
-// The tasks of attention are the heads of a batch and blocks of rows, so a few rows of one batch with many keys would
-// leave most threads idle. Therefore the keys are split into parts, which become the batch dimension. The weight of a
-// part's result follows from its log-sum-exp; if all keys of a part are masked, its weight is 0. The parts are views of
-// keys and values, for either order of heads and tokens in memory. Source: Dao et al., "Flash-Decoding for long-context
-// inference", 2023.
+// Each task of attention computes a block of rows of one head. With batch size 1, few rows and many keys, most threads
+// would therefore be idle. The pass splits the keys into parts, which become the batch dimension. The weight of a
+// part's result is computed from the part's log-sum-exp, and is 0 if all keys of the part are masked. The parts are
+// views of the keys and values, for either order of heads and tokens in memory. Source: Dao et al., "Flash-Decoding for
+// long-context inference", 2023.
 //
-// Parts have at least 512 keys. The pass needs known sizes, and applies only if the log-sum-exp is not used
-// (inference).
+// Parts have at least 512 keys. The pass changes only attention without `causal`, whose shapes are static, with batch
+// size 1, at most 4 rows, elements other than f64, and a log-sum-exp that is not used (inference).
 //
 // Test: test/Graph/split-k-attention.mlir
 //
@@ -37,9 +37,11 @@ namespace {
 
 RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Returns the number of parts of the keys for which each of `threads` threads has four tasks. The number is larger if
-/// heads share keys, because then a part stays in the caches for all heads that read it. Returns 1 if the keys are not
-/// split.
+/// Returns the number of parts into which the keys are split, which divides the number of keys. It is the smallest
+/// number for which there are at least four tasks for each of `threads` threads. If several heads share keys, there
+/// must be at least 16 tasks for each thread, because a part then stays in the caches for all heads that read it. If
+/// these parts would have fewer than 512 keys, the number is the largest one for which parts have at least 512 keys.
+/// Returns 1 if the keys are not split.
 int64_t partsOfKeys(AttentionOp op, int64_t threads) {
   constexpr int64_t mostRows = 4, leastKeys = 512; // a block of the kernel has 512 keys
   RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey()), v = tensorType(op.getValue());

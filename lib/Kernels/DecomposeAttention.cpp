@@ -1,6 +1,6 @@
 //===- DecomposeAttention.cpp - the meaning of attention and its gradient ------------===//
 //
-// scores[b, h, l, s] = scale * sum_d q[b, h, l, d] * k[b, h / r, s, d] + mask, -inf where masked or not causal
+// scores[b, h, l, s] = scale * sum_d q[b, h, l, d] * k[b, h / r, s, d] + mask, or -inf for masked keys s
 // m = max_s scores; e = exp(scores - m); n = sum_s e; result = (sum_s e * v) / n; logsumexp = m + log n
 //
 // If a row has no unmasked scores, its results are 0 and its logsumexp is -inf. The description of
@@ -157,7 +157,7 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   Value max = parts.generic(
       {masked}, {scoreMap, rowMap}, parts.filled(rowSizes, -infinity), 1,
       [&](OpBuilder &in, ValueRange a) { return arith::MaximumFOp::create(in, loc, a[1], a[0]).getResult(); });
-  auto orZero = [&](OpBuilder &in, Value m) { // -inf - 0 has the exponential 0, -inf + inf is NaN
+  auto orZero = [&](OpBuilder &in, Value m) { // exp(-inf - 0) is 0, but exp(-inf + inf) would be NaN
     Value none = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, m, parts.number(in, -infinity));
     return arith::SelectOp::create(in, loc, none, parts.number(in, 0), m).getResult();
   };

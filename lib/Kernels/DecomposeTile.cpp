@@ -7,7 +7,8 @@
 //     %p = tensor.extract %out[%i, max(%j - 1, 0)]
 //     ... tensor.insert
 //
-// Attention becomes generics over the whole score matrix. This form is slow. It defines the semantics of the ops.
+// Attention becomes generics over the whole score matrix. The emitted loops are slow, and define the semantics of the
+// tw_tile ops.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //

@@ -47,7 +47,7 @@ struct IntegerBody {
   Value isMinusOne(Value x) {
     return isUnsigned ? intConstant(b, loc, b.getI1Type(), 0) : cmp(IntegerPredicate::eq, x, c(-1));
   }
-  /// Returns the divisor, or 1 if a division by it would trap.
+  /// Returns the divisor, or 1 if a division by it may trap.
   Value safeDivisor(Value y) {
     APInt known;
     if (matchPattern(y, m_ConstantInt(&known)) && !known.isZero() && (isUnsigned || !known.isAllOnes()))

@@ -13,8 +13,9 @@
 //   func private @kernel_0(...) attributes {tw.kernel} { the two ops, the last one into the last argument }
 //
 // All targets use the same algorithm, with their limits as options. Ops are visited from the last to the first. An op
-// joins the kernel of its users if all members can still be tiled along common rows (dialects/Tile/Rows.h). Otherwise
-// it becomes the anchor of a new kernel. There are four kinds of kernels:
+// joins the kernel of one of its users if the members can then still be tiled along common rows (dialects/Tile/Rows.h)
+// and if fusion is not slower, for example because threads would be idle. Otherwise the op becomes the anchor of a new
+// kernel. There are four kinds of kernels:
 //   - at most one contraction, with elementwise ops and reductions;
 //   - several products whose results are combined element by element (the gate and the values of a gated feed-forward
 //     layer, the two products of a recurrent cell);
@@ -235,9 +236,9 @@ private:
     return true;
   }
 
-  /// Returns true if `op` is elementwise, does little arithmetic, and only a scatter of whole rows reads its result
-  /// (the rows of an embedding bag's table). After fusion, no row needs to be stored. The scatter is one task, and
-  /// reads the same number of elements in both cases.
+  /// Returns true if `op` is elementwise, calls no math functions, and only a scatter of whole rows reads its result.
+  /// For example, `op` gathers the rows of an embedding bag's table. After fusion, the rows need not be stored. The
+  /// scatter is one task with or without fusion, and reads the same number of elements.
   bool makesRowsOf(Operation *op, ArrayRef<Operation *> members) {
     auto scatter = members.size() == 1 ? dyn_cast<ScatterOp>(members.front()) : nullptr;
     auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -349,7 +350,7 @@ private:
 
   /// The minimum number of rows with which a kernel may compute whole rows of a product. With so many rows, there are
   /// enough tiles for the threads although the columns are not tiled. Each tile reads the weights once for many rows.
-  /// If its result has few columns, it stays in the L2 cache for the row reduction that follows.
+  /// If the product has few columns, the tile's result stays in the L2 cache for the row reduction that follows.
   static constexpr int64_t rowsToSpan = 1024;
   bool affordsWholeRows(Operation *contraction, int64_t numRows) const {
     auto type = cast<ShapedType>(contraction->getResult(0).getType());
@@ -433,7 +434,7 @@ private:
             return true;
           continue;
         }
-        // A kernel runs as a whole, so the consumers of any of its members come after all of them.
+        // A kernel runs as a whole, so the consumers of any of its members run after all of its members.
         if (found != clusterOf.end()) {
           if (levelOf[found->second] <= level)
             continue; // no path leads from this cluster to the candidate

@@ -9,9 +9,9 @@
 // A producer is inlined if the consumer is its only user and no expensive op would be computed more than once, or if it
 // is cheap enough to be computed by each of its users. If the function also returns the producer's result, it becomes
 // another result of the consumer. In an optimizer's step, for example, one op then computes both the parameter and the
-// state. A producer that depends only on parameters and is broadcast is not inlined, because it runs only once. An
-// elementwise producer that reads a contraction is not inlined into reductions, because it is part of the contraction's
-// kernel.
+// state. A producer that depends only on parameters runs only once, so it is not inlined into a consumer that
+// broadcasts its result and also reads other values. An elementwise producer that reads a contraction is not inlined
+// into reductions, because it is part of the contraction's kernel.
 //
 // Test: test/Kernels/inline-elementwise.mlir
 //
@@ -37,7 +37,8 @@ namespace structured {
 using namespace tile;
 namespace {
 
-/// The number of scalar ops of a body. `expensive` is true if one of them is too expensive to be computed twice.
+/// The number of scalar ops of a body. `expensive` is true if the body should not be computed twice: it has an
+/// expensive op, or more than 24 ops.
 struct BodyCost {
   int64_t ops = 0;
   int64_t work = 0; ///< ops except constants, indices and integer casts, which cost almost nothing

@@ -63,7 +63,7 @@ static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t
 }
 
 /// Returns the positions of the result's dimensions in memory. If a permute is the only user of the result, and kernels
-/// can write its layout, these are the positions after the permute.
+/// can write the permuted layout, these are the positions after the permute.
 static SmallVector<int64_t> resultPermutation(Value result) {
   SmallVector<int64_t> positions{0, 1, 2, 3};
   auto permute = result.hasOneUse() ? dyn_cast<graph::PermuteOp>(*result.user_begin()) : graph::PermuteOp();

@@ -8,9 +8,10 @@
 //   %0 = linalg.fill ins(0.0) outs(tensor.empty)
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
-// LowerGroupedConvolutions.cpp lowers grouped 2-D convolutions, LowerTransposedConvolutions.cpp transposed
-// convolutions, and LowerWeightGradients.cpp gradients of weights. Other convolutions (channels-first, 3-D, unknown
-// sizes of the weight) become a linalg.generic with the input map `o * stride + k * dilation`.
+// Only 2-D channels-last convolutions with one group become a linalg.conv_2d_nhwc_hwcf. LowerGroupedConvolutions.cpp
+// lowers grouped 2-D channels-last convolutions of known sizes, LowerTransposedConvolutions.cpp transposed
+// convolutions, and LowerWeightGradients.cpp gradients of weights. Other convolutions (channels-first, 3-D) become a
+// linalg.generic with the input map `o * stride + k * dilation`.
 //
 // Test: test/Kernels/lower-convolutions.mlir
 //

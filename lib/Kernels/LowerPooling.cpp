@@ -7,8 +7,8 @@
 //   %r = linalg.generic {(d0, d1, d2, d3) -> (d0, d1, d2 * 2 + d3), (d0, d1, d2, d3) -> (d3), ... -> (d0, d1, d2),
 //          ["parallel", "parallel", "parallel", "reduction"]} ins(%p, %window) outs(%lowest) {maximumf}
 //
-// Indices are computed only if they are used. If windows differ in the number of elements, avg_pool divides by a tensor
-// of counts.
+// The indices of max_pool are computed only if they are used. If windows differ in the number of elements, avg_pool
+// divides by a tensor of counts.
 //
 // Test: test/Kernels/lower-pooling.mlir
 //
@@ -44,7 +44,8 @@ struct Pooling {
                                                             : outSizes.size() - kernel.size();
     for (auto [i, size] : llvm::enumerate(kernel)) {
       auto image = dyn_cast<AffineConstantExpr>(inputSizes[firstSpatial + i]);
-      int64_t last = image ? image.getValue() - 1 + padding[i] : -1; // the last pixel, relative to the first window
+      // the distance of the last pixel from the start of the first window
+      int64_t last = image ? image.getValue() - 1 + padding[i] : -1;
       window.push_back(last < 0 ? size : std::min(size, last / this->dilation[i] + 1));
     }
   }

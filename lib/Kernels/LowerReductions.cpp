@@ -195,11 +195,12 @@ static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, R
                      [](OpBuilder &, Location, ValueRange in) { return in[0]; });
 }
 
-/// The two stages of a reduction if large dimensions follow the reduced ones (the channels of a batch norm, the bias of
-/// a linear layer's gradient). The rows of such a reduction are columns of the tensor, and a thread would read only a
-/// few elements of each line. Instead, the last reduced dimensions, `inner`, are reduced first, in whole lines, and
-/// then the remaining ones, `outer`, which are dimensions of the first result. columnStages() returns nullopt if there
-/// are enough rows before the reduced dimensions, or only one reduced dimension.
+/// The two stages of a reduction in which the last dimension is not reduced, for example over all dimensions but the
+/// channels. In one stage, threads would share the elements of the last dimension, so that a thread would read only a
+/// few elements of each cache line. Instead, the last reduced dimensions, `inner`, are reduced first, so that threads
+/// share the `outer` dimensions, and a thread reads whole lines. Then the `outer` dimensions of the first result are
+/// reduced. columnStages() returns nullopt if the tensor is small, if there are enough rows before the reduced
+/// dimensions, or if there is only one reduced dimension.
 struct ColumnStages {
   SmallVector<int64_t> inner, outer;
 };

@@ -3,9 +3,9 @@
 // Before:  %s = tensor.extract_slice %x[...] ; %r = tensor.collapse_shape %s ; return %s
 // After:   %s = linalg.copy ins(tensor.extract_slice %x) outs(tensor.empty) ; ...
 //
-// If a kernel reads a slice, the slice is a view inside of this kernel. A slice needs separate memory if it is reshaped
-// or returned. It also needs separate memory if its last dimension has a stride and its consumer is not elementwise,
-// because products and windows read vectors along this dimension.
+// If a kernel reads a slice, the slice is a view inside of this kernel. A slice needs separate memory if it is
+// returned, reshaped, sliced again or cast to static sizes. It also needs separate memory if its last dimension has a
+// stride and its consumer is not elementwise, because products and windows read vectors along this dimension.
 //
 // Test: test/Kernels/make-contiguous.mlir
 //

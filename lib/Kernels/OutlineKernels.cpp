@@ -23,7 +23,8 @@ namespace tilewright::structured {
 using namespace tile;
 namespace {
 
-/// If a tensor has at least this many slices, the slices are operands of kernels, and are not cloned into the kernels.
+/// If a tensor has at least this many dense slices of one type, the slices are operands of kernels, and are not cloned
+/// into the kernels.
 constexpr size_t manySlices = 8;
 
 /// Returns the dense slices of @main whose source has many slices of the same type. Slices of parameters are cloned
@@ -124,8 +125,8 @@ public:
     operands.append(tensors.begin(), tensors.end());
     SmallVector<Location> fusedLocations;
     std::string ops;
-    // Begin with the location of an op that can fail at run time (because of computed indices or divisors), if there is
-    // one.
+    // Begin with the locations of the ops that can fail at run time (because of computed indices or divisors), if there
+    // are any.
     for (Operation *member : members)
       member->walk([&](Operation *op) {
         if (isa<tile::PlaceOp, tile::DivisorOp, tile::ScatterOp>(op))
@@ -248,7 +249,8 @@ public:
     return success();
   }
 
-  /// Adds the locations of all equal kernels that a kernel replaces to the locations of its ops.
+  /// Adds to the location of each op of a kernel the locations of the corresponding ops of the equal kernels that the
+  /// kernel replaces.
   void fuseLocations() {
     for (auto &[op, others] : locations) {
       others.insert(others.begin(), op->getLoc());

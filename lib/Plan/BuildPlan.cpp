@@ -11,10 +11,10 @@
 //
 // A reshape has the same buffer as its operand, because all tensors between kernels are dense. A dense slice that
 // kernels read has the buffer of its source and a byte offset (`at`). Results that no kernel computes in place (a
-// returned argument, a value that is returned twice) are copied. A result may have to be written into an argument
-// (tw.into). The kernel that computes it writes it in place if no later op reads the argument, and if the kernel reads
-// no element of the argument after it has written the element (tw.over, lib/Kernels/MarkInPlace.cpp). Otherwise the
-// result is copied to the argument at the end.
+// returned argument, a value that is returned twice) are copied. If a result must be written into an argument
+// (tw.into), the kernel that computes the result writes directly into the argument under two conditions: no later op
+// reads the argument, and the kernel reads no element of the argument after it has written this element (tw.over,
+// lib/Kernels/MarkInPlace.cpp). Otherwise the result is copied to the argument at the end.
 //
 // Tests: test/Plan/build-plan.mlir, test/Plan/build-plan-in-place.mlir
 //
@@ -25,10 +25,11 @@
 // After:
 //   tw_plan.launch @kernel [0, 1] ... grid affine_map<()[s0, s1] -> ((s1 * 2) ceildiv 16)> scratch ...
 //
-// The attributes of a kernel use the kernel's index arguments. The pass expresses them by the symbols of the program,
-// and sets them on each launch: the grid, the size of the scratch memory, the number of operations (tw.flops), and the
-// schedule. If a kernel is only for calls whose product of sizes is in a range, the grid of the launch is 0 for other
-// calls, so that the runtime skips the launch.
+// The grid, the size of the scratch memory and the number of operations (tw.flops) of a kernel are functions of the
+// kernel's index arguments. For each launch, the pass replaces these arguments by expressions over the symbols of the
+// program, and sets the resulting functions on the launch. It also copies the kernel's schedule to the launch. If a
+// kernel is compiled only for a range of the product of its sizes, the grid of its launch is 0 for calls outside of
+// this range, so that the runtime skips the launch.
 //
 // Test: test/Plan/finish-plan.mlir
 //
@@ -389,8 +390,8 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
     AffineExpr one = getAffineConstantExpr(1, context), product = one;
     for (AffineExpr size : launch.getSizes().getResults())
       product = product * size;
-    // Returns 1 if product <= bound, otherwise 0, as an affine expression. It is correct because no tensor has `huge`
-    // elements.
+    // Returns an affine expression whose value is 1 if product <= bound, otherwise 0. The expression is correct because
+    // no tensor has `huge` elements.
     auto upTo = [&](int64_t bound) {
       constexpr int64_t huge = int64_t(1) << 50;
       return (getAffineConstantExpr(huge, context) - product.floorDiv(bound + 1)).floorDiv(huge);

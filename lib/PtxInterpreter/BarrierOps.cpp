@@ -152,7 +152,7 @@ void exitLanes(Exec &e, uint32_t mask) {
     settleCluster(*e.block.cluster);
   if (!e.warp.done())
     return;
-  // All threads of the warp have exited. Check the barriers that waited for them.
+  // All threads of the warp have exited. Check the barriers at which other threads wait for them.
   for (uint32_t number = 0; number < e.block.barriers.size(); ++number) {
     Barrier &barrier = e.block.barriers[number];
     uint32_t all = allThreads(e.block);

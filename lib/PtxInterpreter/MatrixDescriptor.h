@@ -2,14 +2,15 @@
 //
 // A descriptor has 64 bits. Bits 0-13, 16-29 and 32-45 are the start address, the leading byte offset and the stride
 // byte offset, each divided by 16. Bits 49-51 are the base offset. Bits 62-63 are the swizzle (0: none, 1: 128, 2: 64,
-// 3: 32 bytes). With a swizzle of S bytes, the elements are stored as follows:
+// 3: 32 bytes). An operand is a matrix of rows and columns, and k is the index of a column, over which wgmma sums. With
+// a swizzle of S bytes, the elements are stored as follows:
 //
-//   k is contiguous    8 rows of S bytes are contiguous; the next 8 rows are at the stride offset
-//   rows are (transposed)  8 values of k with S bytes of rows each are contiguous; the next 8 values of k are at the
-//                      stride offset, the next S bytes of rows at the leading offset
+//   not transposed   8 rows of S bytes each are contiguous. The next 8 rows are at the stride offset.
+//   transposed       8 columns are contiguous, each with S bytes of adjacent rows. The next 8 columns are at the stride
+//                    offset, and the next S bytes of rows are at the leading offset.
 //
-// Without a swizzle, the operand consists of blocks of 8 rows (or values of k) times 16 bytes. The distance between
-// blocks is the leading offset along k and the stride offset along the rows.
+// Without a swizzle, the operand consists of contiguous blocks of 8 rows (transposed: 8 columns) of 16 bytes each. The
+// distance between adjacent blocks is the leading offset along k, and the stride offset along the rows.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_MATRIXDESCRIPTOR_H
@@ -36,15 +37,17 @@ struct MatrixDescriptor {
   std::string problem() const {
     if (bits >> 49 & 7)
       return "a base offset of " + std::to_string(bits >> 49 & 7) + ", but the checker supports only 0";
-    // The swizzle pattern starts at an address whose bits 7 and above, as far as the swizzle uses them, are 0.
+    // A swizzle XORs bits 7 and above of an address into bits 4 and above. With the base offset 0, these bits 7 and
+    // above must be 0 in the start address.
     if (uint32_t span = swizzle(); span && start() >> 7 & (span / 16 - 1))
       return "the address is not in the first line of the " + std::to_string(8 * span) +
              " bytes after which the swizzle repeats, and the base offset is 0";
     return "";
   }
 
-  /// Calls take(address, row, k) for every 16 bytes. `row` counts from 0. If k is contiguous, `k` is a byte offset in
-  /// the row; otherwise it is an element index, and the 16 bytes belong to eight rows.
+  /// Calls take(address, row, k) for every 16 bytes. `row` is relative to `firstRow`. If the operand is not transposed,
+  /// the 16 bytes are at byte offset `k` of the row. Otherwise they are the elements of eight rows, from `row` on, in
+  /// column `k`.
   template <class F> void forChunks(F take) const {
     uint32_t span = swizzle();
     auto give = [&](uint64_t address, uint32_t row, uint32_t k) {

@@ -225,7 +225,7 @@ void fenceInit(Exec &e, const Instr &) {
 }
 
 /// Returns the number of registers per thread at the launch: the largest multiple of 8 that is possible for the number
-/// of threads in the block.
+/// of threads in the block, but at most 255.
 uint32_t launchedRegisters(const Exec &e) {
   uint32_t warps = uint32_t(e.block.warps.size());
   return std::min(255u, 65536 / (warps * kLanes) / 8 * 8);

@@ -3,7 +3,8 @@
 // The shadow of each run of bytes stores the last write and some of the later reads as epochs. An epoch consists of a
 // warp, a lane and the warp's clock. An access races with an earlier access unless the accessing warp's vector clock
 // has reached the earlier epoch. Between generic writes and an access of the async proxy (bulk copies, wgmma), there
-// must also be a proxy fence. A run has 16 bytes. The first access of fewer bytes splits all runs of the memory.
+// must also be a proxy fence. Runs have 16 bytes at first. An access whose address or size is not a multiple of the
+// size of the runs splits all runs of the memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_SHADOW_H

@@ -49,7 +49,7 @@ LIBRARIES = {
     "lib/Import/TorchExport": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/ExportedModel.h", *BUILDER},
     # The importer of composite ONNX operators calls functions of the ATen importer.
     "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
-    # The readers of .pt2 files do not use MLIR, so that tests can read damaged files in builds with sanitizers.
+    # The readers of .pt2 and .onnx files do not use MLIR, so that tests can read damaged files in builds with sanitizers.
     "lib/Import/TorchExport/Reader": {*DTYPES},
     "lib/Import/ONNX/Reader": {*DTYPES},
     "lib/Graph": {"dialects/Graph", *PASSES, *IR},
@@ -109,8 +109,8 @@ RUNS_PASSES_OF = {
     "lib/Driver": {"lib/Graph", "lib/Graph/Fixed", "lib/Verify"},
 }
 
-# For each package of python/tilewright, the packages that its modules may import, also inside of functions. Modules that are directly in
-# python/tilewright may import all packages.
+# For each package of python/tilewright, the packages that its modules may import, even if the import is inside of a function. Modules that
+# are directly in python/tilewright may import all packages.
 PACKAGES = {
     "operators": set(),
     "options": set(),

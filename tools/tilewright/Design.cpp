@@ -97,7 +97,7 @@ void listFiles(std::vector<DesignFile> &files) {
   }
 }
 
-/// Adds the errors of the results for the test bench's data to the reports of a fixed-point design.
+/// Adds the errors of the results, computed for the inputs of the test bench, to the reports of a fixed-point design.
 void addErrors(std::vector<DesignFile> &files, llvm::ArrayRef<FixedError> errors) {
   if (errors.empty())
     return;

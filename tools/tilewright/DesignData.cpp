@@ -2,7 +2,7 @@
 //
 // data/input_N.bin and data/output_N.bin contain the elements in the format in which they are stored in memory.
 // data/output_N.bound contains the bound of the root mean square (RMS) error. By the numbers rule, the bound is twice
-// the error of the target cpu against the target reference, or three times this error for less than 1000 elements. The
+// the error of the target cpu against the target reference, or three times this error for fewer than 1000 elements. The
 // bound is at least eps and at most sqrt(eps) times the RMS of the result. The upper limit ensures that a wrong result
 // of the target cpu cannot produce a bound that every result satisfies. The bound is 0 for integers that do not depend
 // on floats.

@@ -13,8 +13,8 @@
 //
 // Products, sums and the ops after them are exact: their bit width is sufficient for the range of their values. A value
 // is rounded to its layer's format if it is multiplied again, read several times, or a result. The module gets the
-// attribute `tw.fixed` with the formats of inputs and results, and the range analysis of each rounding. The error lists
-// all ops without a fixed-point form.
+// attribute `tw.fixed` with the formats of inputs and results, and the range analysis of each rounding. If ops have no
+// fixed-point form, the pass reports an error that lists all of them.
 //
 // Test: test/Graph/fixed-point.mlir
 //
@@ -308,7 +308,8 @@ private:
     set(op->getResult(0), result);
   }
 
-  /// Returns the layer of `value` if it is a weight that the caller passes, otherwise an empty string.
+  /// If `value` is an argument or a view of an argument, returns the layer in the argument's name, or the whole name if
+  /// it contains no layer. Otherwise returns an empty string.
   std::string nameOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<graph::ReshapeOp, graph::PermuteOp, graph::BroadcastOp>(op))

@@ -57,7 +57,7 @@ struct WidenIntegers : impl::WidenIntegersBase<WidenIntegers> {
       if (op != function)
         ops.push_back(op);
     });
-    // The bit width to which each conversion wraps around, from its type before widening.
+    // For each conversion that wraps values around, the bit width of its result before widening.
     llvm::DenseMap<Operation *, int> wraps;
     for (Operation *op : ops)
       if (auto cast = dyn_cast<graph::CastOp>(op)) {
@@ -91,7 +91,8 @@ private:
     op.setValueAttr(value.mapValues(type.getElementType(), [&](const APInt &element) { return element.sext(width); }));
   }
 
-  /// Converts the operands of `op` to the type of its result, because code for a CPU adds values of one type.
+  /// Converts the operands of `op` to the type of its result, because code for a CPU multiplies and adds values of one
+  /// type.
   static void widenOperands(Operation *op) {
     const int width = widthOf(op->getResult(0).getType());
     OpBuilder builder(op);

@@ -36,7 +36,8 @@ Results arangeStep(Node &n) { return range(n, 0, 2); }
 /// Imports prims.iota(length, *, start, step, dtype).
 Results primsIota(Node &n) { return range(n, 1, 2); }
 
-/// Returns an end of a linspace in f64. A tensor, and an end of integers, is rounded to the result's type first.
+/// Returns an end of a linspace in f64. If the end is a tensor, or if the result has integers, the end is first
+/// converted to the result's type.
 Value endOfLinspace(Node &n, unsigned index, llvm::StringRef name) {
   if (n.isNumber(index, name) && isa<FloatType>(n.element()))
     return n.scalar(n.number(index, name), n.f64());

@@ -1,8 +1,8 @@
 //===- GridSampling.cpp - interpolated reads of images ---------------------------------===//
 //
 // Each coordinate determines a position between pixels. The result is a weighted sum of the pixels around the position:
-// 2 per dimension, or 4 per dimension for cubic interpolation. With the padding mode "zeros", a pixel outside the image
-// is 0.
+// 1 pixel per dimension for the nearest pixel, 2 for linear interpolation, and 4 for cubic interpolation. With the
+// padding mode "zeros", a pixel outside the image is 0.
 //
 // Test: test/Python/test_plain_exports.py, test/Conformance/onnx (GridSample)
 //

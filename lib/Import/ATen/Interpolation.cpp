@@ -2,7 +2,8 @@
 //
 // This file imports upsample_{nearest,nearest_exact,linear,bilinear,trilinear,bicubic}. One dimension is resized at a
 // time: up to four rows are read, multiplied by weights, and added. Positions and weights are computed at run time from
-// the index of the result's element, so sizes may be symbolic. As in eager (ATen/native/UpSample.h), they are in f32:
+// the index of the result's element, so sizes may be symbolic. As in eager (ATen/native/UpSample.h), positions and
+// weights are in f32:
 //
 //   position = scale * (i + 0.5) - 0.5            align_corners: scale * i;  nearest: floor(scale * i)
 //   linear : x[low] * (1 - t) + x[low + 1] * t  low = floor(position), t = position - low

@@ -15,7 +15,7 @@ Value draw(Node &n, RandomKind kind, ArrayRef<AffineExpr> sizes, Type element) {
                           n.importer.randomStreams++, kind);
 }
 
-/// Draws uniform numbers of [0, 1), in f32 or f64, which are compared with a probability.
+/// Draws uniform numbers in [0, 1), as f32 or f64, which are compared with a probability.
 Value drawUniform(Node &n, ArrayRef<AffineExpr> sizes) {
   return draw(n, RandomKind::Uniform, sizes, n.element().isF64() ? n.f64() : n.f32());
 }
@@ -50,8 +50,9 @@ struct Integers {
   }
 };
 
-/// Draws integers in [0, count), as the high bits of the product of random bits and `count`. Their probabilities are
-/// equal within 2^-32. A remainder of random bits would be slower, and small numbers would have a higher probability.
+/// Draws integers in [0, count), as the high bits of the product of random bits and `count`. The probabilities of these
+/// integers are equal within 2^-32. The remainder of a division of random bits by `count` would be slower, and small
+/// integers would have a higher probability.
 Value belowCount(Node &n, uint64_t count) {
   Integers i{n};
   Value bits = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());

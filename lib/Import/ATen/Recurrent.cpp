@@ -1,8 +1,7 @@
 //===- Recurrent.cpp - unrolled LSTM, GRU and RNN of plain exports ----------------------===//
 //
-//   lstm(x [T, B, I], (h, c), weights)   one product for the inputs x of all steps, then one product for the hidden
-//   state
-//                                        h [B, H] in each step, and the gates
+//   lstm(x [T, B, I], (h, c), weights)   one product for the inputs x of all steps, then, in each step, one product
+//                                        for the hidden state h [B, H], and the gates
 //
 // Every step is unrolled, so the length of the sequence must be constant. The weights have torch's order of gates,
 // which is input, forget, cell, output for an LSTM, and reset, update, new for a GRU.

@@ -53,7 +53,7 @@ Results matMul(OnnxNode &n) {
   return onnxProduct(n, a, b);
 }
 
-/// Imports Gemm, which computes alpha * A' * B' + beta * C.
+/// Imports Gemm, which computes alpha * A' * B' + beta * C. A' and B' are A and B, transposed with transA and transB.
 Results gemm(OnnxNode &n) {
   Value a = n.in(0), b = n.in(1), c = n.optionalIn(2);
   double alpha = n.number("alpha", 1.0), beta = n.number("beta", 1.0);

@@ -104,8 +104,8 @@ Results reduceLogSumExp(OnnxNode &n) {
   return n.cast(result, element);
 }
 
-/// Imports ReduceMax and ReduceMin. The maximum or minimum of no floats is an infinity. Booleans are reduced by "any"
-/// and "all".
+/// Imports ReduceMax and ReduceMin. The maximum or minimum of an empty set of floats is an infinity. Booleans are
+/// reduced by "any" and "all".
 template <ReduceKind kind> Results extreme(OnnxNode &n) {
   Reduction r = read(n, 18);
   if (n.failed())

@@ -51,7 +51,7 @@ double cubicAt(double x, double a) {
 }
 
 /// Returns the weights of the elements around a position. The distance of the position from the element to its left is
-/// `ratio`, in (0, 1]. The mode determines the number of elements.
+/// `ratio`, in (0, 1]. The number of elements depends on the mode and, with antialias, on the scale.
 SmallVector<double> weightsOf(const ResizeMode &m, double ratio, double scale) {
   bool cubic = m.mode == "cubic";
   double reach = cubic ? 2 : 1, narrow = m.antialias ? std::min(scale, 1.0) : 1;

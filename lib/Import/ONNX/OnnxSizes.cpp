@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-/// Returns the start or the end of a slice. If it is constant, it is clamped to [low, size + highOffset].
+/// Returns the start or the end of a slice. If `at` and `size` are constant, it is clamped to [low, size + highOffset].
 AffineExpr bounded(OnnxNode &n, AffineExpr at, AffineExpr size, int64_t low, int64_t highOffset) {
   constexpr int64_t farAway = INT32_MAX;
   auto index = knownSize(at), whole = knownSize(size);

@@ -2,8 +2,8 @@
 //
 // Inputs of the graph become arguments of @main. Each node is imported in one of three ways. Nodes that compute shapes
 // are evaluated (OnnxFolding.cpp). A call of a function that the model defines is replaced by the function's nodes.
-// Other nodes are imported by the table. The reasons of refused nodes are collected. Nodes that depend on a refused
-// node are skipped, unless the table lacks their operator.
+// Other nodes are imported by the table. The reasons of refused nodes are collected. A node that depends on a refused
+// node is skipped, unless the table lacks its operator: then the node is refused for this reason.
 //
 // Test: test/Tools/onnx.test, test/Python/test_onnx.py
 //

@@ -39,9 +39,9 @@ static Aliasing aliasingOf(llvm::StringRef target) {
   return target.starts_with("prims.") ? Aliasing::Unclear : Aliasing::Fresh;
 }
 
-/// Returns true if the in-place op `target` changes only the shape of its operand. Such ops are in-place forms of
-/// views, and ops without a functional form. transpose_ is listed by name, because its overloads have other names than
-/// those of transpose.
+/// Returns true if the in-place op `target` changes the shape or the memory of its operand, but writes no elements.
+/// Such ops are in-place forms of views, and ops without a functional form. transpose_ is listed by name, because its
+/// overloads have other names than those of transpose.
 static bool isShaper(llvm::StringRef target) {
   return aliasingOf(ExportedMemory::functional(target)) == Aliasing::View ||
          isOneOf(baseName(target), " resize_ resize_as_ set_ transpose_ ");

@@ -288,7 +288,7 @@ private:
 
   /// Adds the strides of the input tensor to the arguments of as_strided, which indexes the tensor's memory, and makes
   /// the offset relative to the tensor's first element (lib/Import/ATen/Strided.cpp). A tensor that is a part of
-  /// another tensor's memory has gaps between its elements; that importer rejects it.
+  /// another tensor's memory has gaps between its elements; the importer of as_strided rejects such a tensor.
   std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
     const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
     if (!self)

@@ -7,8 +7,8 @@ namespace tilewright::runtime {
 
 ArenaPool &ArenaPool::process() { return processWide<ArenaPool, &ArenaPool::mutex>(); }
 
-/// Returns true if a block of this rounded size is allocated from the block pool, which stores no blocks above its
-/// maximum size.
+/// Returns true if blocks of this rounded size are allocated from the block pool: they are large, but not larger than
+/// the maximum size of blocks in the block pool.
 static bool isShared(int64_t bytes) { return bytes >= ArenaPool::large && bytes <= BlockPool::most; }
 
 bool ArenaPool::borrow(int64_t bytes, Memory &block) {

@@ -133,8 +133,9 @@ MachinePeaks measurePeaks(int threads) {
   if (!sets.avx2)
     return peaks;
   int ran = ThreadTeam::process().run(threads, [](void *, int, int) {}, nullptr);
-  // The buffers that the threads read have half the size of a core's private caches, an eighth of the size of the
-  // shared L3 (which other processes may use, too), and four times the size of the L3 for DRAM.
+  // Each thread reads a buffer of half the size of a core's L1 or L2. For the shared L3, which other processes may use,
+  // too, the buffers of all threads together have an eighth of its size, but each has at least twice the size of the
+  // L2. For DRAM, all buffers together have four times the size of the L3, but at least 128 MiB and at most 512 MiB.
   int64_t l3 = std::max<int64_t>(machine.l3Bytes / 8 / ran, 2 * machine.l2Bytes);
   int64_t dram = std::min<int64_t>(std::max<int64_t>(machine.l3Bytes, 32 << 20) * 4, int64_t(512) << 20);
   Memory memory;

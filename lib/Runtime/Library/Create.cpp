@@ -27,7 +27,8 @@ bool tilewright_model::fail(std::string text) {
   return false;
 }
 
-/// Returns the instruction sets of `variant` that the CPU or the operating system does not support, or an empty string.
+/// Returns the names of the instruction sets of `variant` that the CPU or the operating system does not support, or an
+/// empty string.
 static std::string missingSets(const Variant &variant) {
   const uint64_t missing = variant.instructionSets & ~runtime::maskOf(runtime::hostInstructionSets());
   std::string names;
@@ -138,7 +139,7 @@ bool tilewright_model::findWeights(const char *path, bool verify) {
     if (name.empty())
       return fail("the weights of this model are in the file '" + std::string(description.weightsFile) +
                   "'; give its path in options.weights_file");
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // opening a pipe would block
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // without O_NONBLOCK, opening a pipe would block
     if (file < 0)
       return fail("cannot open the weights '" + name + "': " + strerror(errno));
     const off_t size = lseek(file, 0, SEEK_END);

@@ -21,8 +21,9 @@ std::vector<tuner::SizeRange> sizeRanges(mlir::func::FuncOp main);
 /// Returns `given` for the symbolic sizes of `main`, clamped to their ranges; 8 for those that are not given.
 std::vector<int64_t> sizesOfCall(mlir::func::FuncOp main, llvm::ArrayRef<int64_t> given);
 
-/// Returns the lists of sizes at which a model is tuned: `given`, then one list for each other class within its
-/// ranges. If the model has no symbolic sizes, returns one empty list.
+/// Returns the lists of sizes at which a model is tuned: sizesOfCall(main, given), followed by one list for each other
+/// class of sizes (lib/Tuner/SizeClasses.h) that contains sizes within the model's ranges. If the model has no symbolic
+/// sizes, returns one empty list.
 std::vector<std::vector<int64_t>> sizesToTuneAt(mlir::func::FuncOp main, llvm::ArrayRef<int64_t> given);
 
 /// Returns the class of a call of `kernel` if the model's symbolic sizes are `sizes`; nullopt without symbolic sizes.

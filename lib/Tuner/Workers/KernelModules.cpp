@@ -31,7 +31,7 @@ bool isParameter(Value value, func::FuncOp main) {
          isParameter(op->getOperand(0), main);
 }
 
-/// Returns true for values that are recreated in the separate module: memory for results, and constants.
+/// Returns true for values that are recreated in the separate module: sizes, memory for results, and constants.
 bool isMadeAnew(Value value) {
   return !isa<RankedTensorType>(value.getType()) || value.getDefiningOp<tensor::EmptyOp>() ||
          value.getDefiningOp<arith::ConstantOp>();

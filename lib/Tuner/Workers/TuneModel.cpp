@@ -171,8 +171,8 @@ private:
     others = store.all();
   }
 
-  /// Returns true if every tunable kernel has a record. In this case, fills the report from the records, and nothing is
-  /// compiled or measured.
+  /// Returns true if every tunable kernel has a record and neither `again` nor `replay` is set. In this case, fills the
+  /// report from the records, and nothing is compiled or measured.
   bool allRecorded() {
     if (tune.again || tune.replay > 0)
       return false;

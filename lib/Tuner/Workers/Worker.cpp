@@ -7,8 +7,8 @@
 //   {"do": "race", "artifacts": [FILES], "rounds": N, "limit": NANOSECONDS}
 //   {"do": "check", "schedule": FILE or ""}
 //   {"do": "profile", "artifact": FILE}
-// Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request. A race prints {"lane": N} before it first
-// runs that program, so that the tuner can identify the program that crashed or hangs.
+// Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request. A race prints {"lane": N} before it runs
+// the program of artifact N for the first time, so that the tuner can identify a program that crashes or hangs.
 //
 // Two environment variables exist for tests. With TILEWRIGHT_TUNE_TIMES=made-up, the worker runs every program, but
 // reports times that are computed from the schedule's text and the symbolic sizes, so that tests do not depend on the

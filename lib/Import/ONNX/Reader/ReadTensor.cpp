@@ -2,9 +2,9 @@
 //
 // A TensorProto (onnx-ml.proto) stores its elements in one of three ways: as bytes in the field raw_data, as numbers in
 // a repeated field, or in a separate file. The repeated fields are float_data, double_data, int64_data, uint64_data,
-// and int32_data, which is used for all integers of at most 32 bits. The field external_data has the location, offset
-// and length of the elements in a separate file. The number of bytes must be equal to the number that the type and the
-// sizes require.
+// and int32_data, which is used for int32 and all types of at most 16 bits. The field external_data has the location,
+// offset and length of the elements in a separate file. The number of bytes must be equal to the number that the type
+// and the sizes require.
 //
 // Test: test/Unit/Import/ONNX
 //

@@ -57,8 +57,9 @@ Output readOutput(const JsonView &view, const Graph &graph, const SizesByName &s
   return output;
 }
 
-/// Collects the names of a pytree's leaves, in order. The names consist of the keys of dicts, and of classes that torch
-/// serializes like dicts, and otherwise of indices. If the pytree has an unexpected node, all names are indices.
+/// Collects the names of a pytree's leaves, in order. A name consists of one part per node on the path to the leaf: the
+/// key in a dict or in a class that torch serializes like a dict, and the index in other nodes. If the pytree has an
+/// unexpected node, all names are indices.
 class LeafNames {
 public:
   std::vector<std::string> names;
