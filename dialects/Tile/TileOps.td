@@ -165,11 +165,11 @@ def Tile_AttentionOp : Tile_Op<"attention", [DeclareOpInterfaceMethods<TilingInt
   let description = [{
     The inputs are the query B x H x L x D, the key B x Hk x S x D, the value B x Hk x S x Dv and optionally a mask,
     additive in f32 or boolean as i8, that broadcasts to B x H x L x S. The outputs are the result B x H x L x Dv and
-    the log-sum-exp B x H x L (f32). `permutations` maps the four canonical dimensions to dimensions of the operand:
-    four numbers each for query, key, value and result. With `causal`, row i attends to columns up to i; in a tile,
-    row i of the tile is row `first_row` + i. A grouped head h reads key head h / (H / Hk).
-    1. (tile_attention_c1) the operands have the ranks above, and `permutations` consists of permutations.
-    2. (tile_attention_c2) H is a multiple of Hk.
+    the log-sum-exp B x H x L (f32). For the query, the key, the value and the result, `permutations` has four numbers
+    each, which map the canonical dimensions to the dimensions of that operand. With `causal`, row i attends to columns
+    up to i; in a tile, row i of the tile is row `first_row` + i. A grouped head h reads key head h / (H / Hk). 1.
+    (tile_attention_c1) the operands have the ranks above, and `permutations` consists of permutations. 2.
+    (tile_attention_c2) H is a multiple of Hk.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Optional<Index>:$first_row, Variadic<Tile_Shaped>:$outputs, F64Attr:$scale, UnitAttr:$causal,
     OptionalAttr<DenseI64ArrayAttr>:$permutations);
@@ -182,8 +182,9 @@ def Tile_AttentionGradientOp : Tile_Op<"attention_gradient", [DeclareOpInterface
   let description = [{
     The inputs are the query B x H x L x D, the key B x H x S x D, the value B x H x S x Dv, the result and its
     gradient B x H x L x Dv, the log-sum-exp B x H x L (f32) and optionally the mask of the attention. The outputs are
-    the gradients of query, key and value. `permutations` maps the four canonical dimensions to dimensions of the
-    operand: four numbers each for the first five inputs and the three outputs. Tiles are whole heads.
+    the gradients of query, key and value. For each of the first five inputs and the three outputs, `permutations` has
+    four numbers, which map the canonical dimensions to the dimensions of that operand. A tile is a whole head of one
+    batch.
 
     P = exp(scale * Q K^T + mask - logsumexp), where P is 0 at masked elements and in rows with an infinite logsumexp.
     The gradients are dV = P^T dO, dS = P * (dO V^T - sum(dO * O)), dQ = scale * dS K, dK = scale * dS^T Q.

@@ -50,9 +50,9 @@ struct BlockAccess {
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: as many as fit
   int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
-  /// The dimension of A that its rows index, the dimension of A that the innermost reduction loop indexes, and the
-  /// dimension of C that its rows index. In A, adjacent rows of the tile have a distance of `lhsRowStep` (the stride of
-  /// a convolution).
+  /// The dimension of A along which the rows of the tile are, the dimension of A that the innermost reduction loop
+  /// indexes, and the dimension of C along which the rows of the tile are. In A, adjacent rows of the tile have a
+  /// distance of `lhsRowStep` (the stride of a convolution).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
 
   /// Returns true if consecutive k of A are contiguous.
@@ -95,7 +95,7 @@ int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
 /// The k of a step are adjacent in B.
 enum class Product { Fma, PairFma, PairDot, ByteDot, WordDot };
 
-/// Returns the number of k of one step.
+/// Returns the number of elements along k that one step multiplies.
 inline int64_t stepOf(Product product) { return product == Product::Fma ? 1 : product == Product::ByteDot ? 4 : 2; }
 
 /// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock() rows, and then
