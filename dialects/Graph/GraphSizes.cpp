@@ -2,7 +2,7 @@
 //
 // A size is a polynomial over atoms. An atom is a symbol, or a floordiv, ceildiv or mod of polynomials. If the normal
 // forms of two sizes are the same expression, the sizes are equal. The converse does not always hold, for example for
-// s0 and (s0 floordiv 2) * 2 + s0 mod 2.
+// s0 and (s0 floordiv 2) * 2 + s0 mod 2. Examples of normal forms:
 //
 //   s1 * (s0 * 2) + s0          ->  s0 + s0 * s1 * 2
 //   (s0 * 8 + 3) floordiv 4     ->  s0 * 2

@@ -3,9 +3,9 @@
 // C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel]. For bf16 operands, B is packed in
 // pairs along k (group = 2), and K is padded with zeros to a multiple of 32. For signed bytes, B is packed in groups of
 // four along k (group = 4), and K is padded to a multiple of 64. A block of 32 rows x 32 columns uses all eight tile
-// registers: four accumulators, two tiles of A and two of B. If the k of A are contiguous, A is read in place: the
-// stride of the tile loads is A's row stride. Rows, columns and k that do not fill a tile are copied through a zeroed
-// pad on the stack.
+// registers: four accumulators, two tiles of A and two of B. If A is contiguous along k, A is read in place: the stride
+// of the tile loads is A's row stride. Rows, columns and k that do not fill a tile are copied through a zeroed pad on
+// the stack.
 //
 // Long sums are computed in K-blocks of about `tileReductionBytes`. The loop over panels is inside the loop over
 // K-blocks: a block of B stays in the L1 cache while A is streamed from the L2 cache. Between K-blocks, C contains the

@@ -204,9 +204,9 @@ private:
     return loops;
   }
 
-  /// Returns true if several threads should share a row. They must be able to share the row of each op. In addition,
-  /// reductions must iterate over adjacent elements or over at least 64 elements, or their results must be read across
-  /// the row.
+  /// Returns true if several threads should share a row. They must be able to share the row of each op. In addition, at
+  /// least one reduction must iterate over adjacent elements or over at least `many` elements, or an op that iterates
+  /// over the row must read its result.
   bool wantsRows(const tile::RowMap &rows) {
     constexpr int64_t many = 64; // minimum number of elements of a reduction that several threads should share
     bool wanted = false;

@@ -86,7 +86,8 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
 }
 
 /// Returns the number of parts for the schedule `fma`. This schedule has no cost model, so the largest power of two is
-/// used with which there are up to two blocks per multiprocessor. A product is not split into fewer than four parts.
+/// used with which there are up to two blocks per multiprocessor and at least `leastTerms` terms per part. A product is
+/// not split into fewer than four parts.
 int64_t partsOfFma(Contraction &product, const Arch &arch) {
   std::optional<Schedule> schedule = chooseFma(product);
   if (!schedule || !whyNotFma(*schedule, product).empty())

@@ -133,9 +133,9 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
           // Additions that are not on the path of the accumulated element remain slow. Each adder starts one of them in
           // each cycle of the II. If sums have at least four terms and the II does not divide the number of slow
           // additions, one more adder is needed. Sums of exactly four terms are an exception, unless other elements of
-          // the same bank are also stored. Such a sum has one slow addition, which must start within the cycles of one
-          // level of the tree, so an adder executes only `quickBetween` of these additions. The products then start in
-          // slightly more than half of the cycles of the II.
+          // the same bank are also stored. Their slow additions must start within the cycles of one level of the tree,
+          // so an adder executes only `quickBetween` of these additions. The products then start in slightly more than
+          // half of the cycles of the II.
           const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
           const bool fourTerms = terms == 4 && !othersAreWritten;
           if (fourTerms)
