@@ -66,7 +66,7 @@ inline constexpr llvm::StringLiteral implicitAttrName = "tw.implicit";
 /// Returns the sizes of `type` as affine expressions over the function's symbols; static sizes are constants.
 llvm::SmallVector<mlir::AffineExpr> sizesOf(mlir::RankedTensorType type);
 
-/// Returns the normal form of a size. Equal sizes have the same normal form.
+/// Returns the normal form of a size (GraphSizes.cpp). Sizes with the same normal form are equal.
 mlir::AffineExpr canonicalSize(mlir::AffineExpr size);
 
 /// Returns the number of elements of `type`, in normal form.

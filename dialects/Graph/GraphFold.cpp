@@ -6,7 +6,7 @@
 //   broadcast(broadcast(x))                                  ->  broadcast(x)
 //   slice(slice(x))                                          ->  slice(x), offsets and strides combined
 //
-// A composition of two views is folded in place: the operand of the second view becomes the operand of the first view.
+// A composition outer(inner(x)) of two views is folded in place: x becomes the operand of `outer`.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/GraphVerify.h"

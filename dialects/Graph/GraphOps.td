@@ -29,12 +29,12 @@ def TW_Dialect : Dialect {
     effects on memory.
 
     A dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from
-    the symbols of the function to all sizes. In this form, equal sizes are equal expressions:
+    the symbols of the function to all sizes. Sizes with equal expressions are equal:
 
         tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>
 
-    Symbol k of the map is the k-th `index` argument of the function that has the attribute `tw.symbol`. Booleans are
-    `i1` and unsigned bytes are `ui8`. All other integers are signless and are interpreted as signed.
+    Symbol k of the map is the function's k-th `index` argument with the attribute `tw.symbol`. Booleans are `i1` and
+    unsigned bytes are `ui8`. All other integers are signless and are interpreted as signed.
 
     Constraints are numbered per op (`matmul_c1`), and the verifier's message contains the number.
   }];
@@ -59,8 +59,8 @@ def TW_ElementwiseOps : OpDocGroup {
     1. (elementwise_c1) each operand's shape broadcasts to the result's: aligned at the last dimension, sizes are equal
        or 1.
     2. (elementwise_c2) the operands whose values are used in the computation have one element type. The result has the
-       same type, unless the op yields booleans (comparisons, logical ops, is* tests), whose result is i1, or
-       converts (`tw.cast`, `tw.quantize`, `tw.dequantize`).
+       same type. Exceptions are comparisons, logical ops and is* tests, whose result is i1, and conversions
+       (`tw.cast`, `tw.quantize`, `tw.dequantize`).
     3. (elementwise_c3) the op is defined on that element type: roots, exponentials and divisions need floats, bit ops
        and shifts need integers, and booleans have no quotient or remainder.
   }];
@@ -327,8 +327,8 @@ def TW_SoftmaxOp : TW_Op<"softmax"> {
 def TW_LayerNormOp : TW_Op<"layer_norm", [AttrSizedOperandSegments]> {
   let summary = "(x - mean) * rstd * weight + bias over the last `rank` dimensions";
   let description = [{
-    The results are the output, the mean and the reciprocal standard deviation. In the last two, the normalized
-    dimensions have size 1, and the element type is that of the result's type (torch uses f32 for bf16 and f16
+    The results are the output, the mean and the reciprocal standard deviation (rstd). In mean and rstd, the normalized
+    dimensions have size 1, and the element type may differ from that of the input (torch uses f32 for bf16 and f16
     inputs). Results without users add no cost.
     1. (layer_norm_c1) 1 <= rank <= input rank.
     2. (layer_norm_c2) weight and bias, if present, have the normalized shape.
@@ -504,10 +504,10 @@ def TW_TakeOp : TW_Op<"take"> {
   let summary = "Advanced indexing: result[.., i.., ..] = input[.., indices[0][i..], indices[1][i..], .., ..]";
   let description = [{
     The index tensors (i64 or i32) are broadcast to a common shape I. They index the dimensions `dim` to
-    `dim + count - 1` of the input. In the result, the dimensions of I replace these. The operators embedding,
-    index_select and aten.index with adjacent indices are imported as this op. Negative indices count from the end,
-    unless the op has the attribute `tw.from_start`. If an index is out of range, the call fails with an error that
-    names the op, the index and the size.
+    `dim + count - 1` of the input. In the result, the dimensions of I replace the indexed dimensions. The operators
+    embedding, index_select and aten.index with adjacent indices are imported as this op. Negative indices count from
+    the end, unless the op has the attribute `tw.from_start`. If an index is out of range, the call fails with an error
+    that names the op, the index and the size.
     1. (take_c1) `dim` and the number of index tensors fit the input's rank, and the index tensors broadcast to one
        shape.
     2. (take_c2) the result has the input's shape with the indexed dimensions replaced by I.

@@ -1,7 +1,8 @@
 //===- GraphSizes.cpp - normal form of symbolic sizes -------------------------===//
 //
-// A size is a polynomial over atoms. An atom is a symbol, or a floordiv, ceildiv or mod of polynomials. Two sizes are
-// equal exactly if their normal forms are the same expression:
+// A size is a polynomial over atoms. An atom is a symbol, or a floordiv, ceildiv or mod of polynomials. If the normal
+// forms of two sizes are the same expression, the sizes are equal. The converse does not always hold, for example for
+// s0 and (s0 floordiv 2) * 2 + s0 mod 2. Examples of normal forms:
 //
 //   s1 * (s0 * 2) + s0          ->  s0 + s0 * s1 * 2
 //   (s0 * 8 + 3) floordiv 4     ->  s0 * 2
@@ -136,7 +137,8 @@ SizePolynomial quotientOf(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs) {
   }
   if (single)
     splitMultiples(numerator, divisor, whole);
-  // What is left of the numerator is less than the divisor d if it is 0, or a constant in [0, d).
+  // The remaining numerator is in [0, d), where d is the divisor, if it is 0 or a constant that splitMultiples() has
+  // reduced.
   bool small = numerator.empty() || (constant && numerator.size() == 1 && numerator.begin()->first.empty());
   if (single && small)
     return kind == AffineExprKind::Mod ? numerator : whole;

@@ -227,7 +227,8 @@ LogicalResult RandomOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ReshapeOp::verify() {
-  // Remove the constant sizes that both shapes have, so that a rule between the products has only the remaining sizes.
+  // Remove the constant sizes that both shapes have, so that a rule about the products contains only the remaining
+  // sizes.
   Sizes before = sizesOf(getInput()), after;
   for (AffineExpr size : sizesOf(getResult())) {
     auto *same = llvm::find(before, size);

@@ -173,8 +173,9 @@ struct PoolWindow {
   int64_t kernel, stride, padding, dilation;
 };
 
-/// Returns true if torch computes `count` windows over `size` elements, with or without ceil_mode. In both cases, the
-/// last window begins inside the input or its leading padding, and no further whole window is possible.
+/// Returns false if torch does not compute `count` windows over `size` elements, either with or without ceil_mode. In
+/// both modes, the last window begins inside the input or its leading padding, and no further whole window is possible.
+/// A condition that depends on symbols becomes a rule (SizeRules.h).
 bool windowsFit(AffineExpr size, AffineExpr count, const PoolWindow &w) {
   if (w.kernel < 1 || w.stride < 1 || w.dilation < 1)
     return true;

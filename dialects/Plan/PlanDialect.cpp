@@ -37,7 +37,7 @@ LogicalResult ProgramOp::verify() {
     return emitOpError("program_c3: ") << getSymbols().size() << " symbols, " << getMins().size() << " least and "
                                        << getMaxs().size() << " largest sizes";
   for (auto [min, max] : llvm::zip_equal(getMins(), getMaxs()))
-    if (min > max) // a symbol that is not a size may be negative, such as the start of a slice
+    if (min > max) // negative bounds are valid, because a symbol may be the start of a slice
       return emitOpError("program_c3: a size from ") << min << " to " << max;
   return success();
 }

@@ -51,8 +51,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
       memory belong to different rows. On sm_90 the blocks of a `cluster` may share a row, with `group` threads in each.
     - **scatter**: a warp computes a row of the destination, or a piece of it, and tests 32 indices of the source at a
       time.
-    - **mma**: a block computes a tile `block` (M, N; K at a time) of a product on tensor cores, with `warps` along M
-      and N.
+    - **mma**: a block computes a tile of M x N results of a product on tensor cores, in steps over K, where `block` is
+      (M, N, K). `warps` are the numbers of warps along M and N.
     - **wgmma**: like mma, on sm_90. One warp group (128 threads) loads tiles of A and B, and each of `consumers` other
       warp groups multiplies 64 or 128 rows of the tile. With `tiles_per_block`, a block computes up to that many tiles
       one after the other, and loads the next tile's operands while it stores. The numbers of these tiles differ by the

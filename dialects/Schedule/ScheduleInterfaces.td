@@ -7,7 +7,7 @@ include "mlir/IR/Interfaces.td"
 def ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
   let cppNamespace = "::tilewright::schedule";
   let description = [{
-    The schedule of a kernel, in its attribute `tw.schedule`. Each target has its own attribute, with its own
+    The schedule of a kernel, in its attribute `tw.schedule`. Each target has a separate attribute with different
     parameters. Passes and libraries that do not belong to a target (the plan, the report, the tuner, records) use a
     schedule through this interface only.
   }];

@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace tilewright::tile {
 
-/// Returns true if the value added to the accumulator is a product of the two inputs.
+/// Returns true if the body of `op` multiplies two different values.
 static bool multiplies(linalg::LinalgOp op) {
   for (Operation &inner : op.getBlock()->without_terminator())
     if (isa<arith::MulFOp, arith::MulIOp>(inner) && inner.getOperand(0) != inner.getOperand(1))

@@ -47,12 +47,12 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
     `group` consecutive k of one column are adjacent in memory (1 for f32, 2 for bf16 and f16, 2 or 4 for bytes).
     Columns beyond N and rows beyond K are zero. The op overwrites C and does not accumulate into it.
 
-    Any number of batch dimensions b precede the others. B has all of them or none. `lhs_permutation` maps the canonical
-    dimensions b..., m, k to dimensions of A. A transposed A is therefore read through its strides.
+    Any number of batch dimensions b precede m, n and k. B has all of the batch dimensions or none. `lhs_permutation`
+    maps the canonical dimensions b..., m, k to dimensions of A. A transposed A is therefore read through its strides.
 
-    An optional third input contains an integer for each index of the single batch dimension and selects a matrix:
-    batch b is multiplied by B[chosen[b]] (experts whose rows were grouped). A tile of one batch has a slice of B
-    instead of this input. With `from_end`, negative integers count from the end.
+    An optional third input, `chosen`, contains an integer for each index of the single batch dimension: A[b] is
+    multiplied by B[chosen[b]] (a mixture of experts, where A is grouped by expert). A tile of one batch has a slice of
+    B instead of this input. With `from_end`, negative integers count from the end.
 
     1. (tile_matmul_c1) A has the rank of C, and lhs_permutation is a permutation.
     2. (tile_matmul_c2) the packed sizes of B cover K and N.
@@ -84,7 +84,7 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
        3 if both are merged; strides and dilations are two positive numbers each.
     2. (tile_convolution_c2) a merged width requires dilation 1 of the width, and a merged height requires a merged
        width.
-    3. (tile_convolution_c3) the static sizes of input, weight and result fit.
+    3. (tile_convolution_c3) the static sizes of input, weight and result are consistent.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, DenseI64ArrayAttr:$strides,
     DenseI64ArrayAttr:$dilations, I64Attr:$panel, I64Attr:$group, DefaultValuedAttr<I64Attr, "0">:$merged_width,
@@ -165,9 +165,9 @@ def Tile_AttentionOp : Tile_Op<"attention", [DeclareOpInterfaceMethods<TilingInt
   let description = [{
     The inputs are the query B x H x L x D, the key B x Hk x S x D, the value B x Hk x S x Dv and optionally a mask,
     additive in f32 or boolean as i8, that broadcasts to B x H x L x S. The outputs are the result B x H x L x Dv and
-    the log-sum-exp B x H x L (f32). `permutations` maps the four canonical dimensions to dimensions of the operand:
-    four numbers each for query, key, value and result. With `causal`, row i attends to columns up to i; in a tile,
-    row i of the tile is row `first_row` + i. A grouped head h reads key head h / (H / Hk).
+    the log-sum-exp B x H x L (f32). For the query, the key, the value and the result, `permutations` has four numbers
+    each, which map the canonical dimensions to the dimensions of that operand. With `causal`, row i attends to columns
+    up to i; in a tile, row i of the tile is row `first_row` + i. Query head h reads key head h / (H / Hk).
     1. (tile_attention_c1) the operands have the ranks above, and `permutations` consists of permutations.
     2. (tile_attention_c2) H is a multiple of Hk.
   }];
@@ -182,8 +182,9 @@ def Tile_AttentionGradientOp : Tile_Op<"attention_gradient", [DeclareOpInterface
   let description = [{
     The inputs are the query B x H x L x D, the key B x H x S x D, the value B x H x S x Dv, the result and its
     gradient B x H x L x Dv, the log-sum-exp B x H x L (f32) and optionally the mask of the attention. The outputs are
-    the gradients of query, key and value. `permutations` maps the four canonical dimensions to dimensions of the
-    operand: four numbers each for the first five inputs and the three outputs. Tiles are whole heads.
+    the gradients of query, key and value. For each of the first five inputs and the three outputs, `permutations` has
+    four numbers, which map the canonical dimensions to the dimensions of that operand. A tile is a whole head of one
+    batch.
 
     P = exp(scale * Q K^T + mask - logsumexp), where P is 0 at masked elements and in rows with an infinite logsumexp.
     The gradients are dV = P^T dO, dS = P * (dO V^T - sum(dO * O)), dQ = scale * dS K, dK = scale * dS^T Q.
@@ -220,12 +221,12 @@ def Tile_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value is combin
 def Tile_ScatterOp : Tile_Op<"scatter"> {
   let summary = "Write or combine source elements at indexed positions of the destination, in row-major order";
   let description = [{
-    The first input is the source, whose shape is the iteration space d0, d1, ...; the others are index tensors. Each
-    index tensor is read through its map in `index_maps`, which is from the iteration space. The values that are read
-    are s0, s1, ..., and the element of the source is combined with dest[`dest_map`(d0, ...)[s0, ...]]. Negative index
-    values count from the end of the dimension, unless the op has the attribute `tw.from_start`. The only output is
-    the destination, which contains the old values before the op. Elements are processed in row-major order of the
-    source.
+    The first input is the source, whose shape is the iteration space d0, d1, .... The other inputs are index tensors.
+    `index_maps` has one map per index tensor, from the iteration space to the indices at which this tensor is read. The
+    values that are read are s0, s1, ..., and the element of the source is combined with
+    dest[`dest_map`(d0, ...)[s0, ...]]. Negative index values count from the end of the dimension, unless the op has the
+    attribute `tw.from_start`. The only output is the destination, which contains the old values before the op. Elements
+    are processed in row-major order of the source.
     1. (tile_scatter_c1) there is one map per index tensor.
     2. (tile_scatter_c2) `dest_map` has one result per dimension of the destination, one dimension per dimension of
        the source, and one symbol per index tensor.

@@ -1,7 +1,7 @@
 //===- CpuTarget.cpp - the cpu target -------------------------------------------------===//
 //
-// This target compiles for AVX-512, AMX and AVX2 machines. The machine description (CPUID, caches, one measured
-// property) determines the vector width, the number of registers and layouts. LLVM compiles the kernels to object code
+// This target compiles for AVX-512, AMX and AVX2 machines. The machine description (CPUID, caches, the measured rate of
+// vdpbf16ps) determines the vector width, the number of registers and layouts. LLVM compiles the kernels to object code
 // on all cores in parallel.
 //
 //===----------------------------------------------------------------------===//

@@ -18,7 +18,7 @@
 //   deterministic  a record is ignored if its schedule has another order of sums than the default schedule
 //   stamp          the pass stores the keys of kernels in attributes, which the tuner reads
 // If a kernel has records, but none of them is valid for this machine and compiler, a warning states the reason once
-// per process.
+// per process and folder.
 //
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
@@ -116,7 +116,8 @@ private:
     return record.chosen != record.initial && !(deterministic && record.chosenClass != record.initialClass);
   }
 
-  /// Warns, once per process, that kernels have records that are not valid, and states the reason.
+  /// Warns, once per process and folder of records, that kernels have records that are not valid, and states the
+  /// reason.
   void warnOfIgnored(ArrayRef<RecordKey> missed) {
     if (missed.empty() || !llvm::sys::fs::exists(records))
       return;

@@ -88,7 +88,8 @@ void passByMemory(func::FuncOp kernel) {
   kernel.setFunctionType(builder.getFunctionType(body.getArgumentTypes(), {}));
 }
 
-/// Returns true if `value` is a block argument, or a slice or reshape of a block argument.
+/// Returns true if `value` is a bufferization.to_tensor, which passByMemory() has created for an argument, or a slice
+/// or reshape of such a tensor.
 bool isArgument(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (isa<bufferization::ToTensorOp>(op))
@@ -128,8 +129,9 @@ linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
 }
 
 /// Returns the chain of insertions that computes `value`, in order, and the tensor into which the first of them
-/// inserts. Each result in the chain is used only by the next insertion, and each source is an argument or computed in
-/// place. If there are fewer than `many` insertions, returns an empty chain.
+/// inserts. Each result in the chain is used only by the next insertion, and also by the slice of it into which a
+/// linalg op computes the source of the next insertion in place. Each source is an argument or computed in place.
+/// Returns an empty chain if these conditions do not hold, or if there are fewer than `many` insertions.
 std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
   constexpr size_t many = 8;
   SmallVector<tensor::InsertSliceOp> chain;

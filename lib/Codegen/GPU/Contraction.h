@@ -14,8 +14,9 @@ struct RowSum {
   llvm::SmallVector<unsigned> loops;
 };
 
-/// C[b..., m..., n...] = sum over k... of A * B, of any type. This is the form of matrix products, and of convolutions,
-/// whose A consists of windows of the image. Operands may be computed elementwise in the kernel.
+/// C[b..., m..., n...] = sum over k... of A * B, where the elements may have any type. This is the form of matrix
+/// products, and of convolutions, whose A consists of windows of the image. Operands may be computed elementwise in the
+/// kernel.
 struct Contraction {
   mlir::linalg::LinalgOp op;
   llvm::SmallVector<unsigned> batches; ///< loops that index both operands or neither

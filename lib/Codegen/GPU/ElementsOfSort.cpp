@@ -2,9 +2,9 @@
 //
 // Element r of a sorted row is the element of rank r. Its key is determined bit by bit, from the highest bit to the
 // lowest. In each step, consider the elements whose higher bits equal the known bits of the key. Elements whose next
-// bit is zero come first, so if the number of these elements is at most r, the next bit of the key is one. Several
-// elements may have the same key. The result is the element with as many preceding equal keys as the remaining rank, so
-// the sort is stable.
+// bit is zero come first, so if the number of these elements is at most r, the next bit of the key is one, and the
+// number is subtracted from r. After the last bit, r is the rank among the elements that have this key. The result is
+// the element that r elements with equal keys precede, so the sort is stable.
 //
 //   Keys are unsigned integers with the same order. The sign bit of a positive float is set, and all bits of a negative
 //   float are inverted. NaN has all bits set; -0 is 0. For a descending sort, all bits are inverted.

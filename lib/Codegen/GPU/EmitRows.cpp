@@ -10,10 +10,10 @@
 // An operand that a product reads repeatedly (such as the weights of attention) is first stored in shared memory.
 //
 // If a group has more than one warp, it reduces through shared memory, with one slot per warp and one barrier per
-// reduction. If a row is longer, the blocks of a cluster share it. All threads then read the slots of all blocks in the
-// same order, and read the slots of other blocks through distributed shared memory. A block exits only after the other
-// blocks have read its slots for the last time. If a row is too long for registers, or has a symbolic size, each op
-// reads it in a loop.
+// reduction. If a row is too long for the registers of one block, or if multiprocessors would be idle, the blocks of a
+// cluster share the row. All threads then read the slots of all blocks in the same order, and read the slots of other
+// blocks through distributed shared memory. A block exits only after the other blocks have read its slots for the last
+// time. If a row is too long for the registers of a cluster, or has a symbolic size, each op reads it in a loop.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
 //
@@ -87,7 +87,7 @@ public:
   }
 
 private:
-  /// The indices of a group of adjacent elements of a row that one thread computes: the indices of the first of them.
+  /// A group of adjacent elements of a row that one thread computes. `at` contains the indices of the first element.
   struct Position {
     SmallVector<Value> at;
     Value valid; ///< null: the position is always valid

@@ -31,7 +31,7 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Returns [name, type] of each port. A port without a name in the model gets its number as its name.
+/// Returns [name, type] of each port. A port without a name in the model is named `fallback` plus its number.
 SmallVector<Attribute> describePorts(func::FuncOp main, TypeRange types, StringRef fallback,
                                      function_ref<StringAttr(unsigned)> nameOf) {
   Builder builder(main.getContext());

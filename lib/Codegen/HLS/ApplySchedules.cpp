@@ -11,11 +11,11 @@
 //
 // The loops are nested in the order `order`, and the innermost loop is pipelined. If a loop is unrolled by a factor
 // less than its trip count, it is split: its inner part, which is fully unrolled, is inside the pipelined loop. HLS
-// tools flatten the loops around the pipelined loop into it. A sum with `tw_hls.initial` starts from this value in the
-// first iteration, and does not read its array. Arrays inside a kernel become tw_hls.buffer, named after the op that
-// computes their elements. An op without a schedule keeps its loop order and is not unrolled. With `block = [0, 4]`,
-// the nest is inside a loop over blocks of four iterations of loop 0, whose index is %i * 4 + %i_. Accesses of slices
-// and reshapes become accesses of the arrays that these views refer to.
+// tools flatten the loops around the pipelined loop into it. A sum with the attribute `tw_hls.initial` starts from the
+// attribute's value, so its first iteration does not read its array. Arrays inside a kernel become tw_hls.buffer, named
+// after the op that computes their elements. An op without a schedule keeps its loop order and is not unrolled. With
+// `block = [0, 4]`, the nest is inside a loop over blocks of four iterations of loop 0, whose index is %i * 4 + %i_.
+// Accesses of slices and reshapes become accesses of the arrays that these views refer to.
 //
 // Test: test/Codegen/HLS/apply-schedules.mlir
 //
@@ -74,7 +74,8 @@ public:
       builder.setInsertionPointToStart(made.getBody());
       sizes[loop] = size;
     }
-    // A loop that is fully unrolled has no outer part. At least one loop must have an outer part, to be pipelined.
+    // A loop that is fully unrolled has no outer part. If all loops have only one iteration, the innermost loop keeps
+    // its outer part, so that there is a loop to pipeline.
     SmallVector<int64_t> outer;
     for (int64_t loop : order)
       if (sizes[loop] > unroll[loop])

@@ -1,12 +1,12 @@
 //===- ChooseTogether.cpp - one schedule per nest under a common budget ---------------------===//
 //
 // Dynamic programming over the number of multipliers finds the schedules with the smallest weighted sum of cycles. Such
-// a sum does not model that launches run in parallel. After each round, the weights of the nests of a launch are
-// therefore multiplied by a ratio: the cycles of the longest path through the launch, divided by the cycles of the
-// critical path. The next round then assigns more multipliers to launches on the critical path. The round with the
-// shortest critical path is selected. Afterwards, removeMultipliers() takes multipliers from nests as long as this
-// decreases the product of the number of multipliers and the cycles of the critical path, and makes neither the
-// critical path nor the slowest launch more than 5% longer.
+// a sum does not model that launches run in parallel. The search therefore runs in rounds with different weights. After
+// each round, the weights of the nests of a launch are multiplied by a ratio: the cycles of the longest path through
+// the launch, divided by the cycles of the critical path. The next round then assigns more multipliers to launches on
+// the critical path. The round with the shortest critical path is selected. Afterwards, removeMultipliers() takes
+// multipliers from nests as long as this decreases the product of the number of multipliers and the cycles of the
+// critical path, and makes neither the critical path nor the slowest launch more than 5% longer.
 //
 // Test: test/Codegen/HLS/choose-together.mlir
 //

@@ -53,7 +53,8 @@ struct BlockEstimator {
     at.getBody()->walk([&](affine::AffineForOp inner) {
       estimate.copies *= inner.getConstantUpperBound() - inner.getConstantLowerBound();
     });
-    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1; // an operator starts one operation a cycle
+    // an operator starts one operation per cycle
+    const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1;
     const int64_t sharedOperands = sharers > 1 ? 2 * body.operators : 0;
     estimate.dsp = llvm::divideCeil(body.dsp, sharers);
     estimate.lut = llvm::divideCeil(body.lut, sharers) + sharedOperands * sharedOperand().lut + nestControl().lut;

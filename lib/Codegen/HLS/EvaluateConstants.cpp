@@ -1,9 +1,9 @@
 //===- EvaluateConstants.cpp - evaluate kernels of constants at compile time -----------------===//
 //
-// A kernel of constants computes the same result in every call. Examples are the sums over an int8 weight that are
-// multiplied by zero points, and the conversion of a weight to the layout that its kernel reads. The kernels of a layer
-// have millions of iterations, for which an interpreter of MLIR ops would be slow. The body of the linalg op is
-// therefore converted to a list of steps on 64-bit registers, and this list is executed once per iteration of the
+// A kernel whose inputs are constants computes the same result in every call. Examples are the sums over an int8 weight
+// that are multiplied by zero points, and the conversion of a weight to the layout that its kernel reads. The kernels
+// of a layer have millions of iterations, for which an interpreter of MLIR ops would be slow. The body of the linalg op
+// is therefore converted to a list of steps on 64-bit registers, and this list is executed once per iteration of the
 // loops.
 //
 //===----------------------------------------------------------------------===//

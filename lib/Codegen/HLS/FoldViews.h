@@ -9,8 +9,8 @@ namespace tilewright::hls {
 /// Returns the array from which `view` (a slice or a reshape) is derived. Returns `view` itself if it is not a view.
 mlir::Value arrayOf(mlir::Value view);
 
-/// Replaces every affine load and store of a view (a slice, a reshape) by a load or store of the array that it views,
-/// because banks are chosen per array. Views with an offset that is known only at run time are not changed.
+/// Replaces every affine load and store of a view (a slice, a reshape) by a load or store of the array that the view
+/// refers to, because banks are chosen per array. Views with an offset that is known only at run time are not changed.
 void foldViews(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

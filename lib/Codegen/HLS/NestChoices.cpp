@@ -1,11 +1,12 @@
 //===- NestChoices.cpp - the schedules of a loop nest ---------------------===//
 //
-// Loop order: reduction loops are outside of the parallel loops along the result's last dimensions. The number of
-// iterations between two additions to the same element is then at least the latency of an addition, and the order of
-// the additions to each element does not change. Unroll factors: the innermost two parallel loops are unrolled by
-// divisors of their sizes. If the result has only one loop, the innermost reduction loop is also unrolled. The
-// additions of one of its iterations depend on each other, so its factor is limited by the number of iterations between
-// two additions to the same element. If the nest has a loop over blocks, these rules apply to one block.
+// Loop order: reduction loops are outside of the parallel loops along the result's last dimensions. If these dimensions
+// are large enough, the number of iterations between two additions to the same element is then at least the latency of
+// an addition. The order of the additions to each element does not change. Unroll factors: the innermost two parallel
+// loops are unrolled by divisors of their sizes. If the result has only one loop, the innermost reduction loop is also
+// unrolled. The additions of one of its iterations depend on each other, so its factor is limited by the number of
+// iterations between two additions to the same element. If the nest has a loop over blocks, these rules apply to one
+// block.
 //
 // Test: test/Codegen/HLS/select-schedules.mlir
 //

@@ -87,8 +87,8 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   tuning.LoopVectorization = false; // only loads and stores can be vectors, and are merged later
   tuning.SLPVectorization = false;
   // A kernel stores each result once, so dead store elimination finds nothing. However, if a thread has a hundred
-  // stores, it takes a third of the time of all passes. InstCombine runs eight times on a kernel, which takes more than
-  // half of the remaining time. Its first, third, fourth and last runs are sufficient.
+  // stores, this pass takes a third of the time of all passes. InstCombine runs eight times on a kernel, which takes
+  // more than half of the remaining time. Its first, third, fourth and last runs are sufficient.
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::DenseMap<const llvm::Function *, int> combined;
   callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, llvm::Any unit) {

@@ -118,7 +118,8 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
                              int64_t steps, MutableArrayRef<Value> sums, bool anew) {
   const bool integers = element.isInteger();
   const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
-  // The offset of the k of a step is in units of 16 bytes. It is an offset within a line, or a number of whole lines.
+  // The offset of a step along k is in units of 16 bytes. If lines are along k, the offset consists of whole groups of
+  // lines and an offset within a line. Otherwise it consists of whole lines.
   auto offsetOf = [&](const Matrix &matrix, int64_t step) {
     constexpr int64_t stepsOfLine = lineBytes / groupDepthBytes;
     if (!matrix.alongK)

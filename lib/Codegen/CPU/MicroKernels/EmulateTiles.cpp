@@ -10,7 +10,7 @@
 // generated code is not optimized for speed. Products are summed in f32. In each step, the product of the even k is
 // added before the product of the odd k, as in TDPBF16PS and TDPFP16PS. Unlike these instructions (Intel SDM,
 // TDPBF16PS), the lowering does not flush denormals to zero. Bytes (amx.tile_muli) are extended to i32, and a step
-// multiplies four k.
+// multiplies four elements along k.
 //
 // Test: test/Codegen/CPU/MicroKernels/emulate-tiles.mlir
 //

@@ -9,8 +9,8 @@
 //     24 stores }
 //
 // MicroKernel.h describes the blocks of rows and vectors. A convolution uses the same blocks, with pixels as rows and
-// three reduction loops (kh, kw, c). The instructions depend on the dtype and on the number of consecutive k that are
-// packed together:
+// three reduction loops (kh, kw, c). The instructions depend on the dtype and on the number of elements along k that
+// are packed together:
 //   bf16, 2 k     AMX tiles (TileKernel.h), or vdpbf16ps on machines without tiles
 //   bytes, 4 k    AMX tiles, or vpdpbusd
 //   bytes, 2 k    vpmaddwd

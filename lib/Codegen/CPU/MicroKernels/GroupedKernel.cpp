@@ -38,12 +38,13 @@ namespace {
 
 /// Taps along a line that share the loads of one pass over its pixels; more would need too many registers for weights.
 constexpr int64_t mostTapsAtOnce = 8;
-/// The maximum number of pixels in a block. So many accumulators hide the latency of an FMA.
+/// The maximum number of pixels in a block. 14 accumulators are enough to hide the latency of an FMA.
 constexpr int64_t mostPixels = 14;
 /// The maximum number of channels for which the loop over channels is unrolled.
 constexpr int64_t mostChannelSteps = 8;
-/// The maximum number of products that are added to one accumulator. Longer sums are computed as partial sums of about
-/// this many products, because the error of a long sum grows with the size of the partial sums.
+/// If a window has more than 2 * `longSum` products, its sum is computed as partial sums of about `longSum` products
+/// for each line of the window. The rounding error then grows with the length of a partial sum, not with the total
+/// number of products.
 constexpr int64_t longSum = 64;
 
 class GroupedEmitter : WindowLoops {
@@ -193,8 +194,8 @@ private:
   }
 
   /// Returns the same value as windowLine() for a window with many taps per line. Taps that are in the image for all
-  /// pixels of the block are computed in a loop over groups of taps. For pixels near an end of the line, further taps
-  /// are in the image, at most as many as a block has pixels. A separate loop per pixel computes these taps.
+  /// pixels of the block are computed in a loop over groups of taps. Near an end of the line, some taps are in the
+  /// image only for some pixels of the block. A separate loop for each pixel computes these taps.
   SmallVector<Value> longWindowLine(const PixelBlock &block, Value filter, const Channels &channel,
                                     SmallVector<Value> sums) {
     Value width = size(in, 2);

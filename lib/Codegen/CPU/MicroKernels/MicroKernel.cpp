@@ -143,9 +143,10 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
   return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, element), builder.getI64IntegerAttr(64));
 }
 
-/// Returns the buffer into which A is copied for each K-block, or null if A is read in place. A is copied if its rows
-/// are contiguous and its k are not. If such an A were read in place, each k would be in another cache line, often in
-/// another page, and a block of rows would use only a part of the line.
+/// Returns the buffer into which A is copied for each K-block, or null if A is read in place. A is copied for FMAs on
+/// at least two blocks of rows if A is contiguous along its rows and not along k, and if the copy takes at most
+/// `mostBytes`. If such an A were read in place, each k would be in another cache line, often in another page, and a
+/// block of rows would use only a part of the line.
 static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                        int64_t blockRows, Product product) {
   constexpr int64_t mostBytes = 256 * 1024;
@@ -173,8 +174,8 @@ int64_t mostRows(OpFoldResult rows) {
 }
 
 /// Returns the number of sets of the L1 cache (64 in total) to which the elements of adjacent rows of A at one k map.
-/// The number is small if the row stride is a power of two. Returns nullopt if the rows map to all sets, or if A is
-/// copied.
+/// The number is small if the row stride is a power of two. Returns nullopt if the row stride is unknown or not a
+/// multiple of a cache line, or if A is copied or converted.
 static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   constexpr int64_t setsBytes = 4096, lineBytes = 64;
   auto type = cast<MemRefType>(access.lhs.getType());

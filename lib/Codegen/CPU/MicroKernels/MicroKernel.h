@@ -50,12 +50,12 @@ struct BlockAccess {
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: as many as fit
   int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
-  /// The dimension of A that its rows index, the dimension of A that the innermost reduction loop indexes, and the
-  /// dimension of C that its rows index. In A, adjacent rows of the tile have a distance of `lhsRowStep` (the stride of
-  /// a convolution).
+  /// The dimension of A that the row number indexes, the dimension of A that the innermost reduction loop indexes, and
+  /// the dimension of C that the row number indexes. In A, adjacent rows of the tile have a distance of `lhsRowStep`
+  /// (the stride of a convolution).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
 
-  /// Returns true if consecutive k of A are contiguous.
+  /// Returns true if A is contiguous along k.
   bool lhsDepthContiguous() const;
   /// Returns true if every reduction loop except the innermost has the constant trip count 1, so that the reduction is
   /// one contiguous run.
@@ -92,10 +92,10 @@ int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
 
 /// How a step of the reduction multiplies. Fma: one k in f32; PairFma: a pair of k in f32, one after the other;
 /// PairDot: a pair of bf16 by vdpbf16ps; ByteDot: four bytes by vpdpbusd; WordDot: a pair of widened bytes by vpmaddwd.
-/// The k of a step are adjacent in B.
+/// The elements of B that a step multiplies are adjacent along k.
 enum class Product { Fma, PairFma, PairDot, ByteDot, WordDot };
 
-/// Returns the number of k of one step.
+/// Returns the number of elements along k that one step multiplies.
 inline int64_t stepOf(Product product) { return product == Product::Fma ? 1 : product == Product::ByteDot ? 4 : 2; }
 
 /// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock() rows, and then

@@ -233,7 +233,7 @@ private:
           to = innermost ? innermostEnd : access.reductionSizes[depth];
     if (!innermost)
       return over(from, to, 1, std::move(carried), each);
-    // Only the last step can have fewer than `group` k.
+    // Only the last step can have fewer than `group` elements along k.
     std::optional<int64_t> tail = partialStep();
     const Value end = tail ? arith::MinUIOp::create(builder, loc, to, constant(*tail)).getResult() : to;
     wholeSteps = tail.has_value();
@@ -255,8 +255,8 @@ private:
     return over(last, to, 1, std::move(sums), each);
   }
 
-  /// Returns the last step of the innermost reduction if this step has fewer k than the other steps and the k of A are
-  /// contiguous.
+  /// Returns the last step of the innermost reduction if this step has fewer elements along k than the other steps, and
+  /// a step of the product loads several elements of A that are contiguous along k.
   std::optional<int64_t> partialStep() const {
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (product == Product::Fma || product == Product::PairFma || !known || *known % group == 0 ||
@@ -393,8 +393,8 @@ private:
     return arith::ExtFOp::create(builder, loc, type, value);
   }
 
-  /// Broadcasts `group` consecutive k of A's `row` to all lanes. Elements after the last k are undefined, which is
-  /// correct because B is zero at these k.
+  /// Broadcasts `group` elements of A's `row` that are consecutive along k to all lanes. Elements after the last k are
+  /// undefined, which is correct because the corresponding elements of B are zero.
   Value broadcastGroup(Value row, ArrayRef<Value> ivs) {
     SmallVector<Value> at(ivs);
     Value k = arith::MulIOp::create(builder, loc, ivs.back(), constant(group));

@@ -65,7 +65,7 @@ private:
     body(made.getInductionVar());
   }
 
-  /// Computes C += A B for a block of `count` k that starts at `from`.
+  /// Computes C += A B for the part [from, from + count) of k.
   void block(Value first, OpFoldResult rows, Value from, Value count) {
     splitLhs(first, getValueOrCreateConstantIndexOp(builder, loc, rows), from, count);
     Value steps = getValueOrCreateConstantIndexOp(

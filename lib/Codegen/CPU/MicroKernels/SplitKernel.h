@@ -19,8 +19,8 @@
 
 namespace tilewright::cpu {
 
-/// Emits C = A B for the first `rows` rows of A and all panels of B. The operands are f16. B is packed in pairs of k,
-/// its k are padded with zeros to a multiple of 32, and `panel`, the width of a panel, is 16 or 32 columns. The product
+/// Emits C = A B for the first `rows` rows of A and all panels of B. The operands are f16. B is packed in pairs along
+/// k, K is padded with zeros to a multiple of 32, and `panel`, the width of a panel, is 16 or 32 columns. The product
 /// has only one reduction loop.
 void emitSplitPanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                      int64_t panel);

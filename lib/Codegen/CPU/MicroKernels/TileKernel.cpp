@@ -361,7 +361,7 @@ private:
     return llvm::to_vector_of<Value>(loop.getResults());
   }
 
-  /// Emits steps over whole tiles of A. If the k of A are contiguous, A is read in place, otherwise through the pad
+  /// Emits steps over whole tiles of A. If A is contiguous along k, A is read in place, otherwise through the pad
   /// (pad()).
   Tiles steps(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value from, Value to) {
     if (!lhsDepthContiguous)
@@ -407,7 +407,7 @@ private:
     });
   }
 
-  /// Emits the product of the k after the last whole tile, if K is not a multiple of the depth of a tile.
+  /// Emits the product for the part of k after the last whole tile, if K is not a multiple of the depth of a tile.
   Tiles tail(Tiles tiles, SmallVector<Value> ivs, int64_t count, Value first, Value valid) {
     return paddedSteps(tiles, ivs, count, first, depthWhole, depth, valid);
   }

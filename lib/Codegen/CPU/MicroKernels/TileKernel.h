@@ -1,10 +1,11 @@
 //===- TileKernel.h - products on AMX tiles --------------------------------------===//
 //
 // C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel]. For bf16 operands, B is packed in
-// pairs of k (group = 2) and padded with zeros to a multiple of 32 k. For signed bytes, B is packed in groups of four k
-// (group = 4) and padded to a multiple of 64 k. A block of 32 rows x 32 columns uses all eight tile registers: four
-// accumulators, two tiles of A and two of B. If the k of A are contiguous, A is read in place: the stride of the tile
-// loads is A's row stride. Rows, columns and k that do not fill a tile are copied through a zeroed pad on the stack.
+// pairs along k (group = 2), and K is padded with zeros to a multiple of 32. For signed bytes, B is packed in groups of
+// four along k (group = 4), and K is padded to a multiple of 64. A block of 32 rows x 32 columns uses all eight tile
+// registers: four accumulators, two tiles of A and two of B. If A is contiguous along k, A is read in place: the stride
+// of the tile loads is A's row stride. Rows, columns and k that do not fill a tile are copied through a zeroed pad on
+// the stack.
 //
 // Long sums are computed in K-blocks of about `tileReductionBytes`. The loop over panels is inside the loop over
 // K-blocks: a block of B stays in the L1 cache while A is streamed from the L2 cache. Between K-blocks, C contains the
@@ -18,7 +19,7 @@
 
 namespace tilewright::cpu {
 
-/// The bytes of a tile's row, which are 32 k of bf16 or 64 k of bytes.
+/// The size of a tile's row in bytes. A row contains 32 bf16 elements or 64 bytes along k.
 inline constexpr int64_t tileRowBytes = 64;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
 inline constexpr int64_t tileReductionBytes = 512;
@@ -40,8 +41,8 @@ mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const B
 void addTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
               int64_t panel);
 
-/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C. Of each 64 k of
-/// access.lhs, 32 are high parts and 32 are low parts. The rows of access.rhs are in the same order. Rows up to the end
+/// Adds the product of operands that are split into high and low parts (SplitKernel.h) to C. Each row of access.lhs
+/// alternates between 32 high parts and 32 low parts. The rows of access.rhs are in the same order. Rows up to the end
 /// of the last block of rows must be readable, even if they are not rows of A.
 void addSplitTiles(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::OpFoldResult rows,
                    int64_t panel);

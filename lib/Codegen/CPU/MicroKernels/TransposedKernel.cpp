@@ -58,7 +58,7 @@ private:
     body(made.getInductionVar());
   }
 
-  /// Computes C += A B for a block of `count` k that starts at `from`.
+  /// Computes C += A B for the part [from, from + count) of k.
   void block(Value first, OpFoldResult rows, Value from, Value count) {
     turn(first, getValueOrCreateConstantIndexOp(builder, loc, rows), from, count);
     AffineExpr d0 = builder.getAffineDimExpr(0);
@@ -88,7 +88,8 @@ private:
     addTiles(builder, loc, part, rows, panel);
   }
 
-  /// Transposes `rows` rows from `first` on and `count` k from `from` on, 16 rows by 32 k at a time.
+  /// Transposes the block of A with `rows` rows, starting at `first`, and `count` elements along k, starting at `from`.
+  /// One iteration transposes 16 rows of 32 elements.
   void turn(Value first, Value rows, Value from, Value count) {
     std::optional<int64_t> knownRows = getConstantIntValue(rows), knownDepth = getConstantIntValue(depth);
     const bool whole = knownRows && *knownRows % tileRows == 0 && knownDepth && *knownDepth % transposedStep == 0;

@@ -1,8 +1,9 @@
 //===- TransposedKernel.h - products on tiles of a transposed A (k x rows) ---------------===//
 //
-// The gradient of a weight is a product whose k are the pixels of an image (or the tokens). A is contiguous along its
-// rows and not along k, but a tile of A needs 32 contiguous k of a row. For each K-block, A is transposed in registers,
-// in blocks of 16 rows by 16 pairs of k, and stored in the kernel's stack frame. All panels of the task use this copy:
+// The gradient of a weight is a product whose reduction dimension k consists of the pixels of the images or of the
+// tokens. A is contiguous along its rows and not along k, but a tile of A needs 32 elements of a row that are
+// contiguous along k. For each K-block, A is transposed in registers, in blocks of 16 rows by 16 pairs of k, and stored
+// in the kernel's stack frame. All panels of the task use this copy:
 //   A in memory: [k][row]        copy in the stack frame: [row][k], k padded with zeros to whole tiles
 //
 //===----------------------------------------------------------------------===//
@@ -16,8 +17,8 @@ namespace tilewright::cpu {
 /// Returns true if A of `access` is transposed, has 16-bit elements, and only the innermost reduction loop iterates.
 bool isTransposed(const BlockAccess &access);
 
-/// Emits C = A B for the first `rows` rows of A and all panels of B. B is packed in pairs of k, and its k are padded
-/// with zeros to a multiple of 32. `panel`, the width of a panel, is 16 or 32 columns.
+/// Emits C = A B for the first `rows` rows of A and all panels of B. B is packed in pairs along k, and K is padded with
+/// zeros to a multiple of 32. `panel`, the width of a panel, is 16 or 32 columns.
 void emitTransposedPanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
                           mlir::OpFoldResult rows, int64_t panel);
 

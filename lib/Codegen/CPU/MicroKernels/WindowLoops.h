@@ -2,7 +2,8 @@
 //
 // This is the common code of convolutions that read their input without a padded copy. It consists of short names for
 // index arithmetic and loops, of the taps of a window that are inside of the image, and of loops over blocks of pixels.
-// For each block of pixels, the set of taps that are inside of the image is known at compile time.
+// The set of taps that are inside of the image is known at compile time for each block of pixels, unless the length of
+// a line is unknown or a window has many taps along a line.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H

@@ -97,8 +97,8 @@ public:
     return parts;
   }
 
-  /// Returns the number of rows that take as long as `rows` rows in whole and incomplete blocks. On tile units, blocks
-  /// have 16 rows. Otherwise they have 8 rows, and the remaining rows are in blocks of 4, 2 and 1.
+  /// Returns the number of rows in whole blocks that take as long as `rows` rows in whole and incomplete blocks. On
+  /// tile units, blocks have 16 rows. Otherwise they have 8 rows, and the remaining rows are in blocks of 4, 2 and 1.
   int64_t wholeBlocks(int64_t rows) const {
     if (shape.tiles)
       return divideCeilSigned(rows, 16) * 16;

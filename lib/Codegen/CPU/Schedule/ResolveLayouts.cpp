@@ -8,13 +8,13 @@
 //   func @pack_0(%w, %packed) { tw_tile.pack ... }
 //   func @main: %p = call @pack_0(%w, %e) {tw.once}; call @kernel_0(%x, %p, %e)
 //
-// The panel width depends only on N and the vector width, so one packed form of a weight serves any number of rows of
-// A. If B is a parameter, it is packed once. If the graph computes B, it is packed at each call, except for products
-// with few rows: they read B unpacked (linalg.contract remains), unless k is contiguous in B and shorter than a vector.
-// If B consists of slices that are selected from a parameter (a mixture of experts), the product reads the packed
-// parameter, and the indices of the slices are the third input of tw_tile.matmul. If k is not contiguous in A, as in
-// the gradient of a weight, a separate kernel transposes A, provided that the product has enough columns to amortize
-// the copy.
+// The panel width depends on N, the vector width and the instructions, but not on the number of rows of A, so the same
+// packed form of a weight is used for any number of rows of A. If B is a parameter, it is packed once. If the graph
+// computes B, it is packed at each call, except for products with few rows: they read B unpacked (linalg.contract
+// remains), unless k is contiguous in B and shorter than a vector. If B consists of slices that are selected from a
+// parameter (a mixture of experts), the product reads the packed parameter, and the indices of the slices are the third
+// input of tw_tile.matmul. If k is not contiguous in A, as in the gradient of a weight, a separate kernel transposes A,
+// provided that the product has enough columns to amortize the copy.
 //
 // Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
 // test/Codegen/CPU/Schedule/resolve-transposed.mlir
@@ -297,9 +297,9 @@ private:
     return text;
   }
 
-  /// Returns true if k is contiguous in B and shorter than a vector, so that reads of unpacked B would gather single
-  /// elements. For 5 rows, 163,840 columns and k = 7, a product with panels that are transposed in registers takes a
-  /// third of the time.
+  /// Returns true if k is contiguous in B, and K is above 1 and less than the number of lanes, so that reads of
+  /// unpacked B would gather single elements. For 5 rows, 163,840 columns and k = 7, a product with panels that are
+  /// transposed in registers takes a third of the time.
   bool gathersShortRuns(const ContractionForm &form, ArrayRef<AffineExpr> rhsSizes) const {
     const int64_t k = form.rhsPermutation[form.rhsPermutation.size() - 2];
     auto depth = dyn_cast<AffineConstantExpr>(rhsSizes[k]);

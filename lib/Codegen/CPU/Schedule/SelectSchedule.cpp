@@ -7,9 +7,9 @@
 // `tiles` has one size per row of the kernel (dialects/Tile/Rows.h), which is the size of the part that one task
 // computes. A size of 0 means that the row is not tiled. `k_block` is set if a product of few rows needs longer
 // K-blocks than the default of the micro-kernels. For products and elementwise kernels, the cost model (CostModel.h)
-// selects the candidate with the lowest predicted time, and determines the resource that limits it. For convolutions
-// and attention, the sizes are computed from the cache sizes and the number of tasks. If a kernel already has a
-// schedule, the user has set it, and the pass does not change it.
+// selects the candidate with the lowest predicted time, and determines the resource that limits the kernel. For
+// convolutions and attention, the sizes are computed from the cache sizes and the number of tasks. If a kernel already
+// has a schedule, the user has set it, and the pass does not change it.
 //
 // Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
 // test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,
@@ -78,7 +78,7 @@ AffineExpr flopsOf(Operation *op) {
       times(grouped.getInputs()[1], dim);
     return total;
   }
-  // This assumes that values have as many columns as keys, and also counts the scores that a causal mask excludes.
+  // The formula assumes that values have as many columns as keys, and includes the scores that a causal mask excludes.
   auto attended = [&](auto attention, int64_t products) {
     timesAll(attention->getResult(0));
     AffineExpr keys = keysOf(attention);
@@ -257,7 +257,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the number of filters per task, which is the width of a panel. If each task first gathers its windows,
-  /// returns the largest number for which the L1 caches of two cores can hold the results.
+  /// returns the filters of several panels, whose results for a line of `width` pixels take at most `resultBytes`. All
+  /// tasks have about the same number of panels.
   static int64_t filtersOfTask(ConvolutionOp convolution, int64_t filters, int64_t width) {
     constexpr int64_t resultBytes = 64 * 1024;
     const int64_t panel = convolution.getPanel();

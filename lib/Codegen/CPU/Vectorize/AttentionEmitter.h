@@ -55,7 +55,7 @@ protected:
   /// Allocates a tile of scores, or of values that are computed from scores. The row stride of the tile is one cache
   /// line longer than a row, because rows with a stride of a power of two would map to few cache sets.
   Value scoreBuffer(Fold rows, int64_t columns, mlir::Type element);
-  /// Returns the number of rows of scores in 16 KiB. So many rows stay in the L1 cache for all passes over the scores.
+  /// Returns the number of rows of f32 scores in 16 KiB, which stay in the L1 cache for all passes over the scores.
   static int64_t rowsOfScores(int64_t columns) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)); }
   /// Allocates memory for the panels of a matrix of k x n.
   Value panelBuffer(Fold k, Fold n, mlir::Type element);

@@ -168,8 +168,8 @@ private:
   }
 
   /// Replaces the scores `s` of `count` rows, starting at row `first`, by the weights e^(s - m'). If `p` is not null,
-  /// stores the weights in `p`, with its element type, instead of in `s`. Updates the row sums `l`, replaces `m` by
-  /// e^(m - m'), and writes the new maximum m' to `next`.
+  /// converts the weights to the element type of `p` and stores them in `p` instead of in `s`. Updates the row sums
+  /// `l`, replaces `m` by e^(m - m'), and writes the new maximum m' to `next`.
   void softmaxRows(Value s, Value p, Value m, Value l, Value next, Value first, OpFoldResult count, Value kb,
                    OpFoldResult width) {
     // Compute the new maximum of each row.

@@ -16,8 +16,8 @@
 // transposed. In the original products, the left-hand sides p^T and ds^T would be read element by element.
 //
 // Only tiles (rows x keys) of the scores and of their gradients are stored. Values that the forward pass did not save
-// are recomputed. Each block of keys is processed once. If there is a causal mask, only the rows that attend to a key
-// of the block are processed. Source: Dao et al., "FlashAttention", 2022, algorithm 4.
+// are recomputed. Each block of keys is processed once. If there is a causal mask, blocks of rows that attend to no key
+// of the block are skipped. Source: Dao et al., "FlashAttention", 2022, algorithm 4.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-attention-gradient.mlir
 //
@@ -124,8 +124,9 @@ private:
 
   /// Returns true if weights are powers of e, and false if they are powers of 2. They are powers of e if a mask is
   /// added, or in f32. In f32, the largest score of a row must be rounded in the same way as the row's log-sum-exp, so
-  /// that their difference is exactly 0 and the weight is 1. Therefore, block() limits scores to the log-sum-exp. This
-  /// selection also prevents an FMA, which would subtract the unrounded product.
+  /// that their difference is exactly 0 and the weight is 1. Therefore, block() limits scores to the log-sum-exp. The
+  /// limit also prevents LLVM from contracting the product and the difference to an FMA, which would use the unrounded
+  /// product.
   bool isNatural() const { return addsMask() || element.isF32(); }
 
   /// Returns the part of `sums` for the first `number` keys of a block.

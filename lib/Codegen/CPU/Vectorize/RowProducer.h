@@ -10,8 +10,9 @@ namespace tilewright::vector_stage {
 /// Returns true if the last dimension of `type` is contiguous.
 bool hasDenseRows(mlir::MemRefType type);
 
-/// Returns the op (on buffers) that computes the source of `scatter` from operands with dense rows. If it is fused with
-/// the scatter, the source need not be stored. Returns null if there is no such op, or if another op reads the source.
+/// Returns the op (on buffers) that computes the source of `scatter` from operands with dense rows. If this op is fused
+/// with the scatter, the source need not be stored. Returns null if there is no such op, or if another op reads the
+/// source.
 mlir::linalg::GenericOp rowProducerOf(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

@@ -7,7 +7,7 @@
 namespace tilewright::vector_stage {
 
 /// Replaces a scatter on buffers by loops. If only the scatter reads the rows that an op computes, fuses the op into
-/// it.
+/// the scatter.
 void expandScatter(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

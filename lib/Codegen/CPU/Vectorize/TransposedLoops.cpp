@@ -161,7 +161,8 @@ std::optional<unsigned> alongResults(linalg::LinalgOp op) {
   return std::nullopt;
 }
 
-/// Returns true if the body has only arithmetic on elements, and at most `mostOpsInTranspose` ops.
+/// Returns true if the body has at most `mostOpsInTranspose` ops, all of which are arith ops with one result or
+/// linalg.index.
 bool hasShortBody(linalg::LinalgOp op) {
   int64_t count = 0;
   for (Operation &inner : op.getBlock()->without_terminator()) {

@@ -23,8 +23,9 @@ Access accessAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   }
   if (at < 0)
     return Access::Uniform;
-  // The access is contiguous if each iteration of the loop increments the last index with more than one value by 1,
-  // that is, if expr = d_loop + (an expression without d_loop).
+  // The access is contiguous under three conditions. Each iteration of the loop increments the index of dimension `at`
+  // by 1, that is, expr = d_loop + (an expression without d_loop). All later dimensions have size 1. The stride of
+  // dimension `at` is 1.
   AffineExpr expr = map.getResult(at), d = getAffineDimExpr(loop, map.getContext());
   AffineExpr rest = simplifyAffineExpr(expr - d, map.getNumDims(), 0);
   bool last = llvm::all_of(type.getShape().drop_front(at + 1), [](int64_t size) { return size == 1; });

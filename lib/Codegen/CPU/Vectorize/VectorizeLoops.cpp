@@ -435,8 +435,9 @@ private:
     return llvm::to_vector_of<Value>(blocks.getResults());
   }
 
-  /// Returns the number of elements of an outermost block. If the number of elements is known, there are few blocks.
-  /// Otherwise there are two blocks per million elements.
+  /// Returns the number of elements of an outermost block. If the number of elements is known, there are at most 2 *
+  /// `partialSum` blocks. Otherwise a block has sumBlock() * `partialSum`^2 elements, about half a million with 16
+  /// lanes.
   int64_t largestBlock() {
     int64_t block = sumBlock() * partialSum * partialSum;
     if (std::optional<int64_t> size = getConstantIntValue(sizes[choice.loop]))

@@ -30,7 +30,7 @@ Lanes angleOf(Lanes quarters, Lanes rest) { return fma(quarters, quarterPi, fma(
 /// Returns the angle of a point: atan(least / most), reflected where `steep` and `negative` are true. If `least` and
 /// `most` are equal, the quotient is 1, or 0 if they are 0.
 Lanes angleOf(Lanes least, Lanes most, Lanes steep, std::optional<Lanes> negative) {
-  Lanes same = equal(least, most); // both 0, or both infinite
+  Lanes same = equal(least, most); // the quotient would be NaN if both are 0 or infinite
   Lanes wide = select(same, greater(most, 0.0), greater(least, most * 0.5));
   Lanes t = select(wide, least - most, least) / select(wide, least + most, most);
   t = select(same, 0.0, t);

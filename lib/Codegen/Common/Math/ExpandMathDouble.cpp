@@ -69,7 +69,8 @@ Lanes atan2Of(Lanes y, Lanes x) {
   Lanes ay = abs(y), ax = abs(x), steep = greater(ay, ax);
   Lanes least = select(steep, ax, ay), most = select(steep, ay, ax);
   Lanes t = least / most;
-  t = select(equal(least, most), select(equal(most, 0.0), 0.0, x.number(1.0)), t); // both 0, or both infinite
+  // the quotient is NaN if both are 0 or infinite
+  t = select(equal(least, most), select(equal(most, 0.0), 0.0, x.number(1.0)), t);
   Lanes angle = atanUnit(t);
   angle = select(steep, halfPi - angle, angle);
   angle = select(less(copySign(x.number(1.0), x), 0.0), pi - angle, angle); // -0 is treated as negative

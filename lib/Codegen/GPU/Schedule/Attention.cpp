@@ -75,8 +75,8 @@ Schedule chooseAttention(const Attention &attention) {
   warps = std::min<int64_t>(mostWarps, llvm::PowerOf2Ceil(uint64_t(warps)));
   schedule.threads = warps * warpSize;
   schedule.m = warps * rowsOfWarp;
-  // With these tiles, two stages of keys and values take 32 KB, or slightly more if rows are padded to an odd number of
-  // chunks.
+  // With these tiles, two stages of keys and values take at most 32 KB, or slightly more if rows are padded to an odd
+  // number of chunks.
   int64_t size = std::max(attention.headSize, attention.valueSize);
   schedule.n = size <= 64 ? 64 : size <= 128 ? 32 : 16;
   schedule.stages = 2;

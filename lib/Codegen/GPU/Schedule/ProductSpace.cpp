@@ -1,11 +1,11 @@
 //===- ProductSpace.cpp - search space and cost model of a product on tensor cores -------===//
 //
-// This file has the space of the schedule `mma` and its cost model. A multiprocessor executes as many blocks at a time
-// as its shared memory and registers allow. The time of one step over k of these blocks is the maximum of four times:
-// the products on the tensor cores; ldmatrix and the writes to shared memory; the transfer of the tiles from the L2
-// cache; and the latency of this transfer, divided by the number of stages that hide it. Blocks are executed in waves,
-// and the last wave may be partial. The total time is at least the time to transfer operands and results from and to
-// the card's memory.
+// This file defines the search space and the cost model of the schedule `mma`. A multiprocessor executes as many blocks
+// at a time as its shared memory and registers allow. The time of one step over k of these blocks is the maximum of
+// four times: the products on the tensor cores; ldmatrix and the writes to shared memory; the transfer of the tiles
+// from the L2 cache; and the latency of this transfer, divided by the number of stages that hide it. Blocks are
+// executed in waves, and the last wave may be partial. The total time is at least the time to transfer operands and
+// results from and to the card's memory.
 //
 // Test: test/Codegen/GPU/Schedule/product-space.mlir, test/Python/test_cuda.py
 //

@@ -204,9 +204,9 @@ private:
     return loops;
   }
 
-  /// Returns true if several threads should share a row. They must be able to share the row of each op. In addition,
-  /// reductions must iterate over adjacent elements or over at least 64 elements, or their results must be read across
-  /// the row.
+  /// Returns true if several threads should share a row. They must be able to share the row of each op. In addition, at
+  /// least one reduction must iterate over adjacent elements or over at least `many` elements, or an op that iterates
+  /// over the row must read its result.
   bool wantsRows(const tile::RowMap &rows) {
     constexpr int64_t many = 64; // minimum number of elements of a reduction that several threads should share
     bool wanted = false;
@@ -297,9 +297,9 @@ private:
     return schedule;
   }
 
-  /// Returns the number of blocks that share a row on sm_90. There are so many blocks that their registers can contain
-  /// a long row, which is then read only once. There are more blocks if multiprocessors would be idle. A row that a
-  /// product reads again must be in one block.
+  /// Returns the number of blocks that share a row on sm_90. The number is large enough for the registers of the blocks
+  /// to contain a long row, which is then read only once. The number is larger if multiprocessors would otherwise be
+  /// idle. A row that a product reads again must be in one block.
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
     constexpr int64_t most = 8;          // the number of blocks of a cluster that every sm_90 chip supports
     constexpr int64_t ofBlock = 8 << 10; // number of elements per block that justify a cluster's barrier
@@ -392,8 +392,8 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
         possible &= succeeded(refuseOps(kernel));
     if (!possible)
       return signalPassFailure();
-    // If a cluster holds a row in its registers, the row is read once. splitSums() would read the row once per
-    // reduction.
+    // Select clusters before splitSums() runs: a cluster that holds a row in its registers reads the row once, but the
+    // kernels that splitSums() creates would read the row once per reduction.
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())

@@ -36,8 +36,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The minimum number of terms of a part, and a number of which the number of terms is a multiple, so that rows of
-/// operands are aligned to 128 bytes.
+/// The minimum number of terms of a part, and the number of which it must be a multiple, so that rows of operands are
+/// aligned to 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.
@@ -55,8 +55,9 @@ llvm::SetVector<Value> capturedBy(linalg::LinalgOp op) {
   return captured;
 }
 
-/// Returns true if views of the operands can split `loop` of `op`. This is the case if every operand is an argument of
-/// the kernel, and the loop indexes at most one dimension of each operand, directly.
+/// Returns true if views of the operands can split `loop` of `op`. This is the case if every input is an argument of
+/// the kernel, and the loop indexes at most one dimension of each input, directly. In addition, `op` must have one
+/// result with a known combiner, and its body may capture only constants.
 bool canCut(linalg::LinalgOp op, unsigned loop) {
   return op->getNumResults() == 1 && tile::combinerOf(op, 0) &&
          llvm::all_of(capturedBy(op),
@@ -84,8 +85,9 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   return time + secondKernel + double(results * parts * 4) / arch.deviceRate;
 }
 
-/// Returns the number of parts for the schedule `fma`. This schedule has no cost model, so the number is chosen such
-/// that there are up to two blocks per multiprocessor.
+/// Returns the number of parts for the schedule `fma`. This schedule has no cost model, so the largest power of two is
+/// used with which there are up to two blocks per multiprocessor and at least `leastTerms` terms per part. A product is
+/// not split into fewer than four parts.
 int64_t partsOfFma(Contraction &product, const Arch &arch) {
   std::optional<Schedule> schedule = chooseFma(product);
   if (!schedule || !whyNotFma(*schedule, product).empty())
@@ -98,7 +100,7 @@ int64_t partsOfFma(Contraction &product, const Arch &arch) {
   while (2 * parts * blocks <= 2 * arch.multiprocessors && terms % (2 * parts * termsUnit) == 0 &&
          terms / (2 * parts) >= leastTerms)
     parts *= 2;
-  return parts >= 4 ? parts : 1; // with fewer parts, the second kernel takes too long
+  return parts >= 4 ? parts : 1; // fewer parts save less time than the second kernel takes
 }
 
 /// Returns the number of parts; 1 means that the product is not split.
@@ -107,7 +109,7 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
     return 1;
   if (!whyNotOnTensorCores(product, arch.formats()).empty())
     return partsOfFma(product, arch);
-  constexpr double worth = 0.8; // maximum fraction of one kernel's time: the cost model has errors
+  constexpr double worth = 0.8; // maximum time as a fraction of the time without a split, because the model has errors
   const int64_t terms = product.sizeOf(product.depth);
   int64_t best = 1;
   if (terms < 2 * leastTerms)
@@ -150,7 +152,7 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   const int64_t blocks = contiguous ? results : int64_t(llvm::divideCeil(results, warpSize));
   // Use two blocks per multiprocessor if the parts have enough terms.
   const int64_t most = std::min(2 * arch.multiprocessors / std::max<int64_t>(blocks, 1), terms / leastTerms);
-  constexpr int64_t leastParts = 4; // with fewer parts, the second kernel takes too long
+  constexpr int64_t leastParts = 4; // fewer parts save less time than the second kernel takes
   for (int64_t parts = std::min(most, ranges[longest]); parts >= leastParts; --parts)
     if (ranges[longest] % parts == 0)
       return {longest, parts};

@@ -7,9 +7,10 @@
 
 namespace tilewright::cuda {
 
-/// Splits the reductions of products on tensor cores into parts, which form a batch of products. A reduction is split
-/// if the result has too few tiles to occupy the card, and the cost model predicts less time for the parts and for the
-/// kernel that adds them. Kernels that already have a schedule are unchanged.
+/// Splits long reductions into parts if the kernel has too few blocks to occupy the card. One kernel computes the
+/// parts, which form a batch, and a second kernel adds them. A product on tensor cores is split if the cost model
+/// predicts less time for the two kernels. For products with the schedule `fma` and for other reductions, the decision
+/// depends on the numbers of blocks and terms. Kernels that already have a schedule are unchanged.
 void splitSums(mlir::ModuleOp module, const Arch &arch);
 
 } // namespace tilewright::cuda

@@ -5,9 +5,9 @@
 // operand must consist of one run of the reduction loops, one run of its rows (or columns), and the batch dimensions.
 // For example:
 //
-//   A: tensor<8x128x96xbf16>, (b, m, k)   ->  a map of (k: 96, m: 128, b: 8), a box of 64 k and the tile's rows
+//   A: tensor<8x128x96xbf16>, (b, m, k)   ->  a map of (k: 96, m: 128, b: 8), boxes of 64 (k) x rows of the tile
 //   A: tensor<2x70x96xbf16>, (m0, m1, k)  ->  a map of (k: 96, m: 140): a run is one dimension of the map
-//   B: tensor<96x64xbf16>, (k, n)         ->  a map of (n: 64, k: 96), boxes of 64 n and 64 k: n is contiguous
+//   B: tensor<96x64xbf16>, (k, n)         ->  a map of (n: 64, k: 96), boxes of 64 (n) x 64 (k): n is contiguous
 //
 // All strides must be multiples of 16 bytes. For types that do not have 16 bits, the reduction loops must be
 // contiguous, because wgmma transposes only 16-bit elements.
@@ -24,7 +24,7 @@ namespace tilewright::cuda {
 /// Bytes of a line of a tile in shared memory, which is the period of the swizzle; a step over k is one line.
 inline constexpr int64_t lineBytes = 128;
 inline int64_t lineElements(mlir::Type element) { return lineBytes / (element.getIntOrFloatBitWidth() / 8); }
-/// The number of rows of A for one wgmma, and its depth in bytes.
+/// The number of rows of A for one wgmma, and the depth of a wgmma in bytes.
 inline constexpr int64_t groupRows = 64, groupDepthBytes = 32;
 
 /// The registers of a thread of the producer group, and of a thread of a consumer group, if there are two consumer

@@ -1,11 +1,11 @@
 //===- WgmmaSpace.cpp - search space and cost model of a product by warp groups -----------===//
 //
-// This file has the space of the schedule `wgmma` and its cost model, which is that of `mma` (ProductSpace.cpp) with
-// the rate of wgmma. The time of a step over k is the maximum of four times: the products on the tensor cores; the
-// accesses of shared memory, from which each wgmma reads A and B and to which TMA writes; the transfer of the tiles
-// from the L2 cache; and the latency of this transfer, divided by the number of stages that hide it. If a block
-// computes several tiles, its startup time is added only once, and the operands of the next tile are loaded before the
-// block reaches that tile.
+// This file defines the search space and the cost model of the schedule `wgmma`. The cost model is that of `mma`
+// (ProductSpace.cpp) with the rate of wgmma. The time of a step over k is the maximum of four times: the products on
+// the tensor cores; the accesses of shared memory, from which each wgmma reads A and B and to which TMA writes; the
+// transfer of the tiles from the L2 cache; and the latency of this transfer, divided by the number of stages that hide
+// it. If a block computes several tiles, its startup time is added only once, and the operands of the next tile are
+// loaded before the block reaches that tile.
 //
 // Test: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
@@ -73,8 +73,8 @@ private:
   const int64_t m, n, k, batches, bytes, resultBytes;
 };
 
-/// Returns the candidates for the number of tiles per block. With each of them, there are enough blocks of the usual
-/// tile size for all multiprocessors.
+/// Returns the candidates for the number of tiles per block: 1, and larger numbers up to the number of tiles of the
+/// usual size that the multiprocessor with the most tiles computes.
 std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
   constexpr int64_t usual = 128;
   const ProductSizes sizes = sizesOf(product, /*parts=*/1);

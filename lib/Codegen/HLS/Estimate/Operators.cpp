@@ -2,10 +2,10 @@
 //
 // The table is for UltraScale+ devices at 300 MHz. The multipliers, lookup tables and flip-flops of f32 additions,
 // products, exponentials and quick additions are taken from public synthesis reports (Stream-HLS, FPGA 2025 data),
-// which contain no divisions and roots. The registers and multiplexers around loads, stores, products, addresses,
-// nests, shared operands and queues are fitted to one half of the public designs (test/Conformance/hls/hls_score.py),
-// weighted by the reciprocal of a design's size. The rows of other bit widths, and of functions that no public design
-// uses, are assumptions.
+// which contain no divisions or roots. The registers and multiplexers around loads, stores, products, addresses, nests,
+// shared operands and queues are fitted to one half of the public designs (test/Conformance/hls/hls_score.py), weighted
+// by the reciprocal of a design's size. The rows of other bit widths, and of functions that no public design uses, are
+// assumptions.
 //
 // Test: test/Python/test_hls_estimate.py
 //

@@ -130,10 +130,12 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates) {
           schedule.quickAdditions += outside * most + (inTime(levels) ? 0 : (sums - outside) * levels);
         chain = quickChain(most);
         if (distance == 1) {
-          // Additions that are not on the path of the accumulated element share adders in the cycles of the II. If the
-          // II does not divide the number of these additions, trees of more than four terms need one more adder. In a
-          // tree of four terms, one addition is not on the path and may take as many cycles as one level of the tree.
-          // The products then start in slightly more than half of the cycles of the II.
+          // Additions that are not on the path of the accumulated element remain slow. Each adder starts one of them in
+          // each cycle of the II. If sums have at least four terms and the II does not divide the number of slow
+          // additions, one more adder is needed. Sums of exactly four terms are an exception, unless other elements of
+          // the same bank are also stored. Their slow additions must start within the cycles of one level of the tree,
+          // so an adder executes only `quickBetween` of these additions. The products then start in slightly more than
+          // half of the cycles of the II.
           const int64_t slowOnes = sums * (terms - levels), products = countOf(nest.operators, "mulf");
           const bool fourTerms = terms == 4 && !othersAreWritten;
           if (fourTerms)

@@ -4,9 +4,9 @@
 //   always @(posedge clk) if (w_chip_mem_0_w0_on) w_chip_mem_0[w_chip_mem_0_w0_at] <= w_chip_mem_0_w0_data;
 //   always @(posedge clk) if (w_chip_mem_0_r0_on) w_chip_mem_0_r0_q <= w_chip_mem_0[w_chip_mem_0_r0_at];
 //
-// A bank is a memory with one write port and one read port. The nests that access the bank run one after another, so
-// they share the ports. The attribute `ram_style` selects whether synthesis implements the bank in block memories or in
-// lookup tables, as the estimate assumes.
+// A bank is a memory with as many read and write ports as one nest needs in a cycle, usually one of each. The nests
+// that access the bank run one after another, so they share the ports. The attribute `ram_style` selects whether
+// synthesis implements the bank in block memories or in lookup tables, as the estimate assumes.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
