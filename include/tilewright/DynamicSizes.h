@@ -1,10 +1,10 @@
 //===- DynamicSizes.h - sizes that the user declares to vary from call to call ------===//
 //
-//   auto size = parseDynamicSize("ids:0,mask:0=2..512");   // one size, of two inputs, from 2 to 512 auto size =
-//   parseDynamicSize("batch=1..4");            // the size named batch in the model auto size =
-//   parseDynamicSize("x:0=4");                 // fixed: the code supports only this size auto module =
-//   (*onnx)->import(context, *size);          // constant sizes become symbols llvm::Error bad = narrowSizes(*module,
-//   *size);          // symbols of any module get the range
+//   auto size = parseDynamicSize("ids:0,mask:0=2..512");   // one size, of two inputs, from 2 to 512
+//   auto size = parseDynamicSize("batch=1..4");            // the size named batch in the model
+//   auto size = parseDynamicSize("x:0=4");                 // fixed: the code supports only this size
+//   auto module = (*onnx)->import(context, *size);         // constant sizes become symbols
+//   llvm::Error bad = narrowSizes(*module, *size);         // symbols of any module get the range
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DYNAMICSIZES_H

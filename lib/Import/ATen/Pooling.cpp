@@ -110,8 +110,8 @@ Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
   if (inSize && outSize) {
     int64_t most = 1;
     for (int64_t i = 0; i < outSize.getValue(); ++i)
-      most = std::max(most, llvm::divideCeil((i + 1) * inSize.getValue(), outSize.getValue()) -
-                                i * inSize.getValue() / outSize.getValue());
+      most = std::max<int64_t>(most, llvm::divideCeil((i + 1) * inSize.getValue(), outSize.getValue()) -
+                                         i * inSize.getValue() / outSize.getValue());
     longest = n.constantSize(most);
   } else if (outSize) {
     longest = canonicalSize(in.floorDiv(out) + 2); // an upper bound

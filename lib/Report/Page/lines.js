@@ -1,5 +1,5 @@
-// lines.js - shows all levels side by side. If a line of one level is selected, the corresponding lines of all levels
-// are highlighted.
+// lines.js - shows the levels of a model (its source, the IR of each stage, the assembly) side by side. If a line of one
+// level is selected, the corresponding lines of all levels are highlighted.
 
 /** One level: its lines, and marks at the positions of the chosen lines. */
 class Pane {
