@@ -283,6 +283,7 @@ IMPORTED = {
     "index_copy of a scalar": lambda x, i: x.sum().index_copy(0, i[0, 0].reshape(1), x[0, 0]),
     "sum of booleans at indices": lambda x, i: (x > 1).index_put((i[0],), x[0] > 0, accumulate=True).float(),
     "gather at no indices": lambda x, i: torch.cat([x.gather(0, i[:0, :3]), x[:, :3]]),
+    "gather at an empty index of bytes": lambda x, i: torch.cat([x.gather(0, torch.empty(0, dtype=torch.uint8)), x[0]]),
     "linspace of integers": lambda x, i: x * torch.linspace(-3.7, 9.2, 7, dtype=torch.int64),
     "linspace between tensors": lambda x, i: x * torch.linspace(x.amin(), x.amax(), 7),
     "unequal windows": lambda x, i: nn.functional.adaptive_avg_pool2d(halves_of(x), (3, 4)),

@@ -91,12 +91,15 @@ Results indexSelect(Node &n) {
 
 /// Imports gather(self, dim, index).
 Results gather(Node &n) {
-  Value x = n.tensor(0, "self"), indices = asIndex(n, n.tensor(2, "index"));
+  Value x = n.tensor(0, "self"), indices = n.tensor(2, "index");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
   if (n.failed())
     return n.refused();
-  if (elementCount(n.typeOf(indices)) == n.constantSize(0)) // the tensor may have other dimensions then
+  if (elementCount(n.typeOf(indices)) == n.constantSize(0)) // an empty index may have any dtype and any dimensions
     return n.full(n.scalar(0, n.element()), n.type());
+  indices = asIndex(n, indices);
+  if (n.failed())
+    return n.refused();
   if (n.rankOf(x) == 0)
     x = n.unsqueeze(x, 0);
   if (n.rankOf(indices) == 0)
