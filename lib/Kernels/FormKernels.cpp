@@ -171,8 +171,8 @@ private:
       reason = "a contraction reads its operands many times: computing " + describe(op) + " inside would repeat it";
       return false;
     }
-    constexpr size_t mostOps =
-        24; // ops of a kernel; bounds the number of live values and the compile time, not measured
+    // The number of ops of a kernel bounds its live values and its compile time. The limit was not measured.
+    constexpr size_t mostOps = 24;
     if (members.size() + 1 > mostOps) {
       reason = "the kernel has " + std::to_string(mostOps) + " ops already";
       return false;

@@ -111,6 +111,17 @@ Type meetingType(Type elementType, graph::ScatterKind kind) {
   return accumulates ? accumulatorType(elementType) : storageType(elementType);
 }
 
+/// Returns the kind with which elements are combined in the type in which they are stored. Booleans are stored as the
+/// bytes 0 and 1, whose sum could wrap around to 0. Their logical sum is the maximum, and their product the minimum.
+tile::ScatterKind storedKind(Type elementType, graph::ScatterKind kind) {
+  const bool isBool = elementType.isInteger(1);
+  if (isBool && kind == graph::ScatterKind::Add)
+    return tile::ScatterKind::Max;
+  if (isBool && kind == graph::ScatterKind::Mul)
+    return tile::ScatterKind::Min;
+  return static_cast<tile::ScatterKind>(kind);
+}
+
 /// Returns true if elements are combined by the order of unsigned integers, which the loops of a scatter do not
 /// support: they compare signed integers.
 bool meetsUnsigned(Type elementType, graph::ScatterKind kind) {
@@ -161,7 +172,7 @@ void finishScatter(Lowering &l, Operation *op, Value source, ArrayRef<AffineExpr
   llvm::append_range(inputs, indices);
   auto scatter = tile::ScatterOp::create(l.builder, l.loc, destination.getType(), inputs, destination,
                                          l.builder.getAffineMapArrayAttr(indexMaps), destMap,
-                                         static_cast<tile::ScatterKind>(kind));
+                                         storedKind(type.getElementType(), kind));
   if (op->hasAttr(graph::fromStartAttrName))
     scatter->setAttr(fromStartAttrName, l.builder.getUnitAttr());
   Value result = flips ? flipped(l, scatter.getResult(0), sizes) : scatter.getResult(0);

@@ -35,6 +35,21 @@ func.func @scatter_add(%x: tensor<4x8xbf16>, %i: tensor<2x8xi64>, %s: tensor<2x8
   return %0 : tensor<4x8xbf16>
 }
 
+// Booleans are stored as the bytes 0 and 1. Their logical sum is the maximum: a sum of 256 bytes would wrap around to 0.
+// CHECK-LABEL: func @scatter_add_booleans
+// CHECK: tw_tile.scatter max {{.*}} outs(%{{.*}} : tensor<4xi8>)
+func.func @scatter_add_booleans(%x: tensor<4xi1>, %i: tensor<512xi64>, %s: tensor<512xi1>) -> tensor<4xi1> {
+  %0 = tw.scatter add %x [%i], %s {dim = 0 : i64} : (tensor<4xi1>, tensor<512xi64>, tensor<512xi1>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}
+
+// CHECK-LABEL: func @put_product_of_booleans
+// CHECK: tw_tile.scatter min {{.*}} outs(%{{.*}} : tensor<4xi8>)
+func.func @put_product_of_booleans(%x: tensor<4xi1>, %i: tensor<512xi64>, %s: tensor<512xi1>) -> tensor<4xi1> {
+  %0 = tw.put mul %x [%i], %s {dim = 0 : i64} : (tensor<4xi1>, tensor<512xi1>, tensor<512xi64>) -> tensor<4xi1>
+  return %0 : tensor<4xi1>
+}
+
 // A scatter into zeros begins with a fill instead of a copy.
 // CHECK-LABEL: func @put_into_zeros
 // CHECK: %[[Z:.*]] = linalg.fill {{.*}} -> tensor<100x8xf32>

@@ -1,7 +1,6 @@
 //===- Scatters.cpp - writes at computed indices ---------------------------------------------===//
 #include "lib/Import/ATen/Indexing.h"
 #include "lib/Import/ATen/Table.h"
-#include <cmath>
 
 namespace tilewright {
 namespace {
@@ -72,39 +71,23 @@ Results scatterWith(Node &n, ScatterKind kind) {
 Results scatter(Node &n) { return scatterWith(n, ScatterKind::Set); }
 Results scatterAdd(Node &n) { return scatterWith(n, ScatterKind::Add); }
 
-/// Returns the value of type `element` that does not change the result of a reduction.
-Value identityOf(Node &n, ScatterKind kind, Type element) {
-  if (kind == ScatterKind::Add || kind == ScatterKind::Mul)
-    return n.scalarInt(kind == ScatterKind::Mul, element);
-  const bool isMax = kind == ScatterKind::Max;
-  if (isa<FloatType>(element))
-    return n.scalar(isMax ? -INFINITY : INFINITY, element);
-  const unsigned bits = element.getIntOrFloatBitWidth();
-  if (element.isUnsignedInteger())
-    return n.scalarInt(isMax ? 0 : int64_t(llvm::APInt::getMaxValue(bits).getZExtValue()), element);
-  return n.scalarInt(
-      (isMax ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getSignedMaxValue(bits)).getSExtValue(), element);
-}
-
 /// Imports scatter.reduce(self, dim, index, src, *, reduce) and scatter_reduce.two(..., reduce, *, include_self).
 Results scatterReduce(Node &n) {
   std::string name = n.text(4, "reduce");
-  const bool isMean = name == "mean", isBool = n.element().isInteger(1), includesSelf = n.flag(5, "include_self", true);
+  const bool isMean = name == "mean", includesSelf = n.flag(5, "include_self", true);
   std::optional<ScatterKind> kind = isMean ? ScatterKind::Add : kindNamed(name);
   if (!kind)
     return n.refuse("reduce='" + name + "' is not supported; sum, prod, mean, amax and amin are");
-  if (isMean && isBool)
+  if (isMean && n.element().isInteger(1))
     return n.refuse("the mean of booleans is not supported");
-  if (isBool && *kind == ScatterKind::Add)
-    kind = ScatterKind::Max;
-  if (isBool && *kind == ScatterKind::Mul)
-    kind = ScatterKind::Min;
   ScatterOperands operands = readScatter(n, *kind);
   if (n.failed())
     return n.refused();
-  if (!includesSelf) // each element that has a source starts from the identity
-    operands.x = emitScatter(n, withScalar(n, operands, operands.x, identityOf(n, *kind, n.elementOf(operands.x))),
-                             ScatterKind::Set);
+  if (!includesSelf) { // an element that has sources starts from the identity, or from one of its sources
+    const bool isExtreme = *kind == ScatterKind::Max || *kind == ScatterKind::Min;
+    Value identity = n.scalarInt(*kind == ScatterKind::Mul, n.elementOf(operands.x));
+    operands.x = emitScatter(n, isExtreme ? operands : withScalar(n, operands, operands.x, identity), ScatterKind::Set);
+  }
   Value result = emitScatter(n, operands, *kind);
   if (isMean) {
     Type compute = n.accumulator(n.element());
@@ -118,20 +101,6 @@ Results scatterReduce(Node &n) {
     result = isa<FloatType>(compute) ? n.op<DivOp>({result, counts}) : n.op<DivFloorOp>({result, counts});
   }
   return n.cast(n.reshape(result, sizesOf(n.type())), n.element());
-}
-
-/// Emits tw.put. Booleans are added as integers, and a sum other than 0 is true.
-Value emitPut(Node &n, Value x, Value source, ArrayRef<Value> indices, int64_t dim, ScatterKind kind, bool fromStart) {
-  const bool addsBools = kind == ScatterKind::Add && n.elementOf(x).isInteger(1);
-  if (addsBools) {
-    Type wide = n.builder.getI32Type();
-    x = n.cast(x, wide);
-    source = n.cast(source, wide);
-  }
-  auto made = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange(indices), dim, kind);
-  if (fromStart)
-    made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return addsBools ? n.compare<NeOp>(made, n.scalarInt(0, n.elementOf(made))) : Value(made);
 }
 
 /// Imports index_put(self, indices, values, accumulate).
@@ -153,8 +122,8 @@ Results indexPut(Node &n) {
   if (n.failed())
     return n.refused();
   Value base = n.permute(x, plan.order);
-  Value result = emitPut(n, base, values, plan.indices, plan.dim, accumulate ? ScatterKind::Add : ScatterKind::Set,
-                         /*fromStart=*/false);
+  Value result = PutOp::create(n.builder, n.loc, base.getType(), base, values, ValueRange(plan.indices), plan.dim,
+                               accumulate ? ScatterKind::Add : ScatterKind::Set);
   SmallVector<int64_t> back(plan.order.size());
   for (auto [position, dim] : llvm::enumerate(plan.order))
     back[dim] = position;
@@ -169,9 +138,9 @@ template <ScatterKind kind> Results indexWrite(Node &n) {
   double alpha = n.number(4, "alpha", 1.0);
   if (n.failed())
     return n.refused();
-  if (alpha != 1.0 && n.element().isInteger(1))
-    source = alpha != 0 ? source : n.broadcast(n.scalarInt(0, n.element()), n.sizesIn(source));
-  else if (alpha != 1.0)
+  if (n.element().isInteger(1))
+    alpha = alpha != 0;
+  if (alpha != 1.0)
     source = n.op<MulOp>(source, alpha);
   if (n.rankOf(x) == 0) {
     x = n.unsqueeze(x, 0);
@@ -179,8 +148,9 @@ template <ScatterKind kind> Results indexWrite(Node &n) {
   }
   if (n.rankOf(index) == 0)
     index = n.unsqueeze(index, 0);
-  // As in eager, negative indices are errors.
-  return n.reshape(emitPut(n, x, source, index, dim, kind, /*fromStart=*/true), n.type());
+  auto made = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange{index}, dim, kind);
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr()); // as in eager, negative indices are errors
+  return n.reshape(made, n.type());
 }
 
 /// Imports embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq).

@@ -22,6 +22,17 @@ def test_indexed_reads_match_eager():
     check_gradient(lambda x, a: x.gather(1, a), x, i(0, 9, (7, 4, 5)))
 
 
+@pytest.mark.parametrize("write", [
+    lambda x, a, s: x.scatter_add(0, a, s), lambda x, a, s: x.scatter_reduce(0, a, s, "sum"), lambda x, a, s: x.scatter_reduce(0, a, s, "prod"),
+    lambda x, a, s: x.index_add(0, a, s), lambda x, a, s: x.index_put((a,), s, accumulate=True),
+], ids=["scatter_add", "scatter_reduce sum", "scatter_reduce prod", "index_add", "index_put"])  # fmt: skip
+@pytest.mark.parametrize("count", [1, 256, 512])
+def test_logical_sum_of_256_booleans_does_not_wrap_around(write, count):
+    """Booleans are stored as bytes, and 256 wraps around to 0 in a byte."""
+    x, a, s = torch.tensor([False, True, False]), torch.zeros(count, dtype=torch.int64), torch.ones(count, dtype=torch.bool)
+    assert run(write, x, a, s).equal(write(x, a, s))
+
+
 def run(fn, *arguments, **options):
     from tilewright.dynamo.backend import tilewright
 

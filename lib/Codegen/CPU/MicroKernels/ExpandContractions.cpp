@@ -355,7 +355,7 @@ private:
       return {};
     OpFoldResult rows = sizeFold(c, 0);
     std::optional<int64_t> known = getConstantIntValue(rows);
-    constexpr int64_t leastRows = 64; // rows of a product whose epilogue is worth splitting into row blocks
+    constexpr int64_t leastRows = 64; // rows of a product for which interleaving the loop is worth its code
     if ((known ? *known : mostRows(rows)) < leastRows)
       return {};
     SmallVector<Operation *> between;
