@@ -3,15 +3,15 @@
 // Kernels are formed before target-specific stages. All targets therefore have the same kernels, which pass plain
 // tensors to each other.
 //
-//   watched, by the target:                            judge, by the reference and in plain loops:
+//   compiled for the target:                           compiled for the reference target, and for plain loops:
 //   @main(%x) {                                        @main(%x, %given_a, %given_b) {
 //     %a = call @kernel_0(%x)                            %a = call @kernel_0(%x)
 //     %b = call @kernel_1(%a)                            %b = call @kernel_1(%given_a)
 //     return %b, %a, %b }                                return %a, %b }
 //
-// The target runs first. The results of its kernels are the inputs of the kernels in the two judges (the reference and
-// plain loops). Each kernel is thus compared on the inputs that it had on the target, and an error is reported for the
-// kernel that caused it.
+// The target runs first, and also returns the results of its kernels. They are the inputs of the kernels in the other
+// two programs (the reference and plain loops). Each kernel is thus compared on the inputs that it had on the target,
+// and an error is reported for the kernel that caused it.
 //
 // Test: test/Python/test_check.py
 //
@@ -124,7 +124,8 @@ std::string linesOf(Location loc) {
     return WalkResult::advance();
   });
   std::string text;
-  for (auto [file, line] : lines.getArrayRef().take_back(4)) // the last four lines; the line of the newest op is the last
+  // The last four lines; the line of the newest op is the last.
+  for (auto [file, line] : lines.getArrayRef().take_back(4))
     text += ", " + file.str() + ":" + std::to_string(line);
   return text;
 }

@@ -41,7 +41,8 @@ std::optional<AffineExpr> exactQuotient(AffineExpr a, AffineExpr b) {
   return canonicalSize(quotient * b) == canonicalSize(a) ? std::optional(quotient) : std::nullopt;
 }
 
-/// Returns true if the window has several elements along dimension `dim`, at different addresses.
+/// Returns true if the window may have several elements at different addresses along dimension `dim`: its size is not
+/// known to be 1, and its stride is not known to be 0.
 bool moves(const Window &window, unsigned dim) {
   return constantOf(window.sizes[dim]) != 1 && constantOf(window.strides[dim]) != 0;
 }

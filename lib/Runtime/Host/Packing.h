@@ -1,8 +1,9 @@
 //===- Packing.h - parameters in the layout that kernels read -------------===//
 //
-// The `once` steps of a plan are divided into groups that share a packed buffer (usually one step, one weight). The
-// result of a group is a PackedSet: its memory and the stamps of the inputs from which it was packed. A set is
-// immutable. If an input changes, a new set replaces the old set, and running calls continue to read the old set.
+// The `once` steps of a plan are divided into groups. Steps that access the same packed buffer are in one group, which
+// usually has one step that packs one weight. The result of a group is a PackedSet: its memory and the stamps of the
+// inputs from which it was packed. A set is immutable. If an input changes, a new set replaces the old set, and running
+// calls continue to read the old set.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_PACKING_H

@@ -23,7 +23,7 @@ private:
 
 llvm::Error writeModule(mlir::ModuleOp module, const std::string &path);
 
-/// The kernels of a model, worker processes, and a clock.
+/// The state of one tuning of a model: its kernels, the worker processes that measure them, and the time limit.
 class TuneSession {
 public:
   TuneSession(Session &session, mlir::ModuleOp module, const Options &given, const TuneOptions &tune);

@@ -116,7 +116,8 @@ private:
     return vector::MaskedLoadOp::create(builder, loc, type, in, at, mask, zero(type));
   }
 
-  /// Packs an input whose columns are contiguous: loads vectors of columns, and interleaves `group` rows.
+  /// Packs an input whose rows are contiguous: loads a vector of adjacent columns from each of `group` rows, and
+  /// interleaves these vectors.
   void rowsOfColumns(ArrayRef<Value> ivs) {
     loop(constant(0), depthOuter, 1, [&](Value k) {
       for (int64_t j = 0; j < panel; j += lanes) {

@@ -103,7 +103,9 @@ public:
     if (shape.tiles)
       return divideCeilSigned(rows, 16) * 16;
     int64_t rest = rows % 8;
-    return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8); // few rows wait for the latency of FMAs
+    // The remaining rows have too few independent FMAs to hide the FMAs' latency: one or two rows take as long as twice
+    // as many rows, and more rows as long as a whole block.
+    return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8);
   }
 
   Cost cost() const {

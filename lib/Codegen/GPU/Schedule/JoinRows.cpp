@@ -36,8 +36,8 @@ struct Timed {
   double nanoseconds;
 };
 
-/// Returns the schedule on tensor cores with the least predicted time among the schedules that can be emitted for the
-/// kernel.
+/// Returns the chosen wgmma schedule with its predicted time if it can be emitted for the kernel, otherwise the chosen
+/// mma schedule. Returns nullopt if neither can be emitted.
 std::optional<Timed> fastest(Contraction product, const Arch &arch) {
   std::optional<Timed> best;
   auto take = [&](Schedule schedule, double nanoseconds) {
@@ -58,8 +58,8 @@ public:
   Join(func::CallOp first, func::CallOp second, SymbolTable &symbols)
       : first(first), second(second), symbols(symbols), builder(first.getContext()) {}
 
-  /// Returns true if both functions are kernels of the right form, and no op between the calls reads the result of the
-  /// first call.
+  /// Returns true if both functions are kernels of the right form, and each op between the calls that reads the result
+  /// of the first call is a reshape that can be moved after the second call.
   bool possible() {
     product = symbols.lookup<func::FuncOp>(first.getCallee());
     rows = symbols.lookup<func::FuncOp>(second.getCallee());
