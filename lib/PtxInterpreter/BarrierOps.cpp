@@ -43,7 +43,7 @@ void deliver(Warp &warp, const Fragment &fragment, const Code &code, const Barri
   warp.written[fragment.base + row] |= fragment.mask;
 }
 
-void arrive(Exec &e, const Instr &in) {
+void arriveAtBarrier(Exec &e, const Instr &in) {
   uint32_t first = in.results, lane = uint32_t(std::countr_zero(e.mask)), pc = e.pc;
   uint32_t number = e.row<uint32_t>(in, first)[lane];
   uint32_t predicates = in.mods & HasPredicate ? 1 : 0;
@@ -182,11 +182,11 @@ void addBarrierForms(Table &table) {
       aligned = true;
     }
     uint8_t flags = uint8_t(FlagControl | (aligned ? FlagAligned : 0));
-    table.add(base + ".sync" + suffix, "w?w", arrive, Waits, flags);
-    table.add(base + ".arrive" + suffix, "ww", arrive, 0, flags);
-    table.add(base + ".red.popc" + suffix + ".u32", "w=wWp", arrive, Waits | Popc, flags);
-    table.add(base + ".red.and" + suffix + ".pred", "p=wWp", arrive, Waits | All, flags);
-    table.add(base + ".red.or" + suffix + ".pred", "p=wWp", arrive, Waits | Any, flags);
+    table.add(base + ".sync" + suffix, "w?w", arriveAtBarrier, Waits, flags);
+    table.add(base + ".arrive" + suffix, "ww", arriveAtBarrier, 0, flags);
+    table.add(base + ".red.popc" + suffix + ".u32", "w=wWp", arriveAtBarrier, Waits | Popc, flags);
+    table.add(base + ".red.and" + suffix + ".pred", "p=wWp", arriveAtBarrier, Waits | All, flags);
+    table.add(base + ".red.or" + suffix + ".pred", "p=wWp", arriveAtBarrier, Waits | Any, flags);
   }
   table.add("bar.warp.sync", "w", warpSync, 0, FlagMember);
 }

@@ -199,7 +199,7 @@ void prefetchTensor(Exec &e, const Instr &in) {
     readMap(e, in, lane, 0, 0, copy);
   });
 }
-void nothing(Exec &, const Instr &) {}
+void prefetch(Exec &, const Instr &) {}
 
 /// Reads the source of a store, so that the store can be executed later.
 void capture(Exec &e, uint32_t lane, BulkCopy &copy) {
@@ -237,14 +237,14 @@ void store(Exec &e, uint32_t lane, BulkCopy &copy) {
   });
 }
 
-void commit(Exec &e, const Instr &) {
+void commitBulkGroup(Exec &e, const Instr &) {
   forLanes(e.mask, [&](uint32_t lane) {
     Lane &state = e.warp.lanes[lane];
     state.bulkGroups.push_back(std::move(state.bulk));
     state.bulk.clear();
   });
 }
-void waitGroup(Exec &e, const Instr &in) {
+void waitBulkGroup(Exec &e, const Instr &in) {
   uint32_t allowed = e.row<uint32_t>(in, 0)[0];
   forLanes(e.mask, [&](uint32_t lane) {
     auto &groups = e.warp.lanes[lane].bulkGroups;
@@ -439,12 +439,12 @@ void addBulkForms(Table &table) {
     }
   addForm("cp.async.bulk.global.shared::cta.bulk_group", "mmw", copyBulk, StoreBit, 1);
   addReductions(table);
-  addForm("cp.async.bulk.prefetch.L2.global", "mw", nothing, 0, 1);
+  addForm("cp.async.bulk.prefetch.L2.global", "mw", prefetch, 0, 1);
   for (const char *space : {"", ".param", ".const"})
-    table.add(std::string("prefetch") + space + ".tensormap", "m", nothing);
-  table.add("cp.async.bulk.commit_group", "", commit);
-  table.add("cp.async.bulk.wait_group", "w", waitGroup);
-  table.add("cp.async.bulk.wait_group.read", "w", waitGroup, ReadOnly);
+    table.add(std::string("prefetch") + space + ".tensormap", "m", prefetch);
+  table.add("cp.async.bulk.commit_group", "", commitBulkGroup);
+  table.add("cp.async.bulk.wait_group", "w", waitBulkGroup);
+  table.add("cp.async.bulk.wait_group.read", "w", waitBulkGroup, ReadOnly);
 }
 
 } // namespace tilewright::ptx

@@ -133,7 +133,7 @@ template <class T, bool Float> void runSet(Exec &e, const Instr &in) {
   });
 }
 
-template <class T> void addType(Table &table, const std::string &type, const std::string &letter) {
+template <class T> void addComparisons(Table &table, const std::string &type, const std::string &letter) {
   constexpr bool isFloat = !std::is_integral_v<T>;
   std::vector<Choice> compares = {{".eq", Eq * kUnit}, {".ne", Ne * kUnit}, {".lt", Lt * kUnit},
                                   {".le", Le * kUnit}, {".gt", Gt * kUnit}, {".ge", Ge * kUnit}};
@@ -192,19 +192,19 @@ template <class T> void addSelect(Table &table, const std::string &bits, const s
 } // namespace
 
 void addCompareForms(Table &table) {
-  addType<uint16_t>(table, ".b16", "h");
-  addType<uint16_t>(table, ".u16", "h");
-  addType<int16_t>(table, ".s16", "h");
-  addType<uint32_t>(table, ".b32", "w");
-  addType<uint32_t>(table, ".u32", "w");
-  addType<int32_t>(table, ".s32", "w");
-  addType<uint64_t>(table, ".b64", "d");
-  addType<uint64_t>(table, ".u64", "d");
-  addType<int64_t>(table, ".s64", "d");
-  addType<float>(table, ".f32", "f");
-  addType<double>(table, ".f64", "g");
-  addType<Half>(table, ".f16", "h");
-  addType<Bfloat16>(table, ".bf16", "h");
+  addComparisons<uint16_t>(table, ".b16", "h");
+  addComparisons<uint16_t>(table, ".u16", "h");
+  addComparisons<int16_t>(table, ".s16", "h");
+  addComparisons<uint32_t>(table, ".b32", "w");
+  addComparisons<uint32_t>(table, ".u32", "w");
+  addComparisons<int32_t>(table, ".s32", "w");
+  addComparisons<uint64_t>(table, ".b64", "d");
+  addComparisons<uint64_t>(table, ".u64", "d");
+  addComparisons<int64_t>(table, ".s64", "d");
+  addComparisons<float>(table, ".f32", "f");
+  addComparisons<double>(table, ".f64", "g");
+  addComparisons<Half>(table, ".f16", "h");
+  addComparisons<Bfloat16>(table, ".bf16", "h");
   addSelect<uint16_t>(table, "16", "h");
   addSelect<uint32_t>(table, "32", "w");
   addSelect<uint64_t>(table, "64", "d");

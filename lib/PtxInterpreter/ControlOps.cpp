@@ -85,7 +85,7 @@ void trap(Exec &e, const Instr &in) {
   e.find(Kind::BadOperand, uint32_t(std::countr_zero(e.mask)), "the kernel traps here");
   exitThread(e, in);
 }
-void nothing(Exec &, const Instr &) {}
+void breakpoint(Exec &, const Instr &) {}
 
 } // namespace
 
@@ -142,7 +142,7 @@ void addControlForms(Table &table) {
     table.add(opcode, "", leaveFunction, 0, FlagControl);
   table.add("exit", "", exitThread, 0, FlagControl);
   table.add("trap", "", trap, 0, FlagControl);
-  table.add("brkpt", "", nothing);
+  table.add("brkpt", "", breakpoint);
 }
 
 } // namespace tilewright::ptx

@@ -66,7 +66,7 @@ void copy(Exec &e, const Instr &in) {
   e.countGlobal(from, size);
 }
 
-void commit(Exec &e, const Instr &) {
+void commitCopyGroup(Exec &e, const Instr &) {
   forLanes(e.mask, [&](uint32_t lane) {
     Lane &state = e.warp.lanes[lane];
     state.groups.push_back(std::move(state.copies));
@@ -129,7 +129,7 @@ void arriveAfterCopies(Exec &e, const Instr &in) {
   });
   ++e.warp.clock.own[e.warp.index];
 }
-void waitGroup(Exec &e, const Instr &in) { waitFor(e, e.row<uint32_t>(in, 0)[0], false); }
+void waitCopyGroup(Exec &e, const Instr &in) { waitFor(e, e.row<uint32_t>(in, 0)[0], false); }
 void waitAll(Exec &e, const Instr &) { waitFor(e, 0, true); }
 
 } // namespace
@@ -163,8 +163,8 @@ void addCopyForms(Table &table) {
     for (const char *space : {".shared.global", ".shared::cta.global"})
       for (const char *hint : {"", ".L2::64B", ".L2::128B", ".L2::256B"})
         table.add(std::string("cp.async") + cache + space + hint, "mmw?w", copy);
-  table.add("cp.async.commit_group", "", commit);
-  table.add("cp.async.wait_group", "w", waitGroup);
+  table.add("cp.async.commit_group", "", commitCopyGroup);
+  table.add("cp.async.wait_group", "w", waitCopyGroup);
   table.add("cp.async.wait_all", "", waitAll);
   for (const char *space : {"", ".shared", ".shared::cta"})
     for (bool increases : {true, false}) {

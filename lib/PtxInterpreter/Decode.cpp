@@ -15,7 +15,7 @@
 namespace tilewright::ptx {
 namespace {
 
-struct Refusal {};
+struct Undecodable {};
 
 class Decoder {
 public:
@@ -36,7 +36,7 @@ public:
       for (uint32_t i = 0; i < code->functions.size(); ++i) // decoding a call appends its callee to code->functions
         decodeFunction(i);
       placeDynamic(dynamicShared);
-    } catch (const Refusal &) {
+    } catch (const Undecodable &) {
       return nullptr;
     }
     return std::move(code);
@@ -45,7 +45,7 @@ public:
 private:
   [[noreturn]] void fail(const Statement &at, const std::string &what) {
     error = syntax.file + ":" + std::to_string(at.line) + ":" + std::to_string(at.column) + ": " + what;
-    throw Refusal();
+    throw Undecodable();
   }
 
   //===--- variables ---===//
@@ -308,7 +308,7 @@ private:
     statementIndex = function.body.empty() ? 0 : uint32_t(function.body.size() - 1);
     if (function.body.empty()) {
       error = syntax.file + ":" + std::to_string(function.line) + ": the function '" + function.name + "' is empty";
-      throw Refusal();
+      throw Undecodable();
     }
     emit(end, function.body.back(), {}, {});
     for (size_t i = firstInstr; i < code->instrs.size(); ++i)

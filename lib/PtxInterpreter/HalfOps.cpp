@@ -80,7 +80,7 @@ template <class T> T least(uint32_t m, T first, T second, bool greatest) {
   return rounded<T>(m & ModFtz, m & ModXorSign ? std::copysign(chosen, sign) : chosen);
 }
 
-template <class T> void addType(Table &table, const std::string &type) {
+template <class T> void addHalfType(Table &table, const std::string &type) {
   bool half = std::is_same_v<T, Half>;
   std::initializer_list<Choice> rounds = {{"", 0}, {".rn", 0}}, none = {{"", 0}};
   auto flush = half ? std::initializer_list<Choice>{{"", 0}, {".ftz", ModFtz}} : none;
@@ -138,8 +138,8 @@ template <class T> void addType(Table &table, const std::string &type) {
 } // namespace
 
 void addHalfForms(Table &table) {
-  addType<Half>(table, ".f16");
-  addType<Bfloat16>(table, ".bf16");
+  addHalfType<Half>(table, ".f16");
+  addHalfType<Bfloat16>(table, ".bf16");
 }
 
 } // namespace tilewright::ptx

@@ -38,7 +38,7 @@ template <class T> T remainder(T a, T b) {
   return T(a % b);
 }
 
-template <class T> void addType(Table &table, const std::string &type) {
+template <class T> void addIntegerType(Table &table, const std::string &type) {
   using U = Unsigned<T>;
   std::string letter(1, sizeof(T) == 2 ? 'h' : sizeof(T) == 4 ? 'w' : 'd');
   std::string two = letter + "=" + letter, three = two + letter, four = three + letter;
@@ -108,12 +108,12 @@ int32_t signedMul24(int32_t a) { return int32_t(uint32_t(a) << 8) >> 8; }
 } // namespace
 
 void addIntegerForms(Table &table) {
-  addType<int16_t>(table, ".s16");
-  addType<uint16_t>(table, ".u16");
-  addType<int32_t>(table, ".s32");
-  addType<uint32_t>(table, ".u32");
-  addType<int64_t>(table, ".s64");
-  addType<uint64_t>(table, ".u64");
+  addIntegerType<int16_t>(table, ".s16");
+  addIntegerType<uint16_t>(table, ".u16");
+  addIntegerType<int32_t>(table, ".s32");
+  addIntegerType<uint32_t>(table, ".u32");
+  addIntegerType<int64_t>(table, ".s64");
+  addIntegerType<uint64_t>(table, ".u64");
   table.add("add.sat.s32", "w=ww",
             map<int32_t, int32_t, int32_t>([](int32_t a, int32_t b) { return saturated<int32_t>(Wide(a) + b); }));
   table.add("sub.sat.s32", "w=ww",

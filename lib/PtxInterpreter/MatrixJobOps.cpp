@@ -223,12 +223,12 @@ void finish(Exec &e, const MatrixJob &job) {
     sideA(job, e.warp).forChunks(done);
 }
 
-void fence(Exec &e, const Instr &) { e.warp.unfenced.assign(e.warp.written.size(), 0); }
-void commit(Exec &e, const Instr &) {
+void matrixFence(Exec &e, const Instr &) { e.warp.unfenced.assign(e.warp.written.size(), 0); }
+void commitMatrixGroup(Exec &e, const Instr &) {
   e.warp.jobGroups.push_back(std::move(e.warp.jobs));
   e.warp.jobs.clear();
 }
-void waitGroup(Exec &e, const Instr &in) {
+void waitMatrixGroup(Exec &e, const Instr &in) {
   uint32_t allowed = e.row<uint32_t>(in, 0)[0];
   for (; e.warp.jobGroups.size() > allowed; e.warp.jobGroups.pop_front())
     for (const MatrixJob &job : e.warp.jobGroups.front())
@@ -311,9 +311,9 @@ void addMatrixJobForms(Table &table) {
   add<U8, S8, Sum::S32>(table, ".s32.u8.s8", Integers);
   add<U8, U8, Sum::S32>(table, ".s32.u8.u8", Integers);
   uint8_t flags = FlagAligned | FlagMatrix;
-  table.add("wgmma.fence.sync.aligned", "", fence, 0, flags);
-  table.add("wgmma.commit_group.sync.aligned", "", commit, 0, flags);
-  table.add("wgmma.wait_group.sync.aligned", "w", waitGroup, 0, flags);
+  table.add("wgmma.fence.sync.aligned", "", matrixFence, 0, flags);
+  table.add("wgmma.commit_group.sync.aligned", "", commitMatrixGroup, 0, flags);
+  table.add("wgmma.wait_group.sync.aligned", "w", waitMatrixGroup, 0, flags);
 }
 
 } // namespace tilewright::ptx

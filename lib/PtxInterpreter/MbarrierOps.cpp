@@ -257,7 +257,7 @@ void setRegisters(Exec &e, const Instr &in) {
   e.fragment->pc = pc + 1;
 }
 
-void nothing(Exec &, const Instr &) {}
+void ignoreDependents(Exec &, const Instr &) {}
 
 } // namespace
 
@@ -375,8 +375,8 @@ void addMbarrierForms(Table &table) {
     table.add(std::string("fence.proxy.async") + space, "", fenceProxy);
   table.add("setmaxnreg.inc.sync.aligned.u32", "w", setRegisters, Increase, FlagControl | FlagAligned);
   table.add("setmaxnreg.dec.sync.aligned.u32", "w", setRegisters, 0, FlagControl | FlagAligned);
-  table.add("griddepcontrol.wait", "", nothing);
-  table.add("griddepcontrol.launch_dependents", "", nothing);
+  table.add("griddepcontrol.wait", "", ignoreDependents);
+  table.add("griddepcontrol.launch_dependents", "", ignoreDependents);
 }
 
 } // namespace tilewright::ptx

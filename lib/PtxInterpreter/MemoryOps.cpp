@@ -48,7 +48,7 @@ void readUsed(Exec &e, const Instr &in, uint32_t lane, uint64_t address, uint32_
   }
 }
 
-void load(Exec &e, const Instr &in) {
+void loadFromMemory(Exec &e, const Instr &in) {
   uint32_t bytes = uint32_t(in.bytes) * in.count;
   uint64_t addresses[kLanes];
   std::fill_n(addresses, kLanes, kInactive);
@@ -96,7 +96,7 @@ void load(Exec &e, const Instr &in) {
   count(e, in, addresses, bytes);
 }
 
-void store(Exec &e, const Instr &in) {
+void storeToMemory(Exec &e, const Instr &in) {
   uint32_t bytes = uint32_t(in.bytes) * in.count;
   uint64_t addresses[kLanes];
   std::fill_n(addresses, kLanes, kInactive);
@@ -121,11 +121,11 @@ void store(Exec &e, const Instr &in) {
   count(e, in, addresses, bytes);
 }
 
-void fence(Exec &e, const Instr &) {
+void memoryFence(Exec &e, const Instr &) {
   e.acquire();
   e.release();
 }
-void nothing(Exec &, const Instr &) {}
+void ignoreHint(Exec &, const Instr &) {}
 
 struct SpaceName {
   const char *text;
@@ -138,7 +138,7 @@ void addAccess(Table &table, bool isLoad, const std::string &stem, SpaceName spa
     if (count * bytes > 32 || (count == 8 && bytes != 4))
       continue;
     Form form;
-    form.run = isLoad ? load : store;
+    form.run = isLoad ? loadFromMemory : storeToMemory;
     std::string lanes = count == 1 ? "" : std::to_string(count);
     std::string letter = isLoad ? "x" : bytes == 8 ? "d" : bytes == 16 ? "q" : "n";
     form.signature = isLoad ? lanes + letter + "=m" : "m" + lanes + letter;
@@ -221,11 +221,11 @@ void addMemoryForms(Table &table) {
   for (const char *opcode : {"membar.cta", "membar.gl", "membar.sys", "fence.cta", "fence.gpu", "fence.sys",
                              "fence.sc.cta", "fence.sc.gpu", "fence.sc.sys", "fence.sc.cluster", "fence.acq_rel.cta",
                              "fence.acq_rel.gpu", "fence.acq_rel.sys", "fence.acq_rel.cluster"})
-    table.add(opcode, "", fence);
+    table.add(opcode, "", memoryFence);
   for (const char *opcode : {"prefetch.global.L1", "prefetch.global.L2", "prefetch.L1", "prefetch.L2",
                              "prefetch.local.L1", "prefetchu.L1", "discard.global.L2"})
-    table.add(opcode, "m?w", nothing);
-  table.add("nanosleep.u32", "w", nothing);
+    table.add(opcode, "m?w", ignoreHint);
+  table.add("nanosleep.u32", "w", ignoreHint);
 }
 
 } // namespace tilewright::ptx
