@@ -1,7 +1,12 @@
 //===- Attention.cpp - scaled dot product attention and its gradient ---------------------===//
 //
 // The forward pass becomes one tw.attention, and the backward pass becomes one tw.attention_gradient. The gradient op
-// recomputes the probabilities from the saved logsumexp.
+// recomputes the attention weights from the saved logarithms of the row sums.
+//
+// In float64, the gradients compute the attention weights from the scores alone, because torch declares the saved
+// logarithms as float32 for all dtypes.
+//
+// Test: test/Python/ops/test_attention_f16_f64_and_few_rows.py, test/Python/test_cpu_attention_training.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"
@@ -93,6 +98,50 @@ Results plainAttention(Node &n) {
   return attend(n, q, k, v, mask, scaleOr(n, 6, q), causal);
 }
 
+/// Repeats the heads of a key or value [batch, few, rows, columns] for the `heads` query heads. Adjacent query heads
+/// share a head of the key.
+Value withRepeatedHeads(Node &n, Value x, AffineExpr heads, int64_t share) {
+  SmallVector<AffineExpr> sizes = n.sizesIn(x), groups(sizes);
+  groups.insert(groups.begin() + 2, n.constantSize(share));
+  sizes[1] = heads;
+  return n.reshape(n.broadcast(n.unsqueeze(x, 2), groups), sizes);
+}
+
+/// Sums the gradients of `share` query heads that share a head of the key.
+Value sumOfHeads(Node &n, Value gradient, AffineExpr few, int64_t share) {
+  SmallVector<AffineExpr> groups = n.sizesIn(gradient);
+  groups[1] = few;
+  groups.insert(groups.begin() + 2, n.constantSize(share));
+  Type element = n.elementOf(gradient);
+  Value wide = n.cast(n.reshape(gradient, groups), n.accumulator(element));
+  return n.cast(n.reduce(ReduceKind::Sum, wide, {2}, false), element);
+}
+
+/// Computes the gradients of query, key and value from the whole matrix of attention weights.
+Results gradientsOfAllPairs(Node &n, Value grad, Value q, Value k, Value v, Value out, Value mask, Scale scale,
+                            bool causal) {
+  apply(n, scale, q, {});
+  Type element = n.elementOf(q);
+  Value scores = n.op<MulOp>(n.matmul(q, n.transpose(k, 2, 3)), scale.constant);
+  Value never = n.scalar(-std::numeric_limits<double>::infinity(), element);
+  if (causal) {
+    SmallVector<AffineExpr> plane(ArrayRef(n.sizesIn(scores)).drop_front(2));
+    scores = n.where(n.compare<LeOp>(n.iota(plane, 1, n.i64()), n.iota(plane, 0, n.i64())), scores, never);
+  }
+  if (mask)
+    scores =
+        n.elementOf(mask).isInteger(1) ? n.where(mask, scores, never) : n.op<AddOp>({scores, n.cast(mask, element)});
+  Value weights = SoftmaxOp::create(n.builder, n.loc, scores.getType(), scores, n.builder.getI64IntegerAttr(3),
+                                    UnitAttr(), n.builder.getUnitAttr()); // 0 in a row without unmasked keys
+  Value step = n.matmul(grad, n.transpose(v, 2, 3));
+  Value common = n.reduce(ReduceKind::Sum, n.op<MulOp>({grad, out}), {3}, true);
+  Value ofScores = n.op<MulOp>(n.op<MulOp>({weights, n.op<SubOp>({step, common})}), scale.constant);
+  Value ofQuery = n.matmul(ofScores, k);
+  if (scale.factor)
+    ofQuery = n.op<MulOp>({ofQuery, scale.factor});
+  return {ofQuery, n.matmul(n.transpose(ofScores, 2, 3), q), n.matmul(n.transpose(weights, 2, 3), grad)};
+}
+
 /// Imports _scaled_dot_product_flash_attention_for_cpu_backward(grad_out, query, key, value, out, logsumexp, dropout_p,
 /// is_causal, *, attn_mask, scale).
 Results flashAttentionBackward(Node &n) {
@@ -104,24 +153,44 @@ Results flashAttentionBackward(Node &n) {
   Scale scale = scaleOr(n, 9, q);
   if (n.failed())
     return n.refused();
-  if (n.rankOf(q) != 4)
-    return n.refuse("query, key and value need rank 4");
-  if (n.sizesIn(q)[1] != n.sizesIn(k)[1])
-    return n.refuse("grouped heads are not supported in the gradient of attention; repeat the key's heads");
+  if (llvm::any_of(ArrayRef{grad, q, k, v, out}, [&](Value value) { return n.rankOf(value) != 4; }))
+    return n.refuse("query, key, value, the result and its gradient need rank 4");
   if (mask && n.rankOf(mask) > 4)
     return n.refuse("the mask has rank " + std::to_string(n.rankOf(mask)) + ", above 4");
-  if (mask && !n.elementOf(mask).isInteger(1))
-    mask = n.cast(mask, n.accumulator(n.elementOf(q)));
   const Type types[] = {n.elementOf(q), n.elementOf(k), n.elementOf(v)};
-  apply(n, scale, q, {&k, &v, &out, &grad});
-  auto op = AttentionGradientOp::create(n.builder, n.loc, TypeRange{q.getType(), k.getType(), v.getType()}, q, k, v,
-                                        out, grad, n.cast(lse, n.accumulator(n.elementOf(q))), mask,
-                                        n.builder.getF64FloatAttr(scale.constant),
-                                        causal ? n.builder.getUnitAttr() : UnitAttr());
-  Value ofQuery = op.getGradQuery();
-  if (scale.factor)
-    ofQuery = n.op<MulOp>({ofQuery, scale.factor}, n.elementOf(ofQuery));
-  return {n.cast(ofQuery, types[0]), n.cast(op.getGradKey(), types[1]), n.cast(op.getGradValue(), types[2])};
+  const AffineExpr heads = n.sizesIn(q)[1], few = n.sizesIn(k)[1];
+  int64_t share = 1; // number of query heads for each head of the key
+  if (heads != few) {
+    auto many = ::mlir::dyn_cast<AffineConstantExpr>(heads), one = ::mlir::dyn_cast<AffineConstantExpr>(few);
+    if (!n.demand(many && one && one.getValue() > 0 && many.getValue() % one.getValue() == 0 && n.sizesIn(v)[1] == few,
+                  "the number of query heads is not a known multiple of the number of key and value heads"))
+      return n.refused();
+    share = many.getValue() / one.getValue();
+    k = withRepeatedHeads(n, k, heads, share), v = withRepeatedHeads(n, v, heads, share);
+  }
+  SmallVector<Value> found;
+  if (n.elementOf(q).isF64()) {
+    if (!n.demand(n.sizesIn(q)[0] == n.sizesIn(k)[0], "query and key have different batch sizes"))
+      return n.refused();
+    for (Value value : gradientsOfAllPairs(n, grad, q, k, v, out, mask, scale, causal).values)
+      found.push_back(value);
+  } else {
+    if (mask && !n.elementOf(mask).isInteger(1))
+      mask = n.cast(mask, n.accumulator(n.elementOf(q)));
+    apply(n, scale, q, {&k, &v, &out, &grad});
+    auto op = AttentionGradientOp::create(n.builder, n.loc, TypeRange{q.getType(), k.getType(), v.getType()}, q, k, v,
+                                          out, grad, n.cast(lse, n.accumulator(n.elementOf(q))), mask,
+                                          n.builder.getF64FloatAttr(scale.constant),
+                                          causal ? n.builder.getUnitAttr() : UnitAttr());
+    Value ofQuery = op.getGradQuery();
+    if (scale.factor)
+      ofQuery = n.op<MulOp>({ofQuery, scale.factor}, n.elementOf(ofQuery));
+    found = {ofQuery, op.getGradKey(), op.getGradValue()};
+  }
+  if (share != 1)
+    for (Value &ofShared : MutableArrayRef(found).drop_front())
+      ofShared = sumOfHeads(n, ofShared, few, share);
+  return {n.cast(found[0], types[0]), n.cast(found[1], types[1]), n.cast(found[2], types[2])};
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 // 1 pixel per dimension for the nearest pixel, 2 for linear interpolation, and 4 for cubic interpolation. With the
 // padding mode "zeros", a pixel outside the image is 0.
 //
-// Test: test/Python/test_plain_exports.py, test/Conformance/onnx (GridSample)
+// Test: test/Python/test_plain_exports.py, test/Python/ops/test_decomposed.py, test/Conformance/onnx (GridSample)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/GridSampling.h"

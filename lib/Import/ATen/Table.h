@@ -114,12 +114,14 @@ void registerReductions(Table &table);
 void registerScansAndSorts(Table &table);
 void registerContractions(Table &table);
 void registerScaledProducts(Table &table);
+void registerExperts(Table &table);
 void registerConvolutions(Table &table);
 void registerAttention(Table &table);
 void registerSoftmax(Table &table);
 void registerLayerNorms(Table &table);
 void registerBatchNorms(Table &table);
 void registerPooling(Table &table);
+void registerGridSampling(Table &table);
 void registerIndexing(Table &table);
 void registerScatters(Table &table);
 void registerCreation(Table &table);
@@ -131,10 +133,8 @@ void registerCompositeNorms(Table &table);
 void registerCompositeViews(Table &table);
 void registerInterpolation(Table &table);
 void registerCompositeActivations(Table &table);
-void registerGridSampling(Table &table);
 void registerRecurrent(Table &table);
 void registerWindows(Table &table);
-void registerExperts(Table &table);
 /// Adds rows for synonyms of operators that are in the table.
 void registerSynonyms(Table &table);
 

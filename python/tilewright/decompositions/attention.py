@@ -3,12 +3,6 @@
 The overloads for tensors on a GPU (flash attention, efficient attention and cuDNN) are decomposed into the overload for
 the CPU, which the importer supports. The forward operators of these overloads save different tensors for the gradient.
 Therefore the forward operator and its gradient are decomposed together. torch draws the random numbers of dropout.
-
-If the query has more heads than keys and values, the decomposition of the gradient repeats the keys and values.
-
-In float64, the gradients recompute the attention weights. The reason is that the forward graph saves the logarithms of
-the row sums. torch's fake tensors declare them as float32 for all dtypes, so a compiled graph returns them in float32,
-whereas eager's kernel returns float64.
 """
 
 from __future__ import annotations
@@ -18,25 +12,6 @@ import math
 import torch
 
 aten = torch.ops.aten
-
-
-def of_grouped_heads(grad, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    """Computes the gradients of grouped-query attention: repeats the keys and values for each query head, and sums the gradients of the
-    query heads that share a key head."""
-    heads, few = query.shape[1], key.shape[1]
-
-    def repeated(x):
-        batch, _, rows, columns = x.shape
-        return x.unsqueeze(2).expand(batch, few, heads // few, rows, columns).reshape(batch, heads, rows, columns)
-
-    def summed(x):  # the result has torch's layout, in which the heads of a row are contiguous
-        batch, _, rows, columns = x.shape
-        of_rows = x.transpose(1, 2).reshape(batch, rows, few, heads // few, columns).sum(3)
-        return of_rows.contiguous().transpose(1, 2)
-
-    of_query, of_key, of_value = aten._scaled_dot_product_flash_attention_for_cpu_backward.default(
-        grad, query, repeated(key), repeated(value), out, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)  # fmt: skip
-    return of_query, summed(of_key), summed(of_value)
 
 
 def of_all_pairs(grad_out, query, key, value, out, is_causal, *, attn_mask=None, scale=None):
@@ -54,22 +29,6 @@ def of_all_pairs(grad_out, query, key, value, out, is_causal, *, attn_mask=None,
     of_scores = weights * (step - (grad_out * out).sum(-1, keepdim=True))
     step = of_scores * scale
     return step @ key, step.transpose(-1, -2) @ query, weights.transpose(-1, -2) @ grad_out, of_scores
-
-
-def in_float64(grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    return of_all_pairs(grad_out, query, key, value, out, is_causal, attn_mask=attn_mask, scale=scale)[:3]
-
-
-def flash_attention_backward(grad, query, key, value, out, logsumexp, dropout_p, is_causal, *, attn_mask=None, scale=None):
-    heads, few = query.shape[1], key.shape[1]
-    grouped = isinstance(heads, int) and isinstance(few, int) and few != 0 and heads != few and heads % few == 0
-    if query.dim() == 4 and grouped:
-        backward = of_grouped_heads
-    elif query.dtype == torch.float64 and dropout_p == 0.0 and query.shape[:-2] == key.shape[:-2]:
-        backward = in_float64
-    else:
-        return NotImplemented
-    return backward(grad, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask=attn_mask, scale=scale)
 
 
 def _nothing(query, count):
@@ -98,7 +57,7 @@ def _attend(query, key, value, mask, is_causal, scale):
 
 
 def _gradients(grad, query, key, value, out, logsumexp, mask, is_causal, scale):
-    """Computes the gradients with an operator that flash_attention_backward() decomposes when it is traced."""
+    """Computes the gradients with the operator for the CPU, which the importer supports."""
     return aten._scaled_dot_product_flash_attention_for_cpu_backward.default(
         grad, query, key, value, out, logsumexp, 0.0, is_causal, attn_mask=mask, scale=scale)  # fmt: skip
 
@@ -158,7 +117,6 @@ def cudnn_backward(grad, query, key, value, out, logsumexp, philox_seed, philox_
 
 
 TABLE = {
-    aten._scaled_dot_product_flash_attention_for_cpu_backward.default: flash_attention_backward,
     aten._scaled_dot_product_flash_attention.default: flash,
     aten._scaled_dot_product_flash_attention_backward.default: flash_backward,
     aten._scaled_dot_product_efficient_attention.default: efficient,

@@ -10,8 +10,8 @@ import functools
 
 import torch
 
-from . import attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, random
-from . import scatters, searches, special, windows
+from . import attention, bags, copies, demands, encoder, grids, losses, matrices, norms, numbers, order, pads, pooling, random
+from . import scatters, searches, special
 
 
 def _fresh(decomposition):
@@ -35,16 +35,6 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, random,
-                scatters, searches, special, windows)  # fmt: skip
+    families = (attention, bags, copies, demands, encoder, grids, losses, matrices, norms, numbers, order, pads, pooling, random, scatters,
+                searches, special)  # fmt: skip
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
-
-
-def of_libraries() -> dict:
-    """Returns decompositions of custom operators whose libraries have been imported."""
-    found = {}
-    for name, fn in groups.OF_LIBRARIES.items():
-        space, _, op = name.partition("::")
-        if hasattr(getattr(torch.ops, space), op):
-            found[getattr(getattr(torch.ops, space), op).default] = fn
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from .. import operators
-from .families import of_libraries, own
+from .families import own
 
 
 def native_group_norm_backward(grad_output, input, mean, rstd, gamma, N, C, HxW, group, output_mask):
@@ -78,14 +78,14 @@ def register_decomposition(op, decomposition=None):
 
 
 def decompositions() -> dict:
-    """Returns all decompositions for AOTAutograd: those of torch, Tilewright, imported libraries and the user."""
+    """Returns all decompositions for AOTAutograd: those of torch, Tilewright and the user."""
     return of_torch() | added()
 
 
 def added() -> dict:
-    """Returns the decompositions that may change while the process runs: those of imported libraries and of the user."""
+    """Returns the decompositions that the user has registered, which may change while the process runs."""
     named = {_overload(name): function for name, function in registered.items()}
-    return of_libraries() | {op: function for op, function in named.items() if op is not None}
+    return {op: function for op, function in named.items() if op is not None}
 
 
 def _overload(name: str):
