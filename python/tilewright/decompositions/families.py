@@ -11,7 +11,7 @@ import functools
 import torch
 
 from . import attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, random
-from . import scatters, searches, special, windows
+from . import scatters, searches, windows
 
 
 def _fresh(decomposition):
@@ -36,7 +36,7 @@ def _fresh(decomposition):
 
 def own() -> dict:
     families = (attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, random,
-                scatters, searches, special, windows)  # fmt: skip
+                scatters, searches, windows)  # fmt: skip
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
 
 
