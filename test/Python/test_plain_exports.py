@@ -272,6 +272,9 @@ def halves_of(x):
     return torch.where(x == x.amax(), torch.inf, torch.where(x == x.amin(), torch.nan, x))[None]
 
 
+s = torch.special
+POLYNOMIALS = [getattr(s, f"{shifted}chebyshev_polynomial_{kind}") for shifted in ("", "shifted_") for kind in "tuvw"]
+
 # Cases of imported operators that had a decomposition in Python, which these files do not use.
 IMPORTED = {
     "mean": lambda x, i: x.scatter_reduce(0, i, x[:4] * 2, "mean"),
@@ -289,7 +292,25 @@ IMPORTED = {
     "unequal windows": lambda x, i: nn.functional.adaptive_avg_pool2d(halves_of(x), (3, 4)),
     "unequal windows of a line": lambda x, i: nn.functional.adaptive_avg_pool1d(halves_of(x)[0], 5),
     "more windows than elements": lambda x, i: nn.functional.adaptive_avg_pool2d(x[None], (7, 9)),
-}
+    "modified Bessel functions": lambda x, i: [f(x * 6) for f in (s.i0, torch.i0, s.i0e, s.i1, s.i1e, s.modified_bessel_i0, s.modified_bessel_i1)],
+    "modified Bessel functions of the second kind": lambda x, i: [f(x.abs() + 0.5) for f in (
+        s.modified_bessel_k0, s.modified_bessel_k1, s.scaled_modified_bessel_k0, s.scaled_modified_bessel_k1)],
+    "Bessel functions": lambda x, i: [f(x.abs() * 8 + 0.25) for f in (
+        s.bessel_j0, s.bessel_j1, s.bessel_y0, s.bessel_y1, s.spherical_bessel_j0)],
+    "error functions": lambda x, i: [s.erfcx(x), torch.erfinv(x.clamp(-0.9, 0.9)), s.erfinv(x / 4), s.ndtri(x.clamp(0.1, 0.9)), s.ndtr(x * 4),
+                                     s.ndtr(i)],
+    "gamma functions": lambda x, i: [torch.lgamma(x.abs() * 4), s.gammaln(x), torch.digamma(x.abs() + 0.25), s.psi(x.abs() + 0.25),
+                                     s.digamma(i + 1), *[torch.polygamma(n, x.abs() + 0.5) for n in range(5)], s.polygamma(2, x.abs() + 0.5)],
+    "special functions in place": lambda x, i: [(x / 4).erfinv_(), (x.abs() + 1).lgamma_(), (x.abs() + 1).digamma_(), (x.abs() + 1).polygamma_(1),
+                                                (x * 2).i0_(), (x * 2).ldexp_(i[0]), (x * 2).round_(decimals=1)],
+    "Chebyshev polynomials": lambda x, i: [f(x.clamp(-1.5, 1.5), n) for f in POLYNOMIALS for n in (0, 3, 6)],
+    "Chebyshev polynomials of computed degrees": lambda x, i: [f(x.clamp(-1.5, 1.5), i[0]) for f in POLYNOMIALS],
+    "rounding to decimals": lambda x, i: [torch.round(x, decimals=2), torch.round(x * 64, decimals=-1), torch.round(x, decimals=0),
+                                          s.round(x, decimals=1)],
+    "ldexp": lambda x, i: [torch.ldexp(x, i[0]), torch.ldexp(x, i[0] - 3), torch.ldexp(x, x), torch.ldexp(i, i),
+                           torch.ldexp(x * 2.0**-100, i[0] + 150)],
+    "angle": lambda x, i: [torch.angle(x), torch.angle(torch.where(x > 1, torch.nan, x)), torch.angle(-i)],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", IMPORTED)

@@ -1,4 +1,4 @@
-"""Writes python/tilewright/decompositions/special_series.py: Chebyshev series of functions for which there is no formula.
+"""Writes lib/Import/ATen/SpecialSeries.h: Chebyshev series of functions for which there is no formula.
 
     python tools/dev/fit_special.py
 
@@ -11,7 +11,7 @@ import mpmath as mp
 
 mp.mp.dps = 40
 NODES = 72
-OUT = pathlib.Path(__file__).parents[2] / "python" / "tilewright" / "decompositions" / "special_series.py"
+OUT = pathlib.Path(__file__).parents[2] / "lib" / "Import" / "ATen" / "SpecialSeries.h"
 
 
 def series(function) -> list[float]:
@@ -90,25 +90,54 @@ def erfcx(t):
 
 
 SERIES = {
-    "I0_NEAR": lambda t: mp.besseli(0, between(0, 8)(t)) * mp.exp(-between(0, 8)(t)),
-    "I1_NEAR": lambda t: mp.besseli(1, between(0, 8)(t)) * mp.exp(-between(0, 8)(t)) / between(0, 8)(t),
-    "I0_FAR": scaled(lambda x: mp.besseli(0, x), 8, -1), "I1_FAR": scaled(lambda x: mp.besseli(1, x), 8, -1),
-    "K0_NEAR": modified_near(0), "K1_NEAR": modified_near(1),
-    "K0_FAR": scaled(lambda x: mp.besselk(0, x), 2, 1), "K1_FAR": scaled(lambda x: mp.besselk(1, x), 2, 1),
-    "J0_NEAR": near(0, False), "J1_NEAR": near(1, False), "Y0_NEAR": near(0, True), "Y1_NEAR": near(1, True),
-    "P0_FAR": phased(0, False), "Q0_FAR": phased(0, True), "P1_FAR": phased(1, False), "Q1_FAR": phased(1, True),
-    "ERFCX": erfcx,
+    "i0Near": lambda t: mp.besseli(0, between(0, 8)(t)) * mp.exp(-between(0, 8)(t)),
+    "i1Near": lambda t: mp.besseli(1, between(0, 8)(t)) * mp.exp(-between(0, 8)(t)) / between(0, 8)(t),
+    "i0Far": scaled(lambda x: mp.besseli(0, x), 8, -1), "i1Far": scaled(lambda x: mp.besseli(1, x), 8, -1),
+    "k0Near": modified_near(0), "k1Near": modified_near(1),
+    "k0Far": scaled(lambda x: mp.besselk(0, x), 2, 1), "k1Far": scaled(lambda x: mp.besselk(1, x), 2, 1),
+    "j0Near": near(0, False), "j1Near": near(1, False), "y0Near": near(0, True), "y1Near": near(1, True),
+    "p0Far": phased(0, False), "q0Far": phased(0, True), "p1Far": phased(1, False), "q1Far": phased(1, True),
+    "erfcx": erfcx,
 }  # fmt: skip
+
+HEADER = """\
+//===- SpecialSeries.h - Chebyshev series of special functions ------------------------===//
+//
+// tools/dev/fit_special.py generates this file, and describes the functions and intervals. The coefficients are those
+// of the polynomials of degree 0, 1, 2, ... They were computed with 40 digits and rounded to double.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_IMPORT_ATEN_SPECIALSERIES_H
+#define TILEWRIGHT_LIB_IMPORT_ATEN_SPECIALSERIES_H
+
+namespace tilewright::series {
+
+// clang-format off
+"""
+FOOTER = """
+// clang-format on
+
+} // namespace tilewright::series
+
+#endif
+"""
+
+
+def written(tables: dict[str, list[float]]) -> str:
+    """Returns the text of the header."""
+    arrays = []
+    for name, found in tables.items():
+        rows = [", ".join(repr(c) for c in found[i : i + 4]) for i in range(0, len(found), 4)]
+        arrays.append(f"inline constexpr double {name}[] = {{\n    " + ",\n    ".join(rows) + "};\n")
+    return HEADER + "".join(arrays) + FOOTER
 
 
 def main() -> None:
-    lines = ['"""Chebyshev series, written by tools/dev/fit_special.py, which says of what and where."""', "", "# fmt: off"]
+    tables = {}
     for name, function in SERIES.items():
-        found = series(function)
-        rows = [", ".join(repr(c) for c in found[i : i + 5]) for i in range(0, len(found), 5)]
-        lines.append(f"{name} = [\n    " + ",\n    ".join(rows) + "]")
+        found = tables[name] = series(function)
         print(name, len(found), f"{abs(found[-1]) / max(abs(c) for c in found):.1e}")
-    OUT.write_text("\n".join(lines) + "\n")
+    OUT.write_text(written(tables))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,12 @@ void registerSynonyms(Table &t) {
       {"special_exp2", "exp2"},
       {"special_erf", "erf"},
       {"special_erfc", "erfc"},
+      {"special_erfinv", "erfinv"},
+      {"special_gammaln", "lgamma"},
+      {"special_digamma", "digamma"},
+      {"special_psi", "digamma"},
+      {"special_polygamma", "polygamma"},
+      {"special_i0", "i0"},
       {"special_expm1", "expm1"},
       {"special_log1p", "log1p"},
       {"special_logit", "logit"},
@@ -54,6 +60,7 @@ void registerSynonyms(Table &t) {
       {"aten.swapdims.default", "aten.transpose.int"},
       {"aten.max.other", "aten.maximum.default"},
       {"aten.min.other", "aten.minimum.default"},
+      {"aten.special_round.default", "aten.round.decimals"},
       {"aten.adjoint.default", "aten.mT.default"}};
   llvm::SmallVector<std::string> imported; // a copy, because rows are added below
   for (const auto &row : t.rows())

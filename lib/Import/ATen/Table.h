@@ -127,6 +127,10 @@ void registerScatters(Table &table);
 void registerCreation(Table &table);
 void registerRandom(Table &table);
 void registerQuantization(Table &table);
+void registerSpecialFunctions(Table &table);
+void registerGammaFunctions(Table &table);
+void registerBesselFunctions(Table &table);
+void registerChebyshevPolynomials(Table &table);
 // Composite ops:
 void registerComposites(Table &table);
 void registerCompositeNorms(Table &table);

@@ -11,7 +11,7 @@ import functools
 import torch
 
 from . import attention, bags, copies, demands, encoder, grids, losses, matrices, norms, numbers, order, pads, pooling, random
-from . import scatters, searches, special
+from . import scatters, searches
 
 
 def _fresh(decomposition):
@@ -36,5 +36,5 @@ def _fresh(decomposition):
 
 def own() -> dict:
     families = (attention, bags, copies, demands, encoder, grids, losses, matrices, norms, numbers, order, pads, pooling, random, scatters,
-                searches, special)  # fmt: skip
+                searches)  # fmt: skip
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}

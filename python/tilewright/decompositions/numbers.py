@@ -18,32 +18,6 @@ def soft_margin_loss_backward(grad, x, target, reduction=1):
     return result / x.numel() if reduction == 1 else result
 
 
-def ndtr(x):
-    """Computes the normal distribution function with erfc. For negative x, 1 + erf(x) rounds to 0 where the result is positive."""
-    wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
-    return 0.5 * torch.erfc(wide * -0.7071067811865476)
-
-
-def round_decimals(x, *, decimals):
-    if decimals == 0 or not x.is_floating_point():
-        return torch.round(x)
-    ten = 10.0 ** abs(decimals)
-    return torch.round(x * ten) / ten if decimals > 0 else torch.round(x / ten) * ten
-
-
-def ldexp(x, other):
-    return x * torch.pow(2.0, other)
-
-
-def angle(x):
-    """Returns the angle of real numbers, which is pi for negative numbers and 0 for others."""
-    if x.is_complex():
-        return NotImplemented
-    wide = x if x.is_floating_point() else x.to(torch.get_default_dtype())
-    side = (wide < 0).to(wide.dtype) * torch.pi
-    return torch.where(torch.isnan(wide), wide, side)
-
-
 def dist(x, other, p=2.0):
     return torch.linalg.vector_norm(x - other, ord=p)
 
@@ -170,9 +144,7 @@ def weight_norm_interface_backward(grad, v, g, norms, dim):
 TABLE = {
     aten._weight_norm_interface_backward.default: weight_norm_interface_backward,
     aten.logcumsumexp.default: logcumsumexp,
-    aten.soft_margin_loss_backward.default: soft_margin_loss_backward, aten.special_ndtr.default: ndtr,
-    aten.round.decimals: round_decimals,
-    aten.ldexp.Tensor: ldexp, aten.angle.default: angle,
+    aten.soft_margin_loss_backward.default: soft_margin_loss_backward,
     aten.dist.default: dist, aten.addbmm.default: addbmm, aten._trilinear.default: trilinear, aten._cdist_forward.default: cdist,
     aten._pdist_forward.default: pdist, aten._cdist_backward.default: cdist_backward, aten._pdist_backward.default: pdist_backward,
 }  # fmt: skip

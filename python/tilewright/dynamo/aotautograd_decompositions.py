@@ -6,20 +6,19 @@ import functools
 from collections.abc import Mapping
 
 from ..decompositions import table
-from ..fx import whole
 from ..fx.refused_by_eager import asking
 from ..fx.walker import is_random
 
 
 @functools.cache
 def _of_torch() -> dict:
-    return {op: asking(op, fn) for op, fn in table.of_torch().items() if op not in whole.TABLE}
+    return {op: asking(op, fn) for op, fn in table.of_torch().items()}
 
 
 class WhenTraced(Mapping):
-    """The ops that AOTAutograd decomposes: decompositions() without those that the walker decomposes (fx/whole.py).
+    """The ops that AOTAutograd decomposes: those of decompositions().
 
-    If `eager_random` is set, ops that draw random numbers are also excluded. The table is created (0.1 s) when the first
+    If `eager_random` is set, ops that draw random numbers are excluded. The table is created (0.1 s) when the first
     op is looked up, because graphs that torch restores from its cache do not need it.
     """
 
@@ -28,8 +27,7 @@ class WhenTraced(Mapping):
 
     @functools.cached_property
     def _table(self) -> dict:
-        added = {op: fn for op, fn in table.added().items() if op not in whole.TABLE or str(op) in table.registered}
-        traced = _of_torch() | {op: asking(op, fn) for op, fn in added.items()}
+        traced = _of_torch() | {op: asking(op, fn) for op, fn in table.added().items()}
         return {op: fn for op, fn in traced.items() if not is_random(op)} if self.eager_random else traced
 
     def __getitem__(self, op):

@@ -14,7 +14,7 @@ from torch.utils._sympy.functions import CeilToInt, FloorToInt, RoundToInt, Trun
 
 from .. import _tilewright
 from ..decompositions import lowerings
-from . import refused_by_eager, strided, symbolic_floats, whole
+from . import refused_by_eager, strided, symbolic_floats
 from .asserts import check_of, is_checked, is_token
 from .devices import is_transfer, mixes
 from .origin import innermost_frame
@@ -474,9 +474,6 @@ class Walker:
             where = self.frames_of(node)
             if lowerings.registered and str(node.target) in lowerings.registered:
                 number = lowerings.import_lowering(self, node, metas, where)
-            elif node.target in whole.TABLE:
-                self.refs[node] = whole.add(self, node, where)
-                return
             else:
                 args, kwargs = strided.arguments(node) if node.target in strided.TARGETS else (node.args, node.kwargs)
                 args = [self.argument(a) for a in args]

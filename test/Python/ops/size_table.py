@@ -142,6 +142,7 @@ OVERLOADS = {  # called by name, because torch's public functions call other ove
     "copysign_scalar": of_x(lambda v: aten.copysign.Scalar(v, -1.0)), "div_scalar_mode": of_x(lambda v: aten.div.Scalar_mode(v, 0.75, rounding_mode="floor")), "sub_scalar": of_x(lambda v: aten.sub.Scalar(v, 2)),
     "lerp": lambda n: (lambda v, a, w: aten.lerp.Tensor(v, a, w), x(3, n), x(3, n), p(n)), "addcdiv": lambda n: (lambda v, a, b: aten.addcdiv.default(v, a, b, value=0.5), x(3, n), x(3, n), p(n)),
     "rsub": lambda n: (lambda v, a: aten.rsub.Tensor(v, a), x(3, n), x(n)), "square": of_x(aten.square.default), "isfinite": of_x(lambda v: aten.isfinite.default(v / 0)), "relu6": of_x(lambda v: aten.relu6.default(v * 5)),
+    "round_decimals": of_x(lambda v: torch.round(v, decimals=2)),
     "positive": of_x(lambda v: (aten.positive.default(v), v + 1)), "any_all_dims": lambda n: (lambda v: (aten.any.dims(v > 1, [0, 2]), aten.all.dims(v > -1, [0, 2])), x(3, 4, n)), "softmax_int": of_x(lambda v: (aten.softmax.int(v, -1), aten.log_softmax.int(v, -1))),
     "var_dim": lambda n: (lambda v: (aten.var.dim(v, [1], False), aten.std.dim(v, [1], False), *aten.var_mean.dim(v, [1], False)), x(3, n)),
     "arange_start": of_x(lambda v: v + torch.arange(2, v.shape[-1] + 2, dtype=v.dtype)), "convert": of_x(lambda v: torch.ops.prims.convert_element_type(v, torch.int32)), "device_put": of_x(lambda v: torch.ops.prims.device_put(v, torch.device("cpu")) + 1),

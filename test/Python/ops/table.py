@@ -22,6 +22,7 @@ UNARY = {
     "sigmoid": ("x", FLOATS), "relu": ("x", REAL), "floor": ("x", REAL), "ceil": ("x", REAL), "round": ("x", REAL), "trunc": ("x", REAL),
     "sign": ("x", REAL), "square": ("x", REAL), "frac": ("x", FLOATS), "isnan": ("x", ALL), "isinf": ("x", ALL), "isfinite": ("x", ALL),
     "signbit": ("x", REAL), "logical_not": ("i", ALL), "bitwise_not": ("i", INTEGERS), "nan_to_num": ("x", FLOATS), "logit": ("h", FLOATS),
+    "erfinv": ("u", FLOATS), "lgamma": ("p", FLOATS), "digamma": ("p", FLOATS), "i0": ("x", FLOATS), "angle": ("x", REAL),
 }  # fmt: skip
 
 ACTIVATIONS = {
@@ -52,6 +53,7 @@ SCALARS = {
     "addcdiv": lambda x: torch.addcdiv(x, x, x.abs() + 1, value=0.5), "rsub": lambda x: torch.rsub(x, 1.5),
     "xlogy": lambda x: torch.xlogy(x, 2.5), "xlogy_of_a_number": lambda x: torch.xlogy(2.5, x.abs() + 0.1), "xlog1py": lambda x: torch.special.xlog1py(x, 2.5),
     "fma": lambda x: torch.ops.prims.fma(x, x * 2, x),
+    "i0e": torch.special.i0e, "i1": torch.special.i1, "i1e": torch.special.i1e, "ldexp": lambda x: torch.ldexp(x, (x > 0).long() * 3),
 }  # fmt: skip
 
 REDUCTIONS = {

@@ -1,4 +1,4 @@
-"""Tests python/tilewright/decompositions/special.py against eager, at boundaries between formulas, poles, infinities and NaN."""
+"""Tests the special functions of lib/Import/ATen (SpecialFunctions.h) against eager, at boundaries between formulas, poles, infinities and NaN."""
 
 import mpmath as mp
 import pytest
