@@ -10,14 +10,11 @@
 #include "lib/Import/ATen/SpecialFunctions.h"
 #include "lib/Import/ATen/SpecialSeries.h"
 #include "lib/Import/ATen/Table.h"
-#include <limits>
-#include <numbers>
 
 namespace tilewright {
 namespace {
 
-constexpr double pi = std::numbers::pi, infinity = std::numeric_limits<double>::infinity(),
-                 nan = std::numeric_limits<double>::quiet_NaN();
+using namespace constants;
 
 /// Returns I(x), multiplied by exp(-|x|) if `scaled`.
 template <int order, bool scaled> Real besselI(Real x) {

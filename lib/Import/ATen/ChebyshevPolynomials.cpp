@@ -8,12 +8,11 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/SpecialFunctions.h"
 #include "lib/Import/ATen/Table.h"
-#include <limits>
 
 namespace tilewright {
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+using namespace constants;
 
 /// The properties of x and n from which the polynomials are computed.
 struct Angles {

@@ -64,7 +64,8 @@ Results signbit(Node &n) {
   Value negative = n.compare<LtOp>(x, zero);
   if (!isa<FloatType>(n.elementOf(x)))
     return negative;
-  return n.op<LogicalOrOp>({negative, n.compare<LtOp>(n.op<ReciprocalOp>({x}), zero)}); // true for -0.0: 1 / -0.0 is -inf
+  return n.op<LogicalOrOp>(
+      {negative, n.compare<LtOp>(n.op<ReciprocalOp>({x}), zero)}); // true for -0.0: 1 / -0.0 is -inf
 }
 
 Results choose(Node &n) {

@@ -31,7 +31,7 @@ Results batchNorm(Node &n) {
 
 /// Imports group_norm(input, num_groups, weight, bias, eps). The size arguments of native_group_norm are omitted,
 /// because its importer reads the sizes from the input.
-Results groupNorm(Node &n) {
+Results plainGroupNorm(Node &n) {
   RankedTensorType none;
   return importAs(n, "aten.native_group_norm.default",
                   {argumentOf(n, 0, "input"), argumentOf(n, 2, "weight"), argumentOf(n, 3, "bias"), Arg(), Arg(), Arg(),
@@ -122,7 +122,7 @@ Results instanceNorm(Node &n) {
 
 void registerCompositeNorms(Table &t) {
   t["aten.batch_norm.default"] = batchNorm;
-  t["aten.group_norm.default"] = groupNorm;
+  t["aten.group_norm.default"] = plainGroupNorm;
   t["aten.instance_norm.default"] = instanceNorm;
   t["aten.linalg_vector_norm.default"] = linalgVectorNorm;
   t["aten.linalg_norm.default"] = linalgNorm;

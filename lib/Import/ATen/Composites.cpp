@@ -82,7 +82,7 @@ Results convolutionTransposed(Node &n) {
 }
 
 /// Imports max_pool<N>d(self, kernel_size, stride, padding, dilation, ceil_mode).
-template <int64_t spatial> Results maxPool(Node &n) {
+template <int64_t spatial> Results plainMaxPool(Node &n) {
   return importAs(n, spatial == 2 ? "aten.max_pool2d_with_indices.default" : "aten.max_pool3d_with_indices.default",
                   {argumentOf(n, 0, "self"), argumentOf(n, 1, "kernel_size"), argumentOf(n, 2, "stride", ArgList()),
                    argumentOf(n, 3, "padding", listOf(0)), argumentOf(n, 4, "dilation", listOf(1)),
@@ -114,13 +114,13 @@ Results maxPoolOfLines(Node &n) {
   return n.reshape(pooled.getResult(), n.type());
 }
 
-template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
+template <int64_t spatial> Results plainAdaptiveAvgPool(Node &n) {
   return importAs(n, spatial == 2 ? "aten._adaptive_avg_pool2d.default" : "aten._adaptive_avg_pool3d.default",
                   {argumentOf(n, 0, "self"), argumentOf(n, 1, "output_size")});
 }
 
 /// Imports dropout(input, p, train).
-Results dropout(Node &n) {
+Results plainDropout(Node &n) {
   Value x = n.tensor(0, "input");
   if (!n.flag(2, "train"))
     return x;
@@ -225,13 +225,13 @@ void registerComposites(Table &t) {
   for (llvm::StringRef op : {"conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input"})
     t[("aten." + op).str()] = convolutionTransposed;
   t["aten.max_pool1d.default"] = maxPoolOfLines;
-  t["aten.max_pool2d.default"] = maxPool<2>;
-  t["aten.max_pool3d.default"] = maxPool<3>;
-  t["aten.adaptive_avg_pool2d.default"] = adaptiveAvgPool<2>;
-  t["aten.adaptive_avg_pool3d.default"] = adaptiveAvgPool<3>;
+  t["aten.max_pool2d.default"] = plainMaxPool<2>;
+  t["aten.max_pool3d.default"] = plainMaxPool<3>;
+  t["aten.adaptive_avg_pool2d.default"] = plainAdaptiveAvgPool<2>;
+  t["aten.adaptive_avg_pool3d.default"] = plainAdaptiveAvgPool<3>;
   // The aliasing differs from the schemas: those of dropout, type_as and einsum declare new tensors, and those of `to`
   // declare views.
-  t.add("aten.dropout.default", Aliasing::Inference, dropout);
+  t.add("aten.dropout.default", Aliasing::Inference, plainDropout);
   t.add("aten.feature_dropout.default", Aliasing::Inference);
   t.add("aten.alpha_dropout.default", Aliasing::Inference);
   for (llvm::StringRef op : {"to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as.default"})

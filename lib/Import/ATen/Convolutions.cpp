@@ -14,14 +14,14 @@
 namespace tilewright {
 namespace {
 
-struct Window {
+struct WindowArguments {
   SmallVector<int64_t> stride, padding, dilation, outputPadding;
   bool transposed = false;
   int64_t groups = 1;
 };
 
-Window readWindow(Node &n, unsigned first, int64_t spatial) {
-  Window w;
+WindowArguments readWindow(Node &n, unsigned first, int64_t spatial) {
+  WindowArguments w;
   if (!n.demand(spatial >= 1 && spatial <= 3, llvm::Twine(spatial) + " spatial dimensions; 1 to 3 are supported"))
     return w;
   auto perDim = [&](unsigned index, llvm::StringRef name) {
@@ -49,7 +49,7 @@ void checkKernel(Node &n, Value weight) {
       n.refuse("a kernel of symbolic size is not supported");
 }
 
-Value convolve(Node &n, RankedTensorType type, Value input, Value weight, const Window &w) {
+Value convolve(Node &n, RankedTensorType type, Value input, Value weight, const WindowArguments &w) {
   Builder &b = n.builder;
   return ConvolutionOp::create(n.builder, n.loc, type, input, weight, b.getDenseI64ArrayAttr(w.stride),
                                b.getDenseI64ArrayAttr(w.padding), b.getDenseI64ArrayAttr(w.dilation),
@@ -61,7 +61,7 @@ Value convolve(Node &n, RankedTensorType type, Value input, Value weight, const 
 Results convolution(Node &n) {
   Value input = n.tensor(0, "input"), weight = n.tensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   int64_t spatial = n.rankOf(weight) - 2;
-  Window w = readWindow(n, 3, spatial);
+  WindowArguments w = readWindow(n, 3, spatial);
   if (n.failed())
     return n.refused();
   checkKernel(n, weight);
@@ -89,7 +89,7 @@ Results convolution(Node &n) {
 Results convolutionBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output"), input = n.tensor(1, "input"), weight = n.tensor(2, "weight");
   int64_t spatial = n.rankOf(weight) - 2;
-  Window w = readWindow(n, 4, spatial);
+  WindowArguments w = readWindow(n, 4, spatial);
   SmallVector<bool> wanted = n.flags(10, "output_mask");
   if (n.failed() || wanted.size() != 3)
     return n.refuse("output_mask needs three entries");
@@ -100,7 +100,7 @@ Results convolutionBackward(Node &n) {
     return n.refused();
   Value gradInput, gradWeight, gradBias;
   if (wanted[0]) {
-    Window back = w;
+    WindowArguments back = w;
     back.transposed = !w.transposed;
     back.outputPadding.assign(spatial, 0);
     SmallVector<AffineExpr> sizes = n.sizesIn(input);

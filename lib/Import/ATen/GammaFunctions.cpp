@@ -9,14 +9,11 @@
 #include "lib/Import/ATen/SpecialFunctions.h"
 #include "lib/Import/ATen/Table.h"
 #include <cmath>
-#include <limits>
-#include <numbers>
 
 namespace tilewright {
 namespace {
 
-constexpr double pi = std::numbers::pi, infinity = std::numeric_limits<double>::infinity(),
-                 nan = std::numeric_limits<double>::quiet_NaN();
+using namespace constants;
 
 /// Arguments below this number are increased by it, because Stirling's series is only precise for large arguments.
 constexpr int shift = 8;
@@ -27,8 +24,8 @@ constexpr double stirling[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1
 constexpr double slopes[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};
 
 /// The Bernoulli numbers of the indices 2, 4, ..., 16.
-constexpr double bernoulli[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
-                                5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
+constexpr double bernoulliNumbers[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                       5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
 
 double factorial(int n) {
   double product = 1;
@@ -85,7 +82,7 @@ Real zeta(int s, Real q) {
   Real a = q + 10, power = pow(a, -double(s));
   total = total + power * a / (s - 1) + power / 2;
   double factor = s;
-  for (auto [i, b] : llvm::enumerate(bernoulli)) {
+  for (auto [i, b] : llvm::enumerate(bernoulliNumbers)) {
     int j = int(i) + 1;
     power = power / a;
     total = total + power * (b * factor / factorial(2 * j));

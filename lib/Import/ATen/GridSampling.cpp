@@ -14,7 +14,6 @@
 namespace tilewright {
 namespace {
 
-using Mode = GridSampling::Mode;
 using Padding = GridSampling::Padding;
 
 /// The index of a pixel along one dimension, in the grid's type, and its weight. A null weight is 1.
@@ -89,13 +88,13 @@ private:
 
   SmallVector<Tap> tapsOf(size_t k) {
     Value position = among(k);
-    if (how.mode == Mode::Nearest)
+    if (how.mode == GridSampling::Mode::Nearest)
       return {{n.op<RoundOp>({padded(position, k)}), {}}};
-    if (how.mode == Mode::Linear)
+    if (how.mode == GridSampling::Mode::Linear)
       position = padded(position, k);
     Value low = n.op<FloorOp>({position}), fraction = n.op<SubOp>({position, low});
     Value complement = n.op<SubOp>({number(1), fraction});
-    if (how.mode == Mode::Linear)
+    if (how.mode == GridSampling::Mode::Linear)
       return {{low, complement}, {n.op<AddOp>(low, 1.0), fraction}};
     SmallVector<Tap> taps; // padded separately
     Value weights[] = {cubicWeight(n, n.op<AddOp>(fraction, 1.0), true), cubicWeight(n, fraction, false),
@@ -154,7 +153,7 @@ Results gridSampler(Node &n) {
   int64_t mode = n.integer(2, "interpolation_mode"), padding = n.integer(3, "padding_mode");
   if (!n.demand(mode >= 0 && mode <= 2 && padding >= 0 && padding <= 2, "its mode or padding is none"))
     return n.refused();
-  Value result = sampleGrid(n, image, grid, {Mode(mode), Padding(padding), n.flag(4, "align_corners")});
+  Value result = sampleGrid(n, image, grid, {GridSampling::Mode(mode), Padding(padding), n.flag(4, "align_corners")});
   return n.failed() ? n.refused() : Results(result);
 }
 
@@ -205,7 +204,8 @@ Value sampleGrid(Node &n, Value image, Value grid, const GridSampling &how) {
                 "it takes images and a grid of as many dimensions, of floats") ||
       !n.demand(n.sizesIn(grid).back() == n.constantSize(rank - 2) && n.agreed(n.sizesIn(grid)[0], n.sizesIn(image)[0]),
                 "its grid does not fit its images") ||
-      !n.demand(how.mode != Mode::Cubic || rank == 4, "cubic interpolation takes images of two dimensions") ||
+      !n.demand(how.mode != GridSampling::Mode::Cubic || rank == 4,
+                "cubic interpolation takes images of two dimensions") ||
       !n.demand(rank <= 5, "of more than three dimensions") ||
       !n.demand(llvm::none_of(n.sizesIn(image), [&](AffineExpr size) { return size == n.constantSize(0); }),
                 "an image without pixels"))

@@ -194,7 +194,7 @@ Results selectScatter(Node &n) {
 }
 
 /// Returns zeros of the result's type.
-Value zeros(Node &n) { return n.full(n.scalarInt(0, n.element()), n.type()); }
+Value zerosOfResult(Node &n) { return n.full(n.scalarInt(0, n.element()), n.type()); }
 
 /// Imports slice_backward(grad, input_sizes, dim, start, end, step).
 Results sliceBackward(Node &n) {
@@ -204,8 +204,9 @@ Results sliceBackward(Node &n) {
     return n.refused();
   AffineExpr size = n.sizesIn(grad)[dim];
   if (size == n.constantSize(0))
-    return zeros(n);
-  return replaceAlong(n, zeros(n), grad, dim, offsetOfArguments(n, 3, sizesOf(n.type())[dim], size, step), size, step);
+    return zerosOfResult(n);
+  return replaceAlong(n, zerosOfResult(n), grad, dim, offsetOfArguments(n, 3, sizesOf(n.type())[dim], size, step), size,
+                      step);
 }
 
 /// Imports select_backward(grad, input_sizes, dim, index).
@@ -216,7 +217,7 @@ Results selectBackward(Node &n) {
   if (!n.demand(n.type().getRank() == n.rankOf(grad) + 1, "a part has a dimension less"))
     return n.refused();
   AffineExpr offset = offsetOfIndex(n, index, sizesOf(n.type())[dim]);
-  return replaceAlong(n, zeros(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
+  return replaceAlong(n, zerosOfResult(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
 }
 
 /// Imports unfold(self, dimension, size, step), which returns windows along a dimension. The elements of a window are

@@ -10,14 +10,11 @@
 #include "lib/Import/ATen/SpecialSeries.h"
 #include "lib/Import/ATen/Table.h"
 #include <cmath>
-#include <limits>
-#include <numbers>
 
 namespace tilewright {
 namespace {
 
-constexpr double pi = std::numbers::pi, infinity = std::numeric_limits<double>::infinity(),
-                 nan = std::numeric_limits<double>::quiet_NaN();
+using namespace constants;
 constexpr double rootOfPi = 1.7724538509055160273;
 
 /// Returns exp(x x) erfc(x).

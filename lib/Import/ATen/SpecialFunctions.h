@@ -11,8 +11,16 @@
 #define TILEWRIGHT_LIB_IMPORT_ATEN_SPECIALFUNCTIONS_H
 
 #include "lib/Import/Builder/Node.h"
+#include <limits>
+#include <numbers>
 
 namespace tilewright {
+
+/// Numbers in the formulas.
+namespace constants {
+inline constexpr double pi = std::numbers::pi, infinity = std::numeric_limits<double>::infinity(),
+                        nan = std::numeric_limits<double>::quiet_NaN();
+} // namespace constants
 
 /// A float64 tensor. Numbers in its operations become 0-d constants.
 struct Real {

@@ -16,7 +16,7 @@
 namespace tilewright {
 namespace {
 
-struct Window {
+struct MemoryWindow {
   SmallVector<AffineExpr> sizes, strides;
   AffineExpr offset;
 };
@@ -43,13 +43,13 @@ std::optional<AffineExpr> exactQuotient(AffineExpr a, AffineExpr b) {
 
 /// Returns true if the window may have several elements at different addresses along dimension `dim`: its size is not
 /// known to be 1, and its stride is not known to be 0.
-bool moves(const Window &window, unsigned dim) {
+bool moves(const MemoryWindow &window, unsigned dim) {
   return constantOf(window.sizes[dim]) != 1 && constantOf(window.strides[dim]) != 0;
 }
 
 /// Returns the dimensions for which moves() is true, in the order of decreasing strides. Returns nullopt if a stride is
 /// not a multiple of the next one.
-std::optional<SmallVector<int64_t>> nestedOrder(const Window &window) {
+std::optional<SmallVector<int64_t>> nestedOrder(const MemoryWindow &window) {
   SmallVector<int64_t> left, order;
   for (unsigned dim = 0; dim < window.sizes.size(); ++dim)
     if (moves(window, dim))
@@ -67,7 +67,7 @@ std::optional<SmallVector<int64_t>> nestedOrder(const Window &window) {
   return order;
 }
 
-std::optional<NestedWindow> nest(Node &n, const Window &window, AffineExpr total) {
+std::optional<NestedWindow> nest(Node &n, const MemoryWindow &window, AffineExpr total) {
   std::optional<SmallVector<int64_t>> order = nestedOrder(window);
   if (!order)
     return std::nullopt;
@@ -103,7 +103,7 @@ std::optional<NestedWindow> nest(Node &n, const Window &window, AffineExpr total
 }
 
 /// Returns the index in memory of each element of the window.
-Value linearIndices(Node &n, const Window &window) {
+Value linearIndices(Node &n, const MemoryWindow &window) {
   Value linear = n.indexScalar(window.offset, n.i64());
   int64_t rank = window.sizes.size();
   for (int64_t dim : allDims(rank)) {
@@ -114,7 +114,7 @@ Value linearIndices(Node &n, const Window &window) {
 }
 
 /// Reads the window of `memory`, a tensor of one dimension.
-Value readWindow(Node &n, Value memory, const Window &window) {
+Value readMemory(Node &n, Value memory, const MemoryWindow &window) {
   AffineExpr one = n.constantSize(1);
   if (std::optional<NestedWindow> nested = nest(n, window, n.sizesIn(memory).front())) {
     SmallVector<int64_t> steps(nested->counts.size(), 1);
@@ -135,7 +135,7 @@ Value readWindow(Node &n, Value memory, const Window &window) {
 }
 
 /// Returns `memory` with `part` written to the window.
-Value writeWindow(Node &n, Value memory, Value part, const Window &window) {
+Value writeMemory(Node &n, Value memory, Value part, const MemoryWindow &window) {
   std::optional<NestedWindow> nested = nest(n, window, n.sizesIn(memory).front());
   if (nested && nested->counts == nested->kept) {
     SmallVector<AffineExpr> walked;
@@ -157,7 +157,7 @@ Value writeWindow(Node &n, Value memory, Value part, const Window &window) {
 /// Returns the memory of `self` as a tensor of rank 1: permutes the dimensions to decreasing strides, and flattens
 /// them.
 Value memoryOf(Node &n, Value self) {
-  Window all{n.sizesIn(self), n.sizes(~0u, "memory"), n.constantSize(0)};
+  MemoryWindow all{n.sizesIn(self), n.sizes(~0u, "memory"), n.constantSize(0)};
   AffineExpr total = elementCount(n.typeOf(self));
   if (constantOf(total) == 0)
     return n.reshape(self, {total});
@@ -181,9 +181,9 @@ Value memoryOf(Node &n, Value self) {
   return self;
 }
 
-Window windowOf(Node &n, unsigned first, StringRef size, StringRef stride, StringRef offset) {
-  Window window{n.sizes(first, size), n.sizes(first + 1, stride),
-                n.has(first + 2, offset) ? n.size(first + 2, offset) : n.constantSize(0)};
+MemoryWindow windowOf(Node &n, unsigned first, StringRef size, StringRef stride, StringRef offset) {
+  MemoryWindow window{n.sizes(first, size), n.sizes(first + 1, stride),
+                      n.has(first + 2, offset) ? n.size(first + 2, offset) : n.constantSize(0)};
   if (window.sizes.size() != window.strides.size())
     n.refuse("it has " + llvm::Twine(window.sizes.size()) + " sizes and " + llvm::Twine(window.strides.size()) +
              " strides");
@@ -191,7 +191,7 @@ Window windowOf(Node &n, unsigned first, StringRef size, StringRef stride, Strin
 }
 
 /// Refuses a window that is known to extend beyond the end of `memory`.
-void checkInside(Node &n, const Window &window, Value memory) {
+void checkInside(Node &n, const MemoryWindow &window, Value memory) {
   std::optional<int64_t> last = constantOf(window.offset), total = constantOf(n.sizesIn(memory).front());
   for (auto [size, stride] : llvm::zip_equal(window.sizes, window.strides)) {
     if (constantOf(size) == 0)
@@ -207,7 +207,7 @@ void checkInside(Node &n, const Window &window, Value memory) {
 /// Imports as_strided(self, size, stride, storage_offset). The additional argument `memory` has the strides of `self`.
 Results asStrided(Node &n) {
   Value self = n.tensor(0, "self");
-  Window window = windowOf(n, 1, "size", "stride", "storage_offset");
+  MemoryWindow window = windowOf(n, 1, "size", "stride", "storage_offset");
   if (n.failed())
     return n.refused();
   SmallVector<AffineExpr> strides = n.sizes(~0u, "memory");
@@ -221,15 +221,15 @@ Results asStrided(Node &n) {
   if (n.failed())
     return n.refused();
   checkInside(n, window, memory);
-  return n.failed() ? n.refused() : Results(readWindow(n, memory, window));
+  return n.failed() ? n.refused() : Results(readMemory(n, memory, window));
 }
 
 /// Imports as_strided_scatter(self, src, size, stride, storage_offset), which writes `src` into a window of the memory
 /// of `self`. The result is another window of this memory, with self_size, self_stride and self_offset.
 Results asStridedScatter(Node &n) {
   Value self = n.tensor(0, "self"), part = n.cast(n.tensor(1, "src"), n.element());
-  Window window = windowOf(n, 2, "size", "stride", "storage_offset"),
-         result = windowOf(n, ~0u - 2, "self_size", "self_stride", "self_offset");
+  MemoryWindow window = windowOf(n, 2, "size", "stride", "storage_offset"),
+               result = windowOf(n, ~0u - 2, "self_size", "self_stride", "self_offset");
   if (n.failed())
     return n.refused();
   for (auto [dim, stride] : llvm::enumerate(window.strides))
@@ -242,7 +242,7 @@ Results asStridedScatter(Node &n) {
   checkInside(n, window, memory);
   if (n.failed())
     return n.refused();
-  return readWindow(n, writeWindow(n, memory, n.broadcast(part, window.sizes), window), result);
+  return readMemory(n, writeMemory(n, memory, n.broadcast(part, window.sizes), window), result);
 }
 
 } // namespace
