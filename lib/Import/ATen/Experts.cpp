@@ -79,36 +79,10 @@ Results groupedProduct(Node &n) {
   return n.where(n.unsqueeze(inGroup, 1), found, n.scalar(0, n.element()));
 }
 
-/// Imports histc(self, bins, min, max), which counts the elements in each of `bins` equal intervals between `min` and
-/// `max`.
-Results histogram(Node &n) {
-  Value x = n.tensor(0, "self");
-  int64_t bins = n.integer(1, "bins", 100);
-  double low = n.number(2, "min", 0.0), high = n.number(3, "max", 0.0);
-  if (!n.demand(low < high, "edges that depend on the data; pass min and max") ||
-      !n.demand(bins > 0 && bins <= 65536 && n.type().getRank() == 1 && isa<FloatType>(n.elementOf(x)),
-                "more than 65536 bins, or integers"))
-    return n.refused();
-  Type compute = n.accumulator(n.elementOf(x));
-  AffineExpr count = elementCount(n.typeOf(x));
-  Value flat = n.cast(n.reshape(x, {count}), compute);
-  Value scaled = n.op<DivOp>(n.op<MulOp>(n.op<SubOp>(flat, low), double(bins)), high - low);
-  Value lowest = n.scalar(low, compute), highest = n.scalar(high, compute);
-  Value inside = n.op<LogicalAndOp>({n.compare<LeOp>(lowest, flat), n.compare<LeOp>(flat, highest)}, n.i1());
-  Value bin = n.op<MinimumOp>({n.cast(scaled, n.i64()), n.scalarInt(bins - 1, n.i64())});
-  bin = n.op<MaximumOp>({bin, n.scalarInt(0, n.i64())});
-  bin = n.where(inside, bin, n.scalarInt(bins, n.i64())); // bin `bins` is discarded
-  Value zeros = n.broadcast(n.scalar(0, n.f32()), {n.constantSize(bins + 1)});
-  Value ones = n.broadcast(n.scalar(1, n.f32()), {count});
-  Value counts = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, bin, ones, 0, ScatterKind::Add);
-  return n.cast(n.sliceDim(counts, 0, n.constantSize(0), n.constantSize(bins)), n.element());
-}
-
 } // namespace
 
 void registerExperts(Table &t) {
   t["aten._grouped_mm.default"] = t["transformers.grouped_mm_fallback.default"] = groupedProduct;
-  t["aten.histc.default"] = histogram;
 }
 
 } // namespace tilewright

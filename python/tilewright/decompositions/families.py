@@ -10,8 +10,8 @@ import functools
 
 import torch
 
-from . import attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, random
-from . import scatters, searches, special, windows
+from . import attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, pads, pooling, random
+from . import scatters, special, windows
 
 
 def _fresh(decomposition):
@@ -35,8 +35,8 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, random,
-                scatters, searches, special, windows)  # fmt: skip
+    families = (attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, pads, pooling, random,
+                scatters, special, windows)  # fmt: skip
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
 
 
