@@ -310,6 +310,20 @@ IMPORTED = {
     "ldexp": lambda x, i: [torch.ldexp(x, i[0]), torch.ldexp(x, i[0] - 3), torch.ldexp(x, x), torch.ldexp(i, i),
                            torch.ldexp(x * 2.0**-100, i[0] + 150)],
     "angle": lambda x, i: [torch.angle(x), torch.angle(torch.where(x > 1, torch.nan, x)), torch.angle(-i)],
+    "k-th values": lambda x, i: [*x.kthvalue(3, 0), *x.kthvalue(7, keepdim=True), *x[0, 0].kthvalue(1), torch.cat([x[:0].kthvalue(2, 1).values, x[0]])],
+    "medians of rows": lambda x, i: [halves_of(x)[0].median(1).values, *x.median(0, True), i.median(1).values.float(), *x[0, 0].median(0)],
+    "medians": lambda x, i: [x.median(), halves_of(x).median(), i.median().float(), x[0, 0].median()],
+    "nanmedians of rows": lambda x, i: [halves_of(x)[0].nanmedian(1).values, *x.nanmedian(0, True), (x * torch.nan).nanmedian(1).values, *x[0, 0].nanmedian(0)],
+    "nanmedians": lambda x, i: [x.nanmedian(), halves_of(x).nanmedian(), i.nanmedian().float(), (x * torch.nan).nanmedian()],
+    "modes": lambda x, i: [*x.round().mode(0), *i.mode(1, True), *(x > 0).mode(), *x[0, 0].mode(), *x[:, :1].mode(1)],
+    "searches": lambda x, i: [torch.searchsorted(x[0].sort()[0], halves_of(x)[0], right=right, out_int32=right) for right in (False, True)],
+    "searches of rows": lambda x, i: [torch.searchsorted(x.sort(1)[0], x * 2, side="right"), torch.searchsorted(x, x + 0.5, sorter=x.argsort(1)),
+                                      torch.searchsorted(x[0], x, sorter=x[0].argsort()), torch.searchsorted(x[:, :0], x)],
+    "searches of numbers": lambda x, i: [torch.searchsorted(x[0].sort()[0], 0.25), torch.searchsorted(i[0].sort()[0], 1.5, right=True), torch.searchsorted(x[0].sort()[0], x[1, 1])],
+    "buckets": lambda x, i: [torch.bucketize(x, x[0].sort()[0]), torch.bucketize(i, i[0].sort()[0], right=True, out_int32=True), torch.bucketize(x[0, 0], x[1].sort()[0])],
+    "indices of nonzero elements": lambda x, i: [torch.nonzero_static(x > 0.5, size=40), torch.nonzero_static(x > 0, size=3, fill_value=7), torch.nonzero_static(x[None, 0], size=1),
+                                                 torch.nonzero_static(x[:, :0], size=2), torch.cat([torch.nonzero_static(x, size=0), i[:, :2]])],
+    "histograms": lambda x, i: [torch.histc(x, 9, -1.5, 2), torch.histc(halves_of(x), 4, min=-1, max=1), torch.histc(x[:0], 3, 0, 1)],
 }  # fmt: skip
 
 
@@ -317,6 +331,18 @@ IMPORTED = {
 def test_importer_covers_all_cases_of_an_operator(name, tmp_path):
     torch.manual_seed(0)
     check(Call(IMPORTED[name]), {"x": torch.randn(5, 7)}, tmp_path)
+
+
+class Ordered(nn.Module):
+    """Searches and order statistics in rows of a symbolic size, whose maximum is known."""
+
+    def forward(self, x):
+        found = torch.searchsorted(x.sort(-1)[0], x * 2), torch.bucketize(x, x[0].sort()[0], right=True), torch.nonzero_static(x > 0, size=4)
+        return *found, *x.kthvalue(2), *x.median(1), x.nanmedian(), x.round().mode(1).values
+
+
+def test_searches_and_order_statistics_of_symbolic_sizes_match_eager(tmp_path):
+    check(Ordered(), {"x": torch.randn(3, 9)}, tmp_path, ({1: Dim("length", min=2, max=64)},))
 
 
 class WithoutGradients(nn.Module):

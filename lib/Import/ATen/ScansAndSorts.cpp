@@ -1,8 +1,23 @@
 //===- ScansAndSorts.cpp - running sums, sort and topk --------------------------------===//
+#include "lib/Import/ATen/Sorts.h"
 #include "lib/Import/ATen/Table.h"
-#include "lib/Import/Builder/Node.h"
 
 namespace tilewright {
+
+Sorted sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
+  Type element = n.elementOf(x), compute = n.ordered(element);
+  if (element.isInteger(1) || element.isUnsignedInteger(8)) // the kernel for ui8 uses counting sort
+    compute = n.builder.getIntegerType(8, /*isSigned=*/false);
+  SmallVector<AffineExpr> sizes = n.sizesIn(x);
+  if (k)
+    sizes[dim] = n.constantSize(*k);
+  auto op = SortOp::create(
+      n.builder, n.loc, TypeRange{tensorWithSizes(sizes, compute), tensorWithSizes(sizes, n.i64())}, n.cast(x, compute),
+      n.builder.getI64IntegerAttr(dim), descending ? n.builder.getUnitAttr() : UnitAttr(),
+      k ? n.builder.getI64IntegerAttr(*k) : IntegerAttr());
+  return {n.cast(op.getValues(), element), op.getIndices()};
+}
+
 namespace {
 
 template <ScanKind kind> Results scan(Node &n) {
@@ -39,21 +54,14 @@ template <ScanKind kind> Results runningExtreme(Node &n) {
   return {n.cast(extreme, element), last};
 }
 
-Results sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
+/// Sorts along `dim`. The result of argsort, which has one result, is the indices.
+Results sorted(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
   if (n.rankOf(x) == 0)
     return {x, n.scalarInt(0, n.i64())};
-  Type element = n.elementOf(x), compute = n.ordered(element);
-  if (n.failed())
-    return n.refused();
-  if (element.isInteger(1) || element.isUnsignedInteger(8)) // the kernel for ui8 uses counting sort
-    compute = n.builder.getIntegerType(8, /*isSigned=*/false);
-  RankedTensorType indices = k ? n.type(1) : withElementType(n.typeOf(x), n.i64());
-  auto op = SortOp::create(n.builder, n.loc, TypeRange{withElementType(indices, compute), indices}, n.cast(x, compute),
-                           n.builder.getI64IntegerAttr(dim), descending ? n.builder.getUnitAttr() : UnitAttr(),
-                           k ? n.builder.getI64IntegerAttr(*k) : IntegerAttr());
+  Sorted found = sortAlong(n, x, dim, descending, k);
   if (n.resultCount() == 1)
-    return Value(op.getIndices());
-  return {n.cast(op.getValues(), n.elementOf(x)), op.getIndices()};
+    return found.indices;
+  return {found.values, found.indices};
 }
 
 /// Imports sort(self, dim, descending).
@@ -63,7 +71,7 @@ Results sort(Node &n) {
   bool descending = n.flag(2, "descending");
   if (n.failed())
     return n.refused();
-  return sortAlong(n, x, dim, descending, std::nullopt);
+  return sorted(n, x, dim, descending, std::nullopt);
 }
 
 /// Imports sort.stable(self, *, stable, dim, descending).
@@ -73,7 +81,7 @@ Results stableSort(Node &n) {
   bool descending = n.flag(3, "descending");
   if (n.failed())
     return n.refused();
-  return sortAlong(n, x, dim, descending, std::nullopt);
+  return sorted(n, x, dim, descending, std::nullopt);
 }
 
 Results argsort(Node &n) {
@@ -84,7 +92,7 @@ Results argsort(Node &n) {
     return n.refused();
   if (n.rankOf(x) == 0)
     return n.scalarInt(0, n.i64());
-  return sortAlong(n, x, dim, descending, std::nullopt);
+  return sorted(n, x, dim, descending, std::nullopt);
 }
 
 /// Imports topk(self, k, dim, largest, sorted). The result is always sorted. For a symbolic k, all elements are sorted,
@@ -97,13 +105,14 @@ Results topk(Node &n) {
   if (n.failed())
     return n.refused();
   if (auto known = dyn_cast<AffineConstantExpr>(k))
-    return sortAlong(n, x, dim, largest, known.getValue());
+    return n.demand(known.getValue() >= 0, "k is negative") ? sorted(n, x, dim, largest, known.getValue())
+                                                            : n.refused();
   if (!n.demand(n.rankOf(x) > 0, "its input has rank 0"))
     return n.refused();
-  Results sorted = sortAlong(n, x, dim, largest, std::nullopt);
-  for (Value &all : sorted.values)
+  Results found = sorted(n, x, dim, largest, std::nullopt);
+  for (Value &all : found.values)
     all = n.sliceDim(all, dim, n.constantSize(0), k);
-  return sorted;
+  return found;
 }
 
 } // namespace

@@ -86,6 +86,8 @@ const Table &operatorTable() {
       {"Windows of memory", Import, registerStrided},
       {"Reductions", Import, registerReductions},
       {"Scans and sorts", Import, registerScansAndSorts},
+      {"Order statistics", Import, registerOrderStatistics},
+      {"Searches and histograms", Import, registerSearches},
       {"Matrix products", Import, registerContractions},
       {"Scaled matrix products", Import, registerScaledProducts},
       {"Mixtures of experts", Import, registerExperts},

@@ -112,6 +112,8 @@ void registerSlices(Table &table);
 void registerStrided(Table &table);
 void registerReductions(Table &table);
 void registerScansAndSorts(Table &table);
+void registerOrderStatistics(Table &table);
+void registerSearches(Table &table);
 void registerContractions(Table &table);
 void registerScaledProducts(Table &table);
 void registerExperts(Table &table);

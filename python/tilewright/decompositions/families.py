@@ -10,8 +10,7 @@ import functools
 
 import torch
 
-from . import attention, bags, copies, demands, encoder, grids, losses, matrices, norms, numbers, order, pads, pooling, random
-from . import scatters, searches
+from . import attention, bags, copies, demands, encoder, grids, losses, matrices, norms, numbers, pads, pooling, random, scatters
 
 
 def _fresh(decomposition):
@@ -35,6 +34,5 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, bags, copies, demands, encoder, grids, losses, matrices, norms, numbers, order, pads, pooling, random, scatters,
-                searches)  # fmt: skip
+    families = (attention, bags, copies, demands, encoder, grids, losses, matrices, norms, numbers, pads, pooling, random, scatters)
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}

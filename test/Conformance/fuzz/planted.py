@@ -55,23 +55,23 @@ def lost_write():
 
 def order_off_by_one():
     """Makes kthvalue return the next larger element."""
-    from tilewright.decompositions import order
-
-    right = order.kthvalue
+    from tilewright.decompositions import special
 
     def kthvalue(x, k, dim=-1, keepdim=False):
-        return right(x, min(k + 1, x.shape[dim]) if x.dim() else k, dim, keepdim)
+        if not x.dim():
+            return NotImplemented
+        found = [part.narrow(dim, min(k, x.shape[dim] - 1), 1) for part in torch.sort(x, dim=dim, stable=True)]
+        return tuple((part if keepdim else part.squeeze(dim)).clone() for part in found)
 
-    order.TABLE[torch.ops.aten.kthvalue.default] = kthvalue
+    special.TABLE[torch.ops.aten.kthvalue.default] = kthvalue
 
 
 def search_side():
     """Makes bucketize search from the other side."""
-    from tilewright.decompositions import searches
+    from tilewright.decompositions import special
 
-    right = searches.bucketize
-    searches.TABLE[torch.ops.aten.bucketize.Tensor] = lambda values, boundaries, *, out_int32=False, right=False, wrong=right: wrong(
-        values, boundaries, out_int32=out_int32, right=not right)  # fmt: skip
+    special.TABLE[torch.ops.aten.bucketize.Tensor] = lambda values, boundaries, *, out_int32=False, right=False: torch.searchsorted(
+        boundaries, values, out_int32=out_int32, right=not right)  # fmt: skip
 
 
 def scatter_identity():
