@@ -125,6 +125,9 @@ void registerScatters(Table &table);
 void registerCreation(Table &table);
 void registerRandom(Table &table);
 void registerQuantization(Table &table);
+void registerDistances(Table &table);
+void registerLossGradients(Table &table);
+void registerViewCopies(Table &table);
 // Composite ops:
 void registerComposites(Table &table);
 void registerCompositeNorms(Table &table);
