@@ -274,6 +274,18 @@ def halves_of(x):
 
 s = torch.special
 POLYNOMIALS = [getattr(s, f"{shifted}chebyshev_polynomial_{kind}") for shifted in ("", "shifted_") for kind in "tuvw"]
+ORDERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, float("inf"))
+
+
+def gradients_of_nll(x, i, reduction):
+    """Returns the gradients of nll_loss for rows, for one row and for an image. The class 2 is ignored in the rows."""
+    back, backward_2d = torch.ops.aten.nll_loss_backward, torch.ops.aten.nll_loss2d_backward
+    total, image = x.new_full((), 3.5), x[:4, None, :, None].expand(4, 3, 7, 2).transpose(1, 2)
+    rows = x[:4, 0] if reduction == 0 else x[0, 0]
+    planes = image[:, 0] if reduction == 0 else x[0, 0]
+    return [back(rows, x[:4], i[:, 1], x[4].abs(), reduction, 2, total), back(x[0, 0], x[0], i[0, 1], None, reduction, -100, total),
+            backward_2d(planes, image, i[:, :3, None].expand(4, 3, 2), None, reduction, -100, total)]  # fmt: skip
+
 
 # Cases of imported operators that had a decomposition in Python, which these files do not use.
 IMPORTED = {
@@ -291,6 +303,26 @@ IMPORTED = {
     "linspace between tensors": lambda x, i: x * torch.linspace(x.amin(), x.amax(), 7),
     "unequal windows": lambda x, i: nn.functional.adaptive_avg_pool2d(halves_of(x), (3, 4)),
     "unequal windows of a line": lambda x, i: nn.functional.adaptive_avg_pool1d(halves_of(x)[0], 5),
+    "distances": lambda x, i: [torch.cdist(x, x[:3] * 1.5, p) for p in ORDERS] + [torch.ops.aten._cdist_forward(x, x[:0], 3.0, None)],
+    "distances of pairs": lambda x, i: [nn.functional.pdist(x, p) for p in ORDERS] + [nn.functional.pdist(x[:1])],
+    "distance": lambda x, i: [torch.dist(x, x[:1] * 2, p) for p in ORDERS] + [torch.dist(x[:1, :1], x[1, 1], 3)],
+    "gradients of distances": lambda x, i: [
+        torch.ops.aten._cdist_backward(x[:, :3].contiguous(), x, x[:3] * 1.5, p, torch.ops.aten._cdist_forward(x, x[:3] * 1.5, p, None)) for p in ORDERS],
+    "gradients of distances of pairs": lambda x, i: [
+        torch.ops.aten._pdist_backward(x.flatten()[:10], x, p, torch.ops.aten._pdist_forward(x, p)) for p in ORDERS if p >= 1],
+    "gradients of nll_loss": lambda x, i: [g for reduction in range(3) for g in gradients_of_nll(x, i, reduction)],
+    "gradients of soft_margin_loss": lambda x, i: [torch.ops.aten.soft_margin_loss_backward(x[:1], x * 9, x.sign(), reduction) for reduction in (0, 1, 2)],
+    "gradients of weight_norm": lambda x, i: list(torch.ops.aten._weight_norm_interface_backward(x, x * 2, x[:, :1].contiguous(), x.norm(dim=1, keepdim=True), 0)),
+    "logcumsumexp": lambda x, i: [x.logcumsumexp(0), (x * 50).logcumsumexp(-1), x[0, 0].logcumsumexp(0), torch.where(x > 1, x, -torch.inf).logcumsumexp(1)],
+    "addbmm": lambda x, i: [torch.addbmm(x, x[:, :6].reshape(2, 5, 3), x[:, :6].reshape(2, 3, 5) @ x, beta=b, alpha=a) for a, b in ((1, 1), (0.5, 2), (3, 0))],
+    "trilinear": lambda x, i: torch.ops.aten._trilinear(x, x[:4, None] * x[1], x * 2, [1, 3], [0], [1, 2], [2, 3]),
+    "copies of views": lambda x, i: [x.narrow_copy(1, 2, 3), x.narrow_copy(0, -3, 2), torch.permute_copy(x, (1, 0)), *torch.unbind_copy(x, -1)],
+    "channel_shuffle": lambda x, i: [torch.channel_shuffle(x[:4, :, None], 7), torch.ops.aten.native_channel_shuffle(x[None, :4, None], 2)],
+    "diagonal_scatter": lambda x, i: [x.diagonal_scatter(x[0, :5], 2), x.diagonal_scatter(x[0, :3], -2), x[:, None].diagonal_scatter(x[:1, :4] * 3, 1, -1, 0)],
+    "put": lambda x, i: [x.put(i[0, :2] - 3, x[:2, 5]), x.put(i[:2] * 7, x[:2], accumulate=True), x[0, 0].put(i[0, :1], x[1, :1])],
+    "indices of a triangle": lambda x, i: [x[0, 0] + torch.tril_indices(4, 6, 1), x[0, 0] + torch.triu_indices(4, 6, -2), x[0, 0] + torch.tril_indices(3, 4, -5)],
+    "zeros without memory": lambda x, i: torch.cat([x, torch.ops.aten._efficientzerotensor([5, 7], dtype=x.dtype)]),
+    "zeros like features": lambda x, i: torch.ops.aten._new_zeros_with_same_feature_meta(x, x[:3], self_num_batch_dims=1) + x[0],
     "more windows than elements": lambda x, i: nn.functional.adaptive_avg_pool2d(x[None], (7, 9)),
     "modified Bessel functions": lambda x, i: [f(x * 6) for f in (s.i0, torch.i0, s.i0e, s.i1, s.i1e, s.modified_bessel_i0, s.modified_bessel_i1)],
     "modified Bessel functions of the second kind": lambda x, i: [f(x.abs() + 0.5) for f in (

@@ -2,15 +2,31 @@
 //
 //   batch_norm(x, w, b, mean, var, false, ...)    another op of the table, with the arguments in another order
 //   linalg_vector_norm(x, 2, [1])                 sqrt(sum(x * x, 1))
+//   cdist(a, b, 3)                                _cdist_forward(a, b, 3, None)
 //
 // Test: test/Python/test_plain_exports.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Composites.h"
+#include "lib/Import/ATen/Elementwise.h"
+#include "lib/Import/ATen/Norms.h"
 #include "lib/Import/ATen/Table.h"
 #include <cmath>
 
 namespace tilewright {
+
+Value normOf(Node &n, Value x, double order, ArrayRef<int64_t> dims, bool keepdim, Type compute) {
+  Value magnitude = n.op<AbsOp>({n.cast(x, compute)});
+  SmallVector<AffineExpr> sizes = n.sizesIn(x);
+  auto sum = [&](Value terms) { return n.reduce(ReduceKind::Sum, terms, dims, keepdim); };
+  if (order == 0)
+    return sum(n.cast(n.op<NeOp>({magnitude, n.scalar(0, compute)}, n.i1()), compute));
+  // As in torch, the norm of one element is exactly its magnitude.
+  if (std::isinf(order) || llvm::all_of(dims, [&](int64_t dim) { return sizes[dim] == n.constantSize(1); }))
+    return n.reduce(order > 0 ? ReduceKind::Max : ReduceKind::Min, magnitude, dims, keepdim);
+  return powerOf(n, sum(powerOf(n, magnitude, order)), 1 / order);
+}
+
 namespace {
 
 /// Imports batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled).
@@ -37,22 +53,6 @@ Results plainGroupNorm(Node &n) {
                   {argumentOf(n, 0, "input"), argumentOf(n, 2, "weight"), argumentOf(n, 3, "bias"), Arg(), Arg(), Arg(),
                    argumentOf(n, 1, "num_groups"), argumentOf(n, 4, "eps", 1e-5)},
                   {n.type(), none, none});
-}
-
-/// Returns the `order`-norm of `x` over `dims`, in the accumulator's type. The norm of order infinity is the largest
-/// magnitude, and the norm of order -infinity is the smallest magnitude.
-Value normOf(Node &n, Value x, double order, ArrayRef<int64_t> dims, bool keepdim, Type compute) {
-  Value magnitude = n.op<AbsOp>({n.cast(x, compute)});
-  auto sum = [&](Value terms) { return n.reduce(ReduceKind::Sum, terms, dims, keepdim); };
-  if (std::isinf(order))
-    return n.reduce(order > 0 ? ReduceKind::Max : ReduceKind::Min, magnitude, dims, keepdim);
-  if (order == 0)
-    return sum(n.cast(n.op<NeOp>({magnitude, n.scalar(0, compute)}, n.i1()), compute));
-  if (order == 1)
-    return sum(magnitude);
-  if (order == 2)
-    return n.op<SqrtOp>({sum(n.op<MulOp>({magnitude, magnitude}))});
-  return n.op<PowOp>(sum(n.op<PowOp>(magnitude, order)), 1 / order);
 }
 
 /// Imports a vector norm with the arguments (self, order, dim, keepdim). `name` is the name of the argument `order`.
@@ -94,6 +94,17 @@ Results weightNorm(Node &n) {
   return n.cast(n.op<MulOp>({n.cast(v, compute), n.op<DivOp>({n.cast(g, compute), norm})}), n.element());
 }
 
+/// Imports cdist(x1, x2, p, compute_mode).
+Results distancesOfRows(Node &n) {
+  return importAs(n, "aten._cdist_forward.default",
+                  {argumentOf(n, 0, "x1"), argumentOf(n, 1, "x2"), argumentOf(n, 2, "p", 2.0), Arg()});
+}
+
+/// Imports pdist(self, p).
+Results distancesOfPairs(Node &n) {
+  return importAs(n, "aten._pdist_forward.default", {argumentOf(n, 0, "self"), argumentOf(n, 1, "p", 2.0)});
+}
+
 /// Imports instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps,
 /// cudnn_enabled).
 Results instanceNorm(Node &n) {
@@ -128,6 +139,8 @@ void registerCompositeNorms(Table &t) {
   t["aten.linalg_norm.default"] = linalgNorm;
   t["aten.norm.Scalar"] = t["aten.norm.ScalarOpt_dim"] = scalarNorm;
   t["aten._weight_norm.default"] = weightNorm;
+  t["aten.cdist.default"] = distancesOfRows;
+  t["aten.pdist.default"] = distancesOfPairs;
 }
 
 } // namespace tilewright

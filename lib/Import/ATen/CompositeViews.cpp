@@ -200,21 +200,6 @@ template <int64_t dim> Results stackAlong(Node &n) {
   return n.concat(tensors, dim == 1 && rank == 1 ? 0 : dim);
 }
 
-/// Imports channel_shuffle(self, groups), which permutes the channels from the order [g, c] to [c, g].
-Results shuffleChannels(Node &n) {
-  Value x = n.tensor(0, "self");
-  int64_t groups = n.integer(1, "groups");
-  if (!n.demand(n.rankOf(x) > 2 && groups > 0, "it has no channels"))
-    return n.refused();
-  SmallVector<AffineExpr> sizes = n.sizesIn(x);
-  auto channels = dyn_cast<AffineConstantExpr>(sizes[1]);
-  if (!n.demand(channels && channels.getValue() % groups == 0, "its channels are not as many in each group"))
-    return n.refused();
-  sizes[1] = n.constantSize(groups);
-  sizes.insert(sizes.begin() + 2, n.constantSize(channels.getValue() / groups));
-  return n.reshape(n.transpose(n.reshape(x, sizes), 1, 2), n.type());
-}
-
 } // namespace
 
 void registerCompositeViews(Table &t) {
@@ -229,8 +214,8 @@ void registerCompositeViews(Table &t) {
   t.add("aten.narrow.default", Aliasing::View, narrow);
   t.add("aten.narrow.Tensor", Aliasing::View);
   t["aten.repeat_interleave.self_int"] = repeatInterleave;
-  // The schemas of these ops declare new tensors as results. However, meshgrid and broadcast_tensors return views of
-  // all operands, and channel_shuffle with one group returns its operand.
+  // The schemas of meshgrid and broadcast_tensors declare new tensors as results. However, the results are views of all
+  // operands.
   t.add("aten.meshgrid.default", Aliasing::Unclear, meshgrid);
   t.add("aten.meshgrid.indexing", Aliasing::Unclear, meshgrid);
   t["aten.pixel_shuffle.default"] = pixelShuffle<false>;
@@ -239,7 +224,6 @@ void registerCompositeViews(Table &t) {
   t.add("aten.broadcast_tensors.default", Aliasing::Unclear, broadcastTensors);
   t["aten.hstack.default"] = stackAlong<1>;
   t["aten.vstack.default"] = stackAlong<0>;
-  t.add("aten.channel_shuffle.default", Aliasing::Unclear, shuffleChannels);
 }
 
 } // namespace tilewright

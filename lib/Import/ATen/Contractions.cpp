@@ -24,14 +24,32 @@ Value scaledAddition(Node &n, Value self, Value product, double beta, double alp
 }
 
 /// Returns beta * self + alpha * (a @ b).
-Results addProduct(Node &n) {
+Results addProductOf(Node &n, Value self, Value a, Value b, double beta, double alpha) {
+  if (alpha == 1.0 && beta == 1.0)
+    return n.op<AddOp>({n.matmul(a, b), n.cast(self, n.element())});
+  return scaledAddition(n, self, n.matmul(a, b, n.accumulator(n.element())), beta, alpha);
+}
+
+/// Imports addmm and baddbmm.
+Results addMatrixProduct(Node &n) {
   Value self = n.tensor(0, "self"), a = n.tensor(1, "mat1"), b = n.tensor(2, "mat2");
   double beta = n.number(3, "beta", 1.0), alpha = n.number(4, "alpha", 1.0);
   if (n.failed())
     return n.refused();
-  if (alpha == 1.0 && beta == 1.0)
-    return n.op<AddOp>({n.matmul(a, b), n.cast(self, n.element())});
-  return scaledAddition(n, self, n.matmul(a, b, n.accumulator(n.element())), beta, alpha);
+  return addProductOf(n, self, a, b, beta, alpha);
+}
+
+/// Imports addbmm(self, batch1, batch2, *, beta, alpha). Concatenates the batches along the summed dimension, so that
+/// one matrix product computes the sum.
+Results addSumOfProducts(Node &n) {
+  Value self = n.tensor(0, "self"), a = n.tensor(1, "batch1"), b = n.tensor(2, "batch2");
+  double beta = n.number(3, "beta", 1.0), alpha = n.number(4, "alpha", 1.0);
+  if (!n.demand(n.rankOf(a) == 3 && n.rankOf(b) == 3, "batches of matrices have three dimensions"))
+    return n.refused();
+  AffineExpr batch = n.sizesIn(a)[0], rows = n.sizesIn(a)[1], columns = n.sizesIn(b)[2];
+  AffineExpr depth = canonicalSize(batch * n.sizesIn(a)[2]), depthOfOther = canonicalSize(batch * n.sizesIn(b)[1]);
+  return addProductOf(n, self, n.reshape(n.transpose(a, 0, 1), {rows, depth}), n.reshape(b, {depthOfOther, columns}),
+                      beta, alpha);
 }
 
 Results matrixVector(Node &n) {
@@ -75,6 +93,26 @@ Results linear(Node &n) {
   return bias ? n.op<AddOp>({product, bias}) : product;
 }
 
+/// Imports _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim), the sum of the product of three
+/// tensors along some dimensions. Each tensor first gets dimensions of size 1 at the positions `expand`.
+Results trilinear(Node &n) {
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
+      {"i1", "expand1"}, {"i2", "expand2"}, {"i3", "expand3"}};
+  Value product;
+  for (auto [index, name] : llvm::enumerate(names)) {
+    Value x = n.cast(n.tensor(index, name.first), n.element());
+    SmallVector<int64_t> added = n.integers(index + 3, name.second);
+    llvm::sort(added);
+    for (int64_t dim : added)
+      x = n.unsqueeze(x, dim);
+    product = product ? n.op<MulOp>({product, x}) : x;
+  }
+  SmallVector<int64_t> dims = n.dims(6, "sumdim", n.rankOf(product));
+  if (n.failed())
+    return n.refused();
+  return n.reduce(ReduceKind::Sum, product, dims, false);
+}
+
 Results outer(Node &n) {
   Value a = n.tensor(0, "self"), b = n.tensor(1, "vec2");
   if (n.failed())
@@ -87,14 +125,16 @@ Results outer(Node &n) {
 void registerContractions(Table &t) {
   t["aten.mm.default"] = matrixProduct;
   t["aten.bmm.default"] = matrixProduct;
-  t["aten.addmm.default"] = addProduct;
-  t["aten.baddbmm.default"] = addProduct;
+  t["aten.addmm.default"] = addMatrixProduct;
+  t["aten.baddbmm.default"] = addMatrixProduct;
+  t["aten.addbmm.default"] = addSumOfProducts;
   t["aten.mv.default"] = matrixVector;
   t["aten.addmv.default"] = addMatrixVector;
   t["aten.dot.default"] = dot;
   t["aten.vdot.default"] = dot;
   t["aten.linear.default"] = linear;
   t["aten.outer.default"] = outer;
+  t["aten._trilinear.default"] = trilinear;
 }
 
 } // namespace tilewright

@@ -1,6 +1,6 @@
 //===- Creation.cpp - ops that create tensors -----------------------------------------------===//
+#include "lib/Import/ATen/Indexing.h"
 #include "lib/Import/ATen/Table.h"
-#include "lib/Import/Builder/Node.h"
 
 namespace tilewright {
 namespace {
@@ -113,6 +113,29 @@ template <typename OpT> Results triangle(Node &n) {
   return n.where(keep, x, n.scalarInt(0, n.element()));
 }
 
+/// Imports tril_indices and triu_indices(row, col, offset): a constant with the rows and the columns of all elements of
+/// a matrix whose columns are at most (with `lower`) or at least row + offset.
+template <bool lower> Results triangleIndices(Node &n) {
+  int64_t rows = n.integer(0, "row"), columns = n.integer(1, "col"), offset = n.integer(2, "offset", 0);
+  constexpr int64_t most = 1 << 16;
+  if (!n.demand(rows >= 0 && columns >= 0 && (columns == 0 || rows <= most / columns),
+                "a matrix of more than " + llvm::Twine(most) + " elements; use torch.tril or torch.triu"))
+    return n.refused();
+  SmallVector<int64_t> indices, indicesOfColumns;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    int64_t row = i / columns, column = i % columns;
+    if (lower ? column - row <= offset : column - row >= offset) {
+      indices.push_back(row);
+      indicesOfColumns.push_back(column);
+    }
+  }
+  if (indices.empty())
+    return n.broadcast(n.scalarInt(0, n.element()), {n.constantSize(2), n.constantSize(0)});
+  const int64_t count = indices.size();
+  llvm::append_range(indices, indicesOfColumns);
+  return n.cast(constantIndices(n, indices, {2, count}), n.element());
+}
+
 Results eye(Node &n) {
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   if (!n.demand(sizes.size() == 2, "a matrix is needed"))
@@ -130,8 +153,9 @@ void registerCreation(Table &t) {
   t["prims.iota.default"] = primsIota;
   for (llvm::StringRef overload : {"default", "Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor"})
     t[("aten.linspace." + overload).str()] = linspace;
-  for (llvm::StringRef op : {"zeros", "zeros_like", "new_zeros", "empty_like", "new_empty", "new_empty_strided",
-                             "empty_strided", "empty_permuted"})
+  for (llvm::StringRef op :
+       {"zeros", "zeros_like", "new_zeros", "empty_like", "new_empty", "new_empty_strided", "empty_strided",
+        "empty_permuted", "_efficientzerotensor", "_new_zeros_with_same_feature_meta"})
     t[("aten." + op + ".default").str()] = zeros;
   t["aten.empty.memory_format"] = zeros;
   for (llvm::StringRef op : {"ones", "ones_like", "new_ones"})
@@ -146,6 +170,8 @@ void registerCreation(Table &t) {
   t["prims.scalar_tensor.default"] = scalarTensor;
   t["aten.tril.default"] = triangle<LeOp>;
   t["aten.triu.default"] = triangle<GeOp>;
+  t["aten.tril_indices.default"] = triangleIndices<true>;
+  t["aten.triu_indices.default"] = triangleIndices<false>;
   t["aten.eye.default"] = eye;
   t["aten.eye.m"] = eye;
 }

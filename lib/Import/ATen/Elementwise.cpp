@@ -1,9 +1,40 @@
 //===- Elementwise.cpp - elementwise arithmetic ---------------------------------===//
+#include "lib/Import/ATen/Elementwise.h"
 #include "lib/Import/ATen/Table.h"
-#include "lib/Import/Builder/Node.h"
 #include <limits>
 
 namespace tilewright {
+
+/// Returns `x` to the power `exponent` if one or two simple ops compute it, otherwise null.
+static Value simplePower(Node &n, Value x, double exponent) {
+  bool isFloat = isa<FloatType>(n.elementOf(x));
+  if (exponent == 1)
+    return x;
+  if (exponent == 2)
+    return n.op<MulOp>({x, x});
+  if (exponent == 3)
+    return n.op<MulOp>({n.op<MulOp>({x, x}), x});
+  if (exponent == 0.5 && isFloat)
+    return n.op<SqrtOp>({x});
+  if (exponent == -0.5 && isFloat)
+    return n.op<RsqrtOp>({x});
+  if (exponent == -1 && isFloat)
+    return n.op<ReciprocalOp>({x});
+  return {};
+}
+
+Value powerOf(Node &n, Value x, double exponent) {
+  Value simple = simplePower(n, x, exponent);
+  return simple ? simple : n.op<PowOp>(x, exponent);
+}
+
+Value logAddExp(Node &n, Value a, Value b) {
+  Value large = n.op<MaximumOp>({a, b});
+  Value sum = n.op<AddOp>({large, n.op<Log1pOp>({n.op<ExpOp>({n.op<NegOp>({n.op<AbsOp>({n.op<SubOp>({a, b})})})})})});
+  Value same = n.op<LogicalAndOp>({n.op<IsinfOp>({a}, n.i1()), n.compare<EqOp>(a, b)});
+  return n.where(same, n.broadcast(a, n.sizesIn(sum)), sum);
+}
+
 namespace {
 
 using Names = ArrayRef<std::pair<unsigned, llvm::StringRef>>;
@@ -81,24 +112,10 @@ Results power(Node &n) {
   if (n.isNumber(1, "exponent") && n.isTensor(0, "self") &&
       !std::holds_alternative<SymbolicInt>(*n.find(1, "exponent"))) {
     double exponent = n.number(1, "exponent");
-    bool isFloat = isa<FloatType>(n.element());
     Value x = n.cast(n.tensor(0, "self"), n.accumulator(n.element()));
     if (n.failed())
       return n.refused();
-    Value result;
-    if (exponent == 1)
-      result = x;
-    else if (exponent == 2)
-      result = n.op<MulOp>({x, x});
-    else if (exponent == 3)
-      result = n.op<MulOp>({n.op<MulOp>({x, x}), x});
-    else if (exponent == 0.5 && isFloat)
-      result = n.op<SqrtOp>({x});
-    else if (exponent == -0.5 && isFloat)
-      result = n.op<RsqrtOp>({x});
-    else if (exponent == -1 && isFloat)
-      result = n.op<ReciprocalOp>({x});
-    if (result)
+    if (Value result = simplePower(n, x, exponent))
       return n.cast(result, n.element());
   }
   if (n.isNumber(0, "self") && n.element().isF32() && n.type().getRank() == 0)
@@ -225,10 +242,7 @@ Results logaddexp(Node &n) {
   Value a = n.operand(0, "self", compute), b = n.operand(1, "other", compute);
   if (n.failed())
     return n.refused();
-  Value large = n.op<MaximumOp>({a, b});
-  Value sum = n.op<AddOp>({large, n.op<Log1pOp>({n.op<ExpOp>({n.op<NegOp>({n.op<AbsOp>({n.op<SubOp>({a, b})})})})})});
-  Value same = n.op<LogicalAndOp>({n.op<IsinfOp>({a}, n.i1()), n.compare<EqOp>(a, b)});
-  return n.cast(n.where(same, n.broadcast(a, n.sizesIn(sum)), sum), n.element());
+  return n.cast(logAddExp(n, a, b), n.element());
 }
 
 Results nanToNum(Node &n) {

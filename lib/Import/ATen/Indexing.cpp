@@ -19,6 +19,11 @@ Value asIndex(Node &n, Value index) {
   return element.isSignlessInteger(32) || element.isSignlessInteger(64) ? index : n.cast(index, n.i64());
 }
 
+Value constantIndices(Node &n, ArrayRef<int64_t> values, ArrayRef<int64_t> shape) {
+  auto type = RankedTensorType::get(shape, n.i64());
+  return ConstantOp::create(n.builder, n.loc, type, ::mlir::cast<TypedAttr>(DenseElementsAttr::get(type, values)));
+}
+
 IndexPlan planIndices(Node &n, Value tensor, ArrayRef<Value> indices) {
   IndexPlan plan;
   SmallVector<int64_t> indexed;

@@ -22,6 +22,9 @@ IndexPlan planIndices(Node &n, Value tensor, ArrayRef<Value> indices);
 /// from the end.
 Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wraps = true);
 
+/// Returns a constant of i64 elements, in row-major order.
+Value constantIndices(Node &n, ArrayRef<int64_t> values, ArrayRef<int64_t> shape);
+
 /// Converts an index tensor to i64 unless it is i32. Refuses masks of i1 or u8.
 Value asIndex(Node &n, Value index);
 

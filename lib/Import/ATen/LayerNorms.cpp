@@ -127,6 +127,25 @@ Results groupNorm(Node &n) {
   return {n.cast(y, n.element(0)), shaped(statistics.getMean(), 1), shaped(rstd, 2)};
 }
 
+/// Imports _weight_norm_interface_backward(grad_w, saved_v, saved_g, saved_norms, dim). Returns the gradients of
+/// g v / |v| with respect to v and g, where |v| is the norm over all dimensions except `dim`.
+Results weightNormBackward(Node &n) {
+  Value grad = n.tensor(0, "grad_w"), norms = n.tensor(3, "saved_norms");
+  Type element = n.elementOf(grad), compute = n.elementOf(norms);
+  Value v = n.cast(n.tensor(1, "saved_v"), compute), g = n.cast(n.tensor(2, "saved_g"), compute);
+  int64_t dim = n.dim(4, "dim", n.rankOf(v));
+  if (!n.demand(isa<FloatType>(compute) && n.rankOf(v) > 0 && n.rankOf(grad) == n.rankOf(v),
+                "a norm is of a float tensor with dimensions"))
+    return n.refused();
+  SmallVector<int64_t> others = allDims(n.rankOf(v));
+  others.erase(others.begin() + dim);
+  Value part = n.cast(grad, compute), products = n.op<MulOp>({part, v});
+  Value along = others.empty() ? products : n.reduce(ReduceKind::Sum, products, others, true);
+  Value parallel = n.op<MulOp>({v, n.op<DivOp>({along, n.op<MulOp>({norms, norms})})});
+  Value ofV = n.op<MulOp>({n.op<DivOp>({g, norms}), n.op<SubOp>({part, parallel})});
+  return {n.cast(ofV, element), n.cast(n.op<DivOp>({along, norms}), element)};
+}
+
 } // namespace
 
 void registerLayerNorms(Table &t) {
@@ -136,6 +155,7 @@ void registerLayerNorms(Table &t) {
   t["aten._fused_rms_norm.default"] = rmsNorm;
   t["aten.rms_norm.default"] = rmsNorm;
   t["aten.native_group_norm.default"] = groupNorm;
+  t["aten._weight_norm_interface_backward.default"] = weightNormBackward;
 }
 
 } // namespace tilewright

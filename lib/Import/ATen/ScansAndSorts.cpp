@@ -1,6 +1,8 @@
 //===- ScansAndSorts.cpp - running sums, sort and topk --------------------------------===//
+#include "lib/Import/ATen/Elementwise.h"
 #include "lib/Import/ATen/Sorts.h"
 #include "lib/Import/ATen/Table.h"
+#include <limits>
 
 namespace tilewright {
 
@@ -52,6 +54,30 @@ template <ScanKind kind> Results runningExtreme(Node &n) {
   Value index = n.where(met, n.iota(n.sizesIn(x), dim, n.i64()), n.scalarInt(0, n.i64()));
   Value last = ScanOp::create(n.builder, n.loc, index.getType(), index, ScanKind::Max, dim);
   return {n.cast(extreme, element), last};
+}
+
+/// Imports logcumsumexp(self, dim). Computes the scan by recursive doubling: each step combines sums of 1, 2, 4, ...
+/// elements.
+Results logcumsumexp(Node &n) {
+  Value x = n.tensor(0, "self");
+  int64_t dim = n.dim(1, "dim", n.rankOf(x));
+  if (!n.demand(isa<FloatType>(n.element()), "logarithms of " + dtypeName(n.element())))
+    return n.refused();
+  if (n.rankOf(x) == 0)
+    return x;
+  auto size = dyn_cast<AffineConstantExpr>(n.sizesIn(x)[dim]);
+  if (!size)
+    return n.refuse("the size of the dimension is symbolic; make it a constant");
+  Value sums = n.cast(x, n.accumulator(n.element()));
+  Value nothing = n.scalar(-std::numeric_limits<double>::infinity(), n.elementOf(sums));
+  for (unsigned bit = 0; bit < 62 && (int64_t(1) << bit) < size.getValue(); ++bit) {
+    AffineExpr step = n.constantSize(int64_t(1) << bit);
+    SmallVector<AffineExpr> gap = n.sizesIn(x);
+    gap[dim] = step;
+    Value earlier = n.sliceDim(sums, dim, n.constantSize(0), canonicalSize(size - step));
+    sums = logAddExp(n, sums, n.concat({n.broadcast(nothing, gap), earlier}, dim));
+  }
+  return n.cast(sums, n.element());
 }
 
 /// Sorts along `dim`. The result of argsort, which has one result, is the indices.
@@ -122,6 +148,7 @@ void registerScansAndSorts(Table &t) {
   t["aten.cumprod.default"] = scan<ScanKind::Prod>;
   t["aten.cummax.default"] = runningExtreme<ScanKind::Max>;
   t["aten.cummin.default"] = runningExtreme<ScanKind::Min>;
+  t["aten.logcumsumexp.default"] = logcumsumexp;
   t["aten.sort.default"] = sort;
   t["aten.sort.stable"] = stableSort;
   t["aten.argsort.default"] = argsort;

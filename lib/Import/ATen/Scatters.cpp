@@ -153,6 +153,20 @@ template <ScatterKind kind> Results indexWrite(Node &n) {
   return n.reshape(made, n.type());
 }
 
+/// Imports put(self, index, source, accumulate), which writes at indices of the flattened tensor.
+Results putFlat(Node &n) {
+  Value x = n.tensor(0, "self"), index = asIndex(n, n.tensor(1, "index")),
+        source = n.cast(n.tensor(2, "source"), n.element());
+  bool accumulate = n.flag(3, "accumulate");
+  AffineExpr count = elementCount(n.typeOf(index)), given = elementCount(n.typeOf(source));
+  if (!n.demand(n.agree({count}, {given}), "it has as many elements as indices"))
+    return n.refused();
+  Value flat = n.reshape(x, {elementCount(n.typeOf(x))});
+  Value put = PutOp::create(n.builder, n.loc, flat.getType(), flat, n.withSizes(n.reshape(source, {given}), {count}),
+                            ValueRange{n.reshape(index, {count})}, 0, accumulate ? ScatterKind::Add : ScatterKind::Set);
+  return n.reshape(put, n.typeOf(x));
+}
+
 /// Imports embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq).
 Results embeddingBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output"), indices = asIndex(n, n.tensor(1, "indices"));
@@ -182,6 +196,7 @@ void registerScatters(Table &t) {
   t["aten._unsafe_index_put.default"] = indexPut;
   t["aten.index_add.default"] = indexWrite<ScatterKind::Add>;
   t["aten.index_copy.default"] = indexWrite<ScatterKind::Set>;
+  t["aten.put.default"] = putFlat;
   t["aten.embedding_dense_backward.default"] = embeddingBackward;
 }
 

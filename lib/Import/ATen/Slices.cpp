@@ -274,6 +274,7 @@ void registerSlices(Table &t) {
     t.add(("aten." + op).str(), Aliasing::Views, splitBy);
   t["aten.split_copy.Tensor"] = t["aten.split_with_sizes_copy.default"] = splitBy;
   t.add("aten.unbind.int", Aliasing::Views, unbind);
+  t["aten.unbind_copy.int"] = unbind;
   t["aten.slice_scatter.default"] = sliceScatter;
   t["aten.select_scatter.default"] = selectScatter;
   t["aten.slice_backward.default"] = sliceBackward;

@@ -133,6 +133,9 @@ void registerSpecialFunctions(Table &table);
 void registerGammaFunctions(Table &table);
 void registerBesselFunctions(Table &table);
 void registerChebyshevPolynomials(Table &table);
+void registerDistances(Table &table);
+void registerLossGradients(Table &table);
+void registerViewCopies(Table &table);
 // Composite ops:
 void registerComposites(Table &table);
 void registerCompositeNorms(Table &table);

@@ -244,6 +244,7 @@ void registerViews(Table &t) {
   t["aten.view_copy.default"] = t["aten._reshape_copy.default"] = reshapeToResult;
   t.add("aten.view.dtype", Aliasing::Reinterpret, viewDtype);
   t.add("aten.permute.default", Aliasing::View, permuteDims);
+  t["aten.permute_copy.default"] = permuteDims;
   t.add("aten.transpose.int", Aliasing::View, transposeDims);
   t.add("aten.t.default", Aliasing::View, transpose2d);
   t.add("aten.mT.default", Aliasing::View, transpose2d);

@@ -36,6 +36,7 @@ PRODUCTS = {
     "addmv": lambda n: (torch.addmv, p(n), p(n, 5), p(5)), "dot": lambda n: (torch.dot, p(n), p(n)), "vdot": lambda n: (torch.vdot, p(n), p(n)),
     "outer": lambda n: (torch.outer, p(n), p(7)), "outer_columns": lambda n: (torch.outer, p(7), p(n)), "linear": lambda n: (F.linear, p(2, 3, n), p(n, n), p(n)),
     "linear_gelu": lambda n: (lambda a, w, b: F.gelu(F.linear(a, w, b)), p(5, 7), p(n, 7), p(n)), "matmul_broadcast": lambda n: (torch.matmul, p(2, 1, 3, n), p(3, n, 4)),
+    "addbmm": lambda n: (torch.addbmm, p(4, n), p(3, 4, n), p(3, n, n)), "bilinear": lambda n: (F.bilinear, p(5, n), p(5, 7), p(3, n, 7)),
     "two_products": lambda n: (lambda a, b, c: torch.relu(a @ b) @ c, p(4, 6), p(6, n), p(n, 5)),
 }  # fmt: skip
 
@@ -86,6 +87,7 @@ INDEXING = {
     "bags_weights": lambda n: (lambda w, i, o, s: F.embedding_bag(i, w, o, mode="sum", per_sample_weights=s), p(n + 1, 64), below(n + 1, n), torch.arange(0, n + 1, 16), p(n)),
     "index_put_add": lambda n: (lambda v, a, s: v.index_put((a,), s, accumulate=True), p(9, 3), below(9, n), p(n, 3)), "index_add": lambda n: (lambda v, a, s: v.index_add(0, a, s, alpha=2), p(9, 3), below(9, n), p(n, 3)),
     "index_copy": lambda n: (lambda v, a, s: v.index_copy(1, a, s), x(3, n), places(n, n), x(3, n)), "unsafe_index": lambda n: (lambda v, a: aten._unsafe_index(v, [None, a]), x(3, 9), below(9, n)),
+    "put": lambda n: (lambda v, a, s: aten.put.default(v, a, s), x(3, n), places(3 * n, n) - n, x(n)), "put_add": lambda n: (lambda v, a, s: aten.put.default(v, a, s, True), p(4, 3), below(12, n), p(n)),
     "unsafe_index_put": lambda n: (lambda v, a, s: aten._unsafe_index_put(v, [a], s, True), p(9, 3), below(9, n), p(n, 3)),
 }  # fmt: skip
 
@@ -118,6 +120,9 @@ MORE = {  # reductions, scans, sorts and views that ops/table.py does not have
     "searchsorted": lambda n: (lambda v, a: (torch.searchsorted(v.sort(-1)[0], a), torch.searchsorted(v[0].sort()[0], 0.25)), x(3, n), x(3, 5)), "searchsorted_values": lambda n: (lambda v, a: torch.searchsorted(v.sort()[0], a, side="right"), x(9), x(3, n)),
     "bucketize": lambda n: (lambda v, a: torch.bucketize(a, v.sort()[0]), x(n), x(3, 5)), "nonzero_static": lambda n: (lambda v: torch.nonzero_static(v > 0, size=20), x(3, n)),
     "cummax": lambda n: (lambda v: v.cummax(-1), x(3, n)), "cummin_first": lambda n: (lambda v: v.cummin(0), x(n, 5)),
+    "logcumsumexp": lambda n: (lambda v: v.logcumsumexp(-1), x(3, n)), "logcumsumexp_first": lambda n: (lambda v: v.logcumsumexp(0), x(n, 5)), "dist": lambda n: (lambda v, a: (torch.dist(v, a), torch.dist(v, a, 1.5)), x(3, n), x(3, n)),
+    "cdist": lambda n: (lambda v, a: (torch.cdist(v, a), torch.cdist(v, a, 3.0), torch.cdist(v, a, float("inf"))), x(2, 5, n), x(2, 7, n)), "pdist": lambda n: (F.pdist, x(n, 4)), "pdist_columns": lambda n: (lambda v: F.pdist(v, 1.0), x(5, n)),
+    "diagonal_scatter": lambda n: (lambda v, a: v.diagonal_scatter(a, -1), x(n + 1, n + 2), x(n)), "channel_shuffle": lambda n: (lambda v: torch.channel_shuffle(v, 2), x(2, 4, n)),
     "unfold": lambda n: (lambda v: (v * 2).unfold(1, 3, 2), x(3, n + 3)), "unfold_first": lambda n: (lambda v: (v * 2).unfold(0, 2, 1), x(n + 2, 5)),
     "as_strided": lambda n: (lambda v: (v * 2).as_strided((n, 2), (3, 1), 1), x(3, n + 1)), "as_strided_gathered": lambda n: (lambda v: (v * 2).as_strided((n, 2), (2, 3), 1), x(3, n + 1)),
     "as_strided_scatter": lambda n: (lambda v, a: torch.as_strided_scatter(v * 2, a, (n, 2), (3, 1), 1), x(3, n + 1), x(n, 2)),
@@ -155,6 +160,8 @@ OVERLOADS = {  # called by name, because torch's public functions call other ove
     "split_sizes": lambda n: (lambda v: [a + 1 for a in aten.split_with_sizes.default(v, [3, v.shape[1] - 3], 1)], x(3, n + 3)), "alias": of_x(lambda v: aten.alias.default(v) + 1), "empty": of_x(lambda v: (aten.empty_like.default(v).fill_(2.0), v.new_empty(3).zero_())),
     "rms_norm_fused": lambda n: (lambda v, w: aten._fused_rms_norm.default(v, [v.shape[-1]], w, 1e-5)[0], x(5, n), x(n)), "adaptive_3d_part": lambda n: (lambda v: F.adaptive_avg_pool3d(v, 2), p(1, 2, 4, 4, 2 * n)),
     "batch_norm_running": lambda n: (lambda v, m, s: (F.batch_norm(v, m.clone(), s.clone(), training=True)), x(4, n, 3), x(n), p(n)), "argsort_default": of_x(lambda v: aten.argsort.default(v, -1)), "outer_by_name": lambda n: (aten.outer.default, p(7), p(n)),
+    "triangle_indices": of_x(lambda v: (torch.tril_indices(3, v.shape[1], 1), torch.triu_indices(v.shape[1], 4, dtype=torch.int32), v + 1)),
+    "zeros_of_features": of_x(lambda v: aten._new_zeros_with_same_feature_meta.default(v, v * 2) + v),
     "contiguous": of_x(lambda v: aten.contiguous.default(v.t()) + 1), "where_scalars": of_x(lambda v: (aten.where.ScalarOther(v > 0, v, 0.5), aten.where.ScalarSelf(v > 0, 0.5, v), aten.where.Scalar(v > 0, 0.5, 1.5))),
 }  # fmt: skip
 
@@ -168,4 +175,7 @@ GRADIENTS = {  # with respect to all floating-point inputs
     "slice": lambda n: (lambda v: v[:, 1::2] * 2, x(3, n)), "select": lambda n: (lambda v: v[1] * 2, x(3, n)), "cat": MORE["cat_many"], "sum": lambda n: (lambda v: v.sum(-1), x(3, n)),
     "cumsum": lambda n: (lambda v: v.cumsum(-1), x(3, n)), "var": lambda n: (lambda v: v.var(-1, correction=0), x(3, n)), "glu": MORE["glu"], "prelu": MORE["prelu"], "where": MORE["where"],
     "pad": MORE["pad_columns"], "amax": lambda n: (lambda v: v.amax(-1), x(3, n)),
+    "cdist": lambda n: (lambda v, a: torch.cdist(v, a, 3.0), x(3, n), x(5, n)), "pdist": lambda n: (F.pdist, x(5, n)), "weight_norm": lambda n: (lambda v, g: torch._weight_norm(v, g, 0), x(4, n + 1), p(4, 1)),
+    "nll_loss": lambda n: (F.nll_loss, x(n, 9), below(9, n)), "nll_loss_classes": lambda n: (F.nll_loss, x(5, n), below(n, 5)), "nll_loss_images": lambda n: (F.nll_loss, x(2, 9, n, 3), below(9, 2, n, 3)),
+    "soft_margin_loss": lambda n: (lambda v: F.soft_margin_loss(v, torch.ones_like(v)), x(3, n)),
 }  # fmt: skip

@@ -1,4 +1,5 @@
-"""Tests that python/tilewright/decompositions computes each op without fallbacks and within the numbers rule."""
+"""Tests that ops which are expressed by simpler ops, in python/tilewright/decompositions or in the importer, are computed without
+fallbacks and within the numbers rule."""
 
 import pytest
 import torch
