@@ -126,7 +126,7 @@ def test_noise_has_the_size_of_rounding_errors():
 
 
 def test_planted_bug_is_found_and_reduced(monkeypatch, tmp_path):
-    from tilewright.decompositions import special
+    from tilewright.decompositions import scatters
     from tilewright.decompositions.table import of_torch
     from tilewright.dynamo import aotautograd_decompositions
 
@@ -134,7 +134,7 @@ def test_planted_bug_is_found_and_reduced(monkeypatch, tmp_path):
         of_torch.cache_clear()
         aotautograd_decompositions._of_torch.cache_clear()
 
-    monkeypatch.setattr(special, "TABLE", dict(special.TABLE))  # the bug adds a decomposition
+    monkeypatch.setattr(scatters, "TABLE", dict(scatters.TABLE))  # the bug adds a decomposition
     planted.plant("order")
     forget_tables()
     try:

@@ -55,7 +55,7 @@ def lost_write():
 
 def order_off_by_one():
     """Makes kthvalue return the next larger element."""
-    from tilewright.decompositions import special
+    from tilewright.decompositions import scatters
 
     def kthvalue(x, k, dim=-1, keepdim=False):
         if not x.dim():
@@ -63,14 +63,14 @@ def order_off_by_one():
         found = [part.narrow(dim, min(k, x.shape[dim] - 1), 1) for part in torch.sort(x, dim=dim, stable=True)]
         return tuple((part if keepdim else part.squeeze(dim)).clone() for part in found)
 
-    special.TABLE[torch.ops.aten.kthvalue.default] = kthvalue
+    scatters.TABLE[torch.ops.aten.kthvalue.default] = kthvalue
 
 
 def search_side():
     """Makes bucketize search from the other side."""
-    from tilewright.decompositions import special
+    from tilewright.decompositions import scatters
 
-    special.TABLE[torch.ops.aten.bucketize.Tensor] = lambda values, boundaries, *, out_int32=False, right=False: torch.searchsorted(
+    scatters.TABLE[torch.ops.aten.bucketize.Tensor] = lambda values, boundaries, *, out_int32=False, right=False: torch.searchsorted(
         boundaries, values, out_int32=out_int32, right=not right)  # fmt: skip
 
 
