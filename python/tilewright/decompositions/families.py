@@ -10,7 +10,7 @@ import functools
 
 import torch
 
-from . import attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, random
+from . import attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pooling, random
 from . import scatters, searches, special, windows
 
 
@@ -35,7 +35,7 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pads, pooling, random,
+    families = (attention, bags, copies, demands, encoder, grids, groups, losses, matrices, norms, numbers, order, pooling, random,
                 scatters, searches, special, windows)  # fmt: skip
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}
 
