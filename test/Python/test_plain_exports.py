@@ -2,6 +2,7 @@
 rule."""
 
 import copy
+import math
 import os
 import re
 import subprocess
@@ -287,6 +288,23 @@ def gradients_of_nll(x, i, reduction):
             backward_2d(planes, image, i[:, :3, None].expand(4, 3, 2), None, reduction, -100, total)]  # fmt: skip
 
 
+def volume_of(x):
+    """Returns a volume [1, 4, 5, 7] of elements that differ."""
+    return torch.stack([x, x * 2, -x, x + 1])[None]
+
+
+def gradient(x, *sizes):
+    """Returns a tensor of these sizes that depends on x."""
+    return torch.linspace(0.5, 1.5, math.prod(sizes), dtype=x.dtype).reshape(sizes) * x[0, 0]
+
+
+def samples(x, count):
+    """Returns random samples of fractional pooling with which the position of no window is near a rounding boundary."""
+    return (torch.arange(1, count + 1, dtype=x.dtype) * 0.31).reshape(1, 1, count)
+
+
+aten = torch.ops.aten
+
 # Cases of imported operators that had a decomposition in Python, which these files do not use.
 IMPORTED = {
     "mean": lambda x, i: x.scatter_reduce(0, i, x[:4] * 2, "mean"),
@@ -356,6 +374,30 @@ IMPORTED = {
     "indices of nonzero elements": lambda x, i: [torch.nonzero_static(x > 0.5, size=40), torch.nonzero_static(x > 0, size=3, fill_value=7), torch.nonzero_static(x[None, 0], size=1),
                                                  torch.nonzero_static(x[:, :0], size=2), torch.cat([torch.nonzero_static(x, size=0), i[:, :2]])],
     "histograms": lambda x, i: [torch.histc(x, 9, -1.5, 2), torch.histc(halves_of(x), 4, min=-1, max=1), torch.histc(x[:0], 3, 0, 1)],
+    "adaptive_max_pool1d": lambda x, i: nn.functional.adaptive_max_pool1d(x, 4, True),
+    "adaptive_max_pool2d": lambda x, i: [nn.functional.adaptive_max_pool2d(image, size, True) for image, size in ((halves_of(x), (3, 4)), (x[None], (7, 9)), (x[None, None], 1))],
+    "adaptive_max_pool3d": lambda x, i: nn.functional.adaptive_max_pool3d(volume_of(x), (2, 3, 3), True),
+    "fractional_max_pool2d": lambda x, i: [nn.functional.fractional_max_pool2d(x[None], kernel, (3, outs), return_indices=True, _random_samples=samples(x, 2)) for kernel, outs in ((2, 4), ((3, 4), 1))],
+    "fractional_max_pool3d": lambda x, i: nn.functional.fractional_max_pool3d(volume_of(x), 2, (2, 3, 4), return_indices=True, _random_samples=samples(x, 3)),
+    "gradient of max_pool2d": lambda x, i: aten.max_pool2d_with_indices_backward(
+        gradient(x, 1, 3, 4), x[None], [3, 3], [2, 2], [1, 1], [1, 1], False, aten.max_pool2d_with_indices(x[None], [3, 3], [2, 2], [1, 1])[1]),
+    "gradient of adaptive_max_pool2d": lambda x, i: aten.adaptive_max_pool2d_backward(gradient(x, 1, 3, 4), x[None], aten.adaptive_max_pool2d(x[None], [3, 4])[1]),
+    "gradient of adaptive_max_pool3d": lambda x, i: aten.adaptive_max_pool3d_backward(
+        gradient(x, 1, 2, 3, 4), volume_of(x), aten.adaptive_max_pool3d(volume_of(x), [2, 3, 4])[1]),
+    "gradient of fractional_max_pool2d": lambda x, i: aten.fractional_max_pool2d_backward(
+        gradient(x, 1, 3, 4), x[None], [2, 2], [3, 4], aten.fractional_max_pool2d(x[None], [2, 2], [3, 4], samples(x, 2))[1]),
+    "gradient of fractional_max_pool3d": lambda x, i: aten.fractional_max_pool3d_backward(
+        gradient(x, 1, 2, 3, 4), volume_of(x), [2, 2, 2], [2, 3, 4], aten.fractional_max_pool3d(volume_of(x), [2, 2, 2], [2, 3, 4], samples(x, 3))[1]),
+    "gradient of avg_pool2d": lambda x, i: [aten.avg_pool2d_backward(gradient(x, 1, *outs), x[None], *pool) for outs, *pool in (
+        ((3, 4), [3, 3], [2, 2], [1, 1], False, True, None), ((3, 4), [3, 3], [2, 2], [1, 1], False, False, None), ((2, 2), [2, 2], [3, 3], [0, 0], False, True, None),
+        ((3, 4), [2, 2], [], [0, 0], True, True, None), ((2, 6), [3, 2], [2, 1], [0, 0], False, True, 5))],
+    "gradient of avg_pool3d": lambda x, i: [aten.avg_pool3d_backward(gradient(x, 1, 3 if ceil else 2, 3, 4), volume_of(x), [3], [2], [1], ceil, False, None) for ceil in (False, True)],
+    "gradient of adaptive_avg_pool2d": lambda x, i: [aten._adaptive_avg_pool2d_backward(gradient(x, 1, *outs), x[None]) for outs in ((3, 4), (7, 7), (1, 1))],
+    "gradient of adaptive_avg_pool3d": lambda x, i: aten._adaptive_avg_pool3d_backward(gradient(x, 1, 2, 3, 4), volume_of(x)),
+    "gradient of repeated ends": lambda x, i: aten.replication_pad1d_backward(gradient(x, 5, 12), x, [3, 2]),
+    "gradient of repeated edges": lambda x, i: [aten.replication_pad2d_backward(gradient(x, 1, h, w), x[None], pads) for h, w, pads in (
+        (8, 10, [1, 2, 0, 3]), (3, 7, [-2, 2, 1, -3]), (6, 8, [-8, 9, 0, 1]), (5, 7, [0, 0, 0, 0]))] + [aten.replication_pad2d_backward(gradient(x, 1, 5, 4), x[None, :, :1], [1, 2, 0, 0])],
+    "gradient of repeated faces": lambda x, i: aten.replication_pad3d_backward(gradient(x, 1, 7, 8, 10), volume_of(x), [1, 2, 0, 3, 2, 1]),
 }  # fmt: skip
 
 

@@ -107,10 +107,8 @@ class Treatments:
     """The treatment of an overload by torch.compile."""
 
     def __init__(self):
-        libraries = families.of_libraries()
-        named = {name.replace("::", ".") + ".default" for name in families.groups.OF_LIBRARIES}  # of optional libraries
-        self.own = {str(op) for op in families.own()} | named
-        self.torch = {str(op) for op in decompositions() if op not in libraries and is_shown(op)} - self.own
+        self.own = {str(op) for op in families.own()}
+        self.torch = {str(op) for op in decompositions() if is_shown(op)} - self.own
         self.pairs = {str(op) for op in pairs.RULES if is_shown(op)}
 
     def of(self, name: str) -> str:

@@ -170,8 +170,10 @@ Results flashAttentionBackward(Node &n) {
   }
   SmallVector<Value> found;
   if (n.elementOf(q).isF64()) {
-    if (!n.demand(n.sizesIn(q)[0] == n.sizesIn(k)[0], "query and key have different batch sizes"))
-      return n.refused();
+    SmallVector<AffineExpr> keys = n.sizesIn(q), values = n.sizesIn(q);
+    keys[2] = values[2] = n.sizesIn(k)[2];
+    values[3] = n.sizesIn(v)[3];
+    k = n.withSizes(k, keys), v = n.withSizes(v, values); // sizes that torch proved equal may be different symbols
     for (Value value : gradientsOfAllPairs(n, grad, q, k, v, out, mask, scale, causal).values)
       found.push_back(value);
   } else {

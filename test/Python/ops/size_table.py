@@ -21,6 +21,11 @@ def below(limit, *shape):
     return torch.randint(0, limit, shape) if limit else torch.zeros(shape, dtype=torch.int64)
 
 
+def samples(images, *numbers):
+    """Returns the same random samples of fractional pooling for all channels."""
+    return torch.tensor(numbers, dtype=images.dtype).expand(*images.shape[:2], len(numbers))
+
+
 def places(n, count):
     """Returns `count` different indices below n."""
     return torch.randperm(n)[:count]
@@ -62,6 +67,11 @@ POOLS = {
     "avg_pool3d": lambda n: (lambda v: F.avg_pool3d(v, 3, 2, 1), p(1, 2, 4, 5, n)), "adaptive_1": lambda n: (lambda v: F.adaptive_avg_pool2d(v, 1), p(2, 3, 4, n)),
     "adaptive_channels": lambda n: (lambda v: F.adaptive_avg_pool2d(v, 2), p(2, n, 4, 6)), "adaptive_1d": lambda n: (lambda v: F.adaptive_avg_pool1d(v, 1), p(2, 3, n)),
     "adaptive_3d": lambda n: (lambda v: F.adaptive_avg_pool3d(v, 1), p(1, 2, 3, 4, n)),
+    "adaptive_max2d": lambda n: (lambda v: F.adaptive_max_pool2d(v, (2, 3), True), x(2, 3, 5, n)), "adaptive_max2d_channels": lambda n: (lambda v: F.adaptive_max_pool2d(v, 3), x(2, n, 4, 5)),
+    "adaptive_max3d": lambda n: (lambda v: F.adaptive_max_pool3d(v, (2, 3, 2), True), x(1, 2, 4, 5, n)),
+    # With these samples, the position of no window is near a rounding boundary.
+    "fractional_max2d": lambda n: (lambda v: F.fractional_max_pool2d(v, 2, (3, 4), return_indices=True, _random_samples=samples(v, 0.37, 0.73)), x(2, 3, 6, n)),
+    "fractional_max3d": lambda n: (lambda v: F.fractional_max_pool3d(v, 2, (2, 3, 4), return_indices=True, _random_samples=samples(v, 0.37, 0.73, 0.51)), x(1, 2, 4, 6, n)),
 }  # fmt: skip
 
 NORMS = {
@@ -178,4 +188,8 @@ GRADIENTS = {  # with respect to all floating-point inputs
     "cdist": lambda n: (lambda v, a: torch.cdist(v, a, 3.0), x(3, n), x(5, n)), "pdist": lambda n: (F.pdist, x(5, n)), "weight_norm": lambda n: (lambda v, g: torch._weight_norm(v, g, 0), x(4, n + 1), p(4, 1)),
     "nll_loss": lambda n: (F.nll_loss, x(n, 9), below(9, n)), "nll_loss_classes": lambda n: (F.nll_loss, x(5, n), below(n, 5)), "nll_loss_images": lambda n: (F.nll_loss, x(2, 9, n, 3), below(9, 2, n, 3)),
     "soft_margin_loss": lambda n: (lambda v: F.soft_margin_loss(v, torch.ones_like(v)), x(3, n)),
+    "avg_pool2d": POOLS["avg_pool2d"], "avg_pool3d": POOLS["avg_pool3d"], "adaptive_max2d": POOLS["adaptive_max2d"], "adaptive_max3d": POOLS["adaptive_max3d"],
+    "adaptive_avg2d": lambda n: (lambda v: F.adaptive_avg_pool2d(v, (2, 3)), x(2, 3, 5, n)), "adaptive_avg3d": lambda n: (lambda v: F.adaptive_avg_pool3d(v, (2, 3, 2)), x(1, 2, 4, 5, n)),
+    "fractional_max2d": POOLS["fractional_max2d"], "fractional_max3d": POOLS["fractional_max3d"], "replicate1d": lambda n: (lambda v: F.pad(v, (3, 2), mode="replicate"), x(2, 3, n)),
+    "replicate2d": lambda n: (lambda v: F.pad(v, (1, 2, 0, 3), mode="replicate"), x(2, 3, 5, n)), "replicate3d": lambda n: (lambda v: F.pad(v, (1, 2, 0, 3, 2, 1), mode="replicate"), x(1, 2, 3, 4, n)),
 }  # fmt: skip
