@@ -170,10 +170,12 @@ Results flashAttentionBackward(Node &n) {
   }
   SmallVector<Value> found;
   if (n.elementOf(q).isF64()) {
-    SmallVector<AffineExpr> keys = n.sizesIn(q), values = n.sizesIn(q);
+    // Sizes that torch has proved equal may be different symbols.
+    SmallVector<AffineExpr> keys = n.sizesIn(q), values(keys), results(keys);
     keys[2] = values[2] = n.sizesIn(k)[2];
-    values[3] = n.sizesIn(v)[3];
-    k = n.withSizes(k, keys), v = n.withSizes(v, values); // sizes that torch proved equal may be different symbols
+    values[3] = results[3] = n.sizesIn(v)[3];
+    k = n.withSizes(k, keys), v = n.withSizes(v, values);
+    out = n.withSizes(out, results), grad = n.withSizes(grad, results);
     for (Value value : gradientsOfAllPairs(n, grad, q, k, v, out, mask, scale, causal).values)
       found.push_back(value);
   } else {
@@ -192,7 +194,12 @@ Results flashAttentionBackward(Node &n) {
   if (share != 1)
     for (Value &ofShared : MutableArrayRef(found).drop_front())
       ofShared = sumOfHeads(n, ofShared, few, share);
-  return {n.cast(found[0], types[0]), n.cast(found[1], types[1]), n.cast(found[2], types[2])};
+  for (unsigned i = 0; i < 3; ++i) {
+    found[i] = n.cast(found[i], types[i]);
+    if (n.type(i)) // null if the graph does not use the gradient
+      found[i] = n.withSizes(found[i], sizesOf(n.type(i)));
+  }
+  return found;
 }
 
 } // namespace

@@ -19,7 +19,8 @@
 
 namespace tilewright {
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types) {
-  Node other(n.importer, target, args, {}, types, n.loc);
+  const std::vector<std::pair<std::string, Arg>> noKeywords; // the node refers to it
+  Node other(n.importer, target, args, noKeywords, types, n.loc);
   Results results = findImported(target)->import(other);
   return other.failed() ? n.refuse(other.reason) : results;
 }

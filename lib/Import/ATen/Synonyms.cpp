@@ -61,6 +61,7 @@ void registerSynonyms(Table &t) {
       {"aten.max.other", "aten.maximum.default"},
       {"aten.min.other", "aten.minimum.default"},
       {"aten.special_round.default", "aten.round.decimals"},
+      {"aten.ldexp.default", "aten.ldexp.Tensor"}, // of ldexp_
       {"aten.adjoint.default", "aten.mT.default"}};
   llvm::SmallVector<std::string> imported; // a copy, because rows are added below
   for (const auto &row : t.rows())
