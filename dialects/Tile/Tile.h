@@ -21,8 +21,8 @@ namespace tilewright::tile {
 /// Returns true if each element's innermost index is unchanged: adjacent elements of the source are then written next
 /// to each other.
 bool writesRows(ScatterOp scatter);
-/// Computes tw_tile.divisor of `divisor`, which is 1 if `divisor` is 0. If `isZero` is not null, sets it to a value
-/// that is true if `divisor` is 0.
+/// Returns 1 if `divisor` is 0, otherwise `divisor`; tw_tile.divisor has the same result. If `isZero` is not null, sets
+/// it to a value that is true if `divisor` is 0.
 mlir::Value divideByOne(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value divisor,
                         mlir::Value *isZero = nullptr);
 /// Registers one-shot bufferization of the tw_tile ops as external models. Call this before a context is created.

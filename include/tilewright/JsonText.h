@@ -31,8 +31,7 @@ inline llvm::Expected<llvm::json::Value> parseJson(llvm::StringRef text) {
     else if (!quoted && (c == ']' || c == '}'))
       --depth;
     else if (!quoted && (c == '[' || c == '{') && ++depth > maxJsonDepth)
-      return llvm::createStringError(
-          numberText("more than %d lists and objects in each other at byte %zu", maxJsonDepth, at));
+      return llvm::createStringError(numberText("more than %d nested lists and objects at byte %zu", maxJsonDepth, at));
   }
   PlainNumbers numbers;
   return llvm::json::parse(text);

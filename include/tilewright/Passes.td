@@ -13,10 +13,10 @@ include "mlir/Pass/PassBase.td"
 //===----------------------------------------------------------------------===//
 
 def VerifyStage : Pass<"tw-verify-stage", "::mlir::ModuleOp"> {
-  let summary = "Check that the IR is as a stage leaves it: its dialects, its calls and its plan";
+  let summary = "Check the dialects, the calls and the plan of the IR after a stage";
   let options = [Option<"stage", "stage", "std::string", "", "Name of the stage that has ended">,
     ListOption<"dialects", "dialects", "std::string",
-      "Dialects of which ops may remain; if empty, those of the stage for the target cpu">];
+      "Dialects whose ops may remain; if empty, the dialects of this stage for the target cpu">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -27,7 +27,7 @@ def FixedPoint : Pass<"tw-fixed-point", "::mlir::ModuleOp"> {
   let summary = "Convert a graph of floats to fixed-point integers, exact except for one rounding per layer";
   let options = [
     Option<"formats", "formats", "std::string", "\"16,6\"",
-           "W,I,Q,O as of ap_fixed, and those of inputs, weights, layers and results by name: 16,6 fc1=8,3">,
+           "the default format as W,I,Q,O of ap_fixed, then the formats of inputs, weights, layers and results by name: 16,6 fc1=8,3">,
   ];
 }
 
@@ -269,7 +269,7 @@ def ExpandMath : Pass<"tw-expand-math", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
   let options = [Option<"avx512", "avx512", "bool", "false", "vscalefps may be used on vectors of 16 f32, vscalefpd on 8 f64">,
-    Option<"bf16Denormals", "bf16-denormals", "bool", "false", "bf16 of f64 is rounded by integers, which keep denormals">];
+    Option<"bf16Denormals", "bf16-denormals", "bool", "false", "f64 is rounded to bf16 by integer ops, which keep denormals">];
 }
 
 //===----------------------------------------------------------------------===//
@@ -393,7 +393,7 @@ def HlsSelectSchedules : Pass<"tw-hls-select-schedules", "::mlir::ModuleOp"> {
   let summary = "Select the loop order and unrolling of every loop nest under a budget of resources";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
     Option<"budget", "budget", "std::string", "\"\"", "resource=count, separated by commas: dsp, bram, uram, lut, ff">,
-    Option<"blocks", "blocks", "bool", "false", "kernels pass on blocks of their results, and run in parallel">,
+    Option<"blocks", "blocks", "bool", "false", "kernels run in parallel and pass blocks of their results to each other">,
     Option<"fabric", "fabric", "bool", "false", "f32 additions use lookup tables instead of DSP blocks if the part has enough of them">,
     Option<"shares", "shares", "bool", "true", "one operator is used in several cycles between two iterations, as HLS tools do; the Verilog of --rtl does not">];
   let dependentDialects = ["::tilewright::hls::HLSDialect"];

@@ -178,8 +178,8 @@ PtxAssembly assemblePtx(llvm::StringRef ptx, int capability, bool useCache) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   };
   auto warn = [&](const std::string &problem) {
-    made.warning = "the NVIDIA driver compiles the kernels, because ptxas does not: " + problem +
-                   "; TILEWRIGHT_PTXAS names another one, or \"off\"";
+    made.warning = "the NVIDIA driver compiles the kernels, because ptxas failed: " + problem +
+                   "; set TILEWRIGHT_PTXAS to another ptxas, or to \"off\"";
   };
   if (!ptxas.problem.empty()) {
     warn(ptxas.problem);
@@ -218,7 +218,8 @@ bool describeCubin(llvm::StringRef bytes, CacheEntry &entry) {
   bytes.split(lines, '\n', /*MaxSplit=*/5);
   if (lines.size() != 6 || lines[0] != cubinMagic || lines[4].getAsInteger(10, entry.kernels))
     return false;
-  entry.parts = {{"module", "PTX of digest " + lines[1].str()}, {"chip", lines[2].str()}, {"ptxas", lines[3].str()}};
+  entry.parts = {
+      {"module", "PTX with the digest " + lines[1].str()}, {"chip", lines[2].str()}, {"ptxas", lines[3].str()}};
   return true;
 }
 

@@ -77,12 +77,12 @@ llvm::Expected<std::string> explainCache(llvm::StringRef key) {
       named.push_back(&entry);
   if (named.size() > 1)
     return llvm::createStringError(std::to_string(named.size()) + " keys start with " + key.str() +
-                                   "; give more of it");
+                                   "; specify a longer prefix");
   if (named.empty())
     return (*cache)->explain(key) + "\n";
   const CacheEntry &entry = *named.front();
   if (!entry.problem.empty())
-    return entry.key + ": it is " + entry.problem + ", and is compiled again when it is asked for\n";
+    return entry.key + ": the entry is " + entry.problem + ", and will be compiled again when it is needed\n";
   std::string text = entry.key + ": " + std::to_string(entry.bytes) + " bytes, " + std::to_string(entry.operations) +
                      " operations, " + std::to_string(entry.kernels) + " kernels\n";
   for (const auto &[name, value] : entry.parts)
@@ -100,7 +100,8 @@ llvm::Expected<std::string> explainCache(llvm::StringRef key) {
   }
   if (!nearest)
     return text + "no other entry has this module\n";
-  text += "the entry nearest to it, " + nearest->key + ", has the same module and did not serve, because of\n";
+  text += "the most similar entry, " + nearest->key +
+          ", has the same module, but was not reused because of these differences:\n";
   for (const std::string &name : fewest)
     for (const auto &[other, value] : nearest->parts)
       if (other == name)

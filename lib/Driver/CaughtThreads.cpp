@@ -15,7 +15,7 @@ namespace tilewright {
 
 char CompilerCrash::ID;
 void CompilerCrash::log(llvm::raw_ostream &os) const {
-  os << "the compiler crashed: " << what << "; this is a mistake of Tilewright's, and this process compiles no more";
+  os << "the compiler crashed: " << what << "; this is a bug in Tilewright, and this process cannot compile any more";
 }
 
 namespace {

@@ -82,7 +82,7 @@ public:
         memory.push_back(allocateAligned(bytes));
         if (!memory.back()) {
           error = {RunError::Kind::OutOfMemory, "out of memory: check=reference keeps every kernel's results, and " +
-                                                    std::to_string(bytes) + " more bytes are not to be had"};
+                                                    std::to_string(bytes) + " more bytes cannot be allocated"};
           return false;
         }
         list->push_back(memory.back().get());

@@ -112,7 +112,7 @@ std::string compareResult(const ComparedResult &r, double reductionLength, doubl
   for (int64_t i = 0; i < count; ++i) {
     double got = r.kind.number(r.got, i), exact = r.kind.number(r.exact, i), plain = r.kind.number(r.plain, i);
     if (isMisplaced(got, exact, plain))
-      return what + elementText(r, i, target) + ", in plain loops of its own precision " + nineDigits(plain);
+      return what + elementText(r, i, target) + ", in plain loops of the same precision " + nineDigits(plain);
     if (!std::isfinite(got) || !std::isfinite(exact) || !std::isfinite(plain))
       continue;
     gotError += (got - exact) * (got - exact);

@@ -133,9 +133,9 @@ std::string reasonToBypass(const Options &options) {
   if (!options.cache)
     return "off: options={\"cache\": False} or TILEWRIGHT_CACHE=0";
   if (!options.dumpDirectory.empty())
-    return "off: a dump was asked for, and it shows every stage";
+    return "off: a dump of the stages requires that every stage runs";
   if (verifiesStages())
-    return "off: TILEWRIGHT_VERIFY is set, and it looks at every stage";
+    return "off: TILEWRIGHT_VERIFY is set, which requires that every stage runs";
   return "";
 }
 

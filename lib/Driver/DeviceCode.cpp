@@ -81,9 +81,9 @@ std::optional<int> ordinalOf(StringRef device) {
 llvm::Error checkDevice(StringRef device) {
   if (device == "emulated" || ordinalOf(device))
     return llvm::Error::success();
-  return llvm::createStringError("target cuda has no device '%s'; there are \"cuda\", \"cuda:1\" and so on, and "
-                                 "\"emulated\"",
-                                 device.str().c_str());
+  return llvm::createStringError(
+      "target cuda has no device '%s'; supported are \"cuda\", \"cuda:1\", ..., and \"emulated\"",
+      device.str().c_str());
 }
 
 int deviceCapability(StringRef device) {
@@ -128,7 +128,7 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
     for (StringRef map : ArrayRef(words).drop_front(std::min<size_t>(3, words.size())))
       whole &= TensorMapRecipe::read(map, kernel.maps.emplace_back());
     if (!whole)
-      return llvm::createStringError("the compiled table of kernels cannot be read");
+      return llvm::createStringError("the table of kernels in the compiled program cannot be read");
     kernels.push_back(std::move(kernel));
   }
   std::string ptx = parts->objects.empty() ? "" : parts->objects.front().str();
@@ -159,9 +159,9 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
   if (!made.warning.empty())
     loaded->report.warnings.push_back(made.warning);
   if (!cubinRefused.empty())
-    loaded->report.warnings.push_back("the NVIDIA driver compiles the kernels, because it does not take what ptxas "
-                                      "made: " +
-                                      cubinRefused + "; TILEWRIGHT_PTXAS names another ptxas, or \"off\"");
+    loaded->report.warnings.push_back(
+        "the NVIDIA driver compiles the kernels, because it rejects the code that ptxas generated: " + cubinRefused +
+        "; set TILEWRIGHT_PTXAS to another ptxas, or to \"off\"");
   return loaded;
 }
 

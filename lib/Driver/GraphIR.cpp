@@ -21,15 +21,16 @@ std::string problemOf(Type type, unsigned symbols) {
     return "";
   auto sizes = dyn_cast_or_null<AffineMapAttr>(tensor.getEncoding());
   if (!sizes)
-    return "does not say what its symbolic sizes are";
+    return "has no encoding with its symbolic sizes";
   AffineMap map = sizes.getValue();
   if (map.getNumDims() != 0 || int64_t(map.getNumResults()) != tensor.getRank())
     return "has an affine_map of " + std::to_string(map.getNumDims()) + " dimensions and " +
-           std::to_string(map.getNumResults()) + " results, not of 0 and " + std::to_string(tensor.getRank());
+           std::to_string(map.getNumResults()) + " results; expected 0 dimensions and " +
+           std::to_string(tensor.getRank());
   for (auto [size, result] : llvm::zip_equal(tensor.getShape(), map.getResults())) {
     auto number = dyn_cast<AffineConstantExpr>(result);
     if (ShapedType::isDynamic(size) ? number != nullptr : !number || number.getValue() != size)
-      return "and its affine_map differ in what is symbolic";
+      return "and its affine_map have different sizes";
   }
   for (unsigned symbol = symbols; symbol < map.getNumSymbols(); ++symbol)
     if (map.isFunctionOfSymbol(symbol))
@@ -68,9 +69,9 @@ std::string strangeness(Type type) {
     return "";
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
-    return "a graph is of tensors whose rank is known, and of symbolic sizes (index)";
+    return "the values of a graph must be ranked tensors or symbolic sizes (index)";
   if (!isElement(tensor.getElementType()))
-    return "the element types of tensors are " + elementTypes(type.getContext());
+    return "the supported element types are " + elementTypes(type.getContext());
   return "";
 }
 
@@ -89,13 +90,14 @@ llvm::Error checkForm(func::FuncOp main) {
     for (StringRef name : {graph::symbolAttrName, graph::symbolMinAttrName, graph::symbolMaxAttrName})
       if (main.getArgAttr(number, name) && !isa<IndexType>(argument.getType()))
         return refuse(argument.getLoc(), "argument " + Twine(number) + " of @main has " + name + ", but is " +
-                                             textOf(argument.getType()) + ": only a symbolic size (index) has it");
+                                             textOf(argument.getType()) +
+                                             ": only a symbolic size (index) can have this attribute");
   }
   for (Operation &op : main.front()) {
     const std::string name = ("'" + op.getName().getStringRef() + "'").str();
     if (isa<func::CallOp, func::CallIndirectOp>(op))
-      return refuse(op.getLoc(), name + ": a model's graph calls no function; inline what it calls "
-                                        "(tilewright-opt --inline)");
+      return refuse(op.getLoc(),
+                    name + ": calls are not supported in a model's graph; inline the callee (tilewright-opt --inline)");
     if (op.getNumSuccessors())
       return refuse(op.getLoc(), name + " is control flow; a graph is one block");
     WalkResult inner = op.walk([&](Operation *each) {
@@ -103,12 +105,12 @@ llvm::Error checkForm(func::FuncOp main) {
                                                                                   : WalkResult::advance();
     });
     if (inner.wasInterrupted())
-      return refuse(op.getLoc(), name + " has ops of the graph in a region: only ops right in @main are compiled");
+      return refuse(op.getLoc(), name + " has tw ops in a region: only ops directly in @main are compiled");
     if (!isa_and_nonnull<graph::TWDialect>(op.getDialect()))
       continue;
     for (Type type : op.getResultTypes())
       if (std::string why = strangeness(type); !why.empty())
-        return refuse(op.getLoc(), name + " gives " + textOf(type) + ": " + why);
+        return refuse(op.getLoc(), name + " has the result type " + textOf(type) + ": " + why);
   }
   return llvm::Error::success();
 }
@@ -117,7 +119,7 @@ llvm::Error problemAt(Location loc, Type type, const std::string &problem) {
   std::string text = sourceLineBefore(loc);
   llvm::raw_string_ostream stream(text);
   stream << type << " " << problem
-         << "; a symbolic size is an index argument of @main, and a tensor names it in its encoding: "
+         << "; a symbolic size is an index argument of @main, to which the encoding of a tensor refers: "
             "tensor<?x4xf32, affine_map<()[s0] -> (s0, 4)>>";
   return llvm::createStringError(text);
 }
@@ -128,14 +130,15 @@ llvm::Error checkGraph(ModuleOp module) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal())
     return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops; "
-                                   "tilewright-opt runs single passes on anything else");
+                                   "tilewright-opt runs single passes on other modules");
   if (llvm::Error failed = checkForm(main))
     return failed;
   unsigned symbols = 0;
   for (BlockArgument argument : main.getArguments()) {
     if (isa<IndexType>(argument.getType()) && symbols++ != argument.getArgNumber())
-      return llvm::createStringError("argument %u of @main is a symbolic size: these come before the tensors",
-                                     argument.getArgNumber());
+      return llvm::createStringError(
+          "argument %u of @main is a symbolic size: symbolic sizes must come before the tensors",
+          argument.getArgNumber());
   }
   for (BlockArgument argument : main.getArguments())
     if (std::string problem = problemOf(argument.getType(), symbols); !problem.empty())
@@ -143,9 +146,9 @@ llvm::Error checkGraph(ModuleOp module) {
   func::CallOp calls;
   main.walk([&](func::CallOp call) { calls = calls ? calls : call; });
   if (calls)
-    return llvm::createStringError(sourceLineBefore(calls.getLoc()) + "@main calls @" + calls.getCallee().str() +
-                                   ", and a model is one function: put what it calls into it, for example with "
-                                   "mlir-opt --inline");
+    return llvm::createStringError(
+        sourceLineBefore(calls.getLoc()) + "@main calls @" + calls.getCallee().str() +
+        ", but a model must be one function: inline the callee, for example with mlir-opt --inline");
   llvm::Error error = llvm::Error::success();
   main.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())

@@ -108,12 +108,12 @@ static const std::optional<MachineRates> &keptRates() {
 llvm::Expected<MachineRates> calibrateHost(std::string &path) {
   std::string reason, folder = defaultCacheFolder(reason);
   if (folder.empty())
-    return llvm::createStringError("the rates have no place to be kept: %s", reason.c_str());
+    return llvm::createStringError("there is no folder for the rates: %s", reason.c_str());
   const std::string identity = runtime::rateIdentity();
   MachineRates rates = runtime::measureRates();
   path = ratesPath(folder, identity);
   if (!storeRates(folder, identity, rates, reason))
-    return llvm::createStringError("the rates are not kept: %s", reason.c_str());
+    return llvm::createStringError("the rates cannot be stored: %s", reason.c_str());
   return rates;
 }
 
@@ -187,7 +187,8 @@ llvm::Expected<std::string> printHost() {
      << "\nf16 tiles: " << (machine->sets.amxFp16 ? "yes" : "no")
      << "\nbf16 dot at full rate: " << (machine->bf16DotFullRate ? "yes" : "no")
      << "\nrates: " << printRates(llvm::cantFail(describeHost("")).shape.rates)
-     << (machine->native && keptRates() ? " (measured)" : " (of its description; tilewright calibrate measures them)")
+     << (machine->native && keptRates() ? " (measured)"
+                                        : " (from the machine description; tilewright calibrate measures them)")
      << numberText("\nFMA peak, one thread: %.1f GFLOP/s\n", runtime::fmaPeak());
   return text;
 }

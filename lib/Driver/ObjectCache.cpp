@@ -74,10 +74,10 @@ std::string defaultCacheFolder(std::string &error) {
 static std::string refuseFolder(const std::string &folder) {
   if (std::error_code code = fs::create_directories(folder, /*IgnoreExisting=*/true, fs::perms::owner_all))
     return "the cache folder " + folder + " cannot be created (" + code.message() +
-           "); set TILEWRIGHT_CACHE_DIR to one that can";
+           "); set TILEWRIGHT_CACHE_DIR to a writable folder";
   struct stat status;
   if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
-    return "the cache folder " + folder + " is not a folder; set TILEWRIGHT_CACHE_DIR to one that is";
+    return "the cache folder " + folder + " is not a folder; set TILEWRIGHT_CACHE_DIR to a folder";
   if (status.st_uid != geteuid())
     return "the cache folder " + folder + " belongs to user " + std::to_string(status.st_uid) +
            ", and code is loaded from it; set TILEWRIGHT_CACHE_DIR to a folder of your own";
@@ -86,7 +86,7 @@ static std::string refuseFolder(const std::string &folder) {
            folder;
   if (access(folder.c_str(), R_OK | W_OK | X_OK) != 0)
     return "the cache folder " + folder + " cannot be written (" + strerror(errno) +
-           "); set TILEWRIGHT_CACHE_DIR to one that can";
+           "); set TILEWRIGHT_CACHE_DIR to a writable folder";
   return "";
 }
 
@@ -193,11 +193,10 @@ std::string ObjectCache::explain(llvm::StringRef key) {
   auto note = state->notes.find(key.str());
   if (note != state->notes.end())
     return "miss: " + note->second;
-  return "miss: " + (reason.empty()
-                         ? "there is no entry " + entryPath(key) +
-                               "; the IR, the CPU's features or a version differ from what was compiled before, "
-                               "or it was pruned"
-                         : reason);
+  return "miss: " + (reason.empty() ? "there is no entry " + entryPath(key) +
+                                          "; the IR, the CPU's features or a version differs from earlier "
+                                          "compilations, or the entry was pruned"
+                                    : reason);
 }
 
 /// Calls `visit` for every entry; deletes temporary files of killed processes that are older than an hour.

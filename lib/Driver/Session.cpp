@@ -263,7 +263,8 @@ llvm::Expected<std::shared_ptr<Program>> Session::compileHere(ModuleOp module, c
     return chosen.takeError();
   Target *target = *chosen;
   if (!options.startAt.empty())
-    return llvm::createStringError("a program is compiled from its graph: startAt is for lowerTo and libraries");
+    return llvm::createStringError(
+        "a program can be compiled only from its graph: startAt is supported only by lowerTo and for libraries");
   if (llvm::Error failed = requireModel(module, options))
     return std::move(failed);
   CompileReport report;

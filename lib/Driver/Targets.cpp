@@ -10,7 +10,7 @@ namespace tilewright {
 Target::~Target() = default;
 
 llvm::Expected<std::vector<DesignFile>> Target::files(mlir::ModuleOp, const Options &) {
-  return llvm::createStringError("target '" + name() + "' makes programs, not files of a design");
+  return llvm::createStringError("target '" + name() + "' generates programs, not design files");
 }
 
 namespace {
@@ -40,8 +40,8 @@ runtime::ForkSafe<TargetList> &targetList() {
 std::string loadPlugin(llvm::StringRef path) {
   // A plug-in could not use the LLVM inside this library, whose symbols are hidden, and would need a second LLVM.
   if (TILEWRIGHT_HAS_LLVM_INSIDE)
-    return "this Tilewright comes from a wheel, which has LLVM linked into it and hidden; plug-ins need one built from "
-           "source with LLVM as a library";
+    return "this Tilewright is from a wheel, in which the symbols of LLVM are hidden; plug-ins require a build from "
+           "source that links LLVM as a shared library";
   std::string reason;
   auto library = llvm::sys::DynamicLibrary::getPermanentLibrary(path.str().c_str(), &reason);
   if (!library.isValid())

@@ -68,8 +68,8 @@ Block *Exec::ownerOf(uint32_t lane, uint64_t &address, bool anyBlock) {
     return owner;
   if (!anyBlock) {
     find(Kind::OutOfBounds, lane,
-         where + "it is of the block with rank " + std::to_string(number - 1) +
-             ", and the instruction reaches that of its own block only (.shared::cta)");
+         where + "the address is in the block with rank " + std::to_string(number - 1) +
+             ", but the instruction can access only its own block (.shared::cta)");
     return nullptr;
   }
   if (owner->ended) {
@@ -158,7 +158,7 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
       return refuse(Kind::OutOfBounds, "a null pointer");
     auto next = std::upper_bound(grid.objects.begin(), grid.objects.end(), address,
                                  [](uint64_t value, const GlobalObject &other) { return value < other.begin; });
-    std::string near = "no allocation holds them";
+    std::string near = "no allocation contains these bytes";
     uint64_t before = ~uint64_t(0);
     if (next != grid.objects.begin()) {
       const GlobalObject &left = *(next - 1);
@@ -167,8 +167,8 @@ uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t b
               std::to_string(before);
     }
     if (next != grid.objects.end() && next->begin - address < before && next->begin - address < (1u << 20))
-      near = "no allocation holds them; '" + next->allocation->name + "' begins " + count(next->begin - address) +
-             " after";
+      near = "no allocation contains these bytes; '" + next->allocation->name + "' begins " +
+             count(next->begin - address) + " later";
     return refuse(Kind::OutOfBounds, near);
   }
   if (object->allocation->constant && access != Access::Read)
@@ -186,14 +186,14 @@ void Exec::noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &o
   } else if (GlobalObject *object = objectAt(address, 1))
     what += " ('" + object->allocation->name + "' at byte " + std::to_string(address - object->begin) + ")";
   if (async)
-    find(Kind::AsyncNotWaited, lane, what + " while an asynchronous operation may still be at it: nothing waits for it",
-         &other);
+    find(Kind::AsyncNotWaited, lane,
+         what + " while an asynchronous operation may still access it: no instruction waits for the operation", &other);
   else if (ordered)
     find(Kind::MissingProxyFence, lane,
-         what + " by the async proxy, and no fence.proxy.async follows the ordinary write", &other);
+         what + " by the async proxy, but no fence.proxy.async follows the ordinary write", &other);
   else
     find(Kind::Race, lane,
-         what + " that nothing orders after an access by " +
+         what + " that is not ordered after an access by " +
              (other.block != block.serial ? "another block"
               : other.warp != warp.index  ? "another warp"
                                           : "another lane of the same warp"),

@@ -60,12 +60,12 @@ void arriveAtBarrier(Exec &e, const Instr &in) {
     return;
   }
   if (number > 15) {
-    e.find(Kind::BadOperand, lane, "there are barriers 0 to 15, and this is " + std::to_string(number));
+    e.find(Kind::BadOperand, lane, "the number of the barrier is " + std::to_string(number) + ", but must be 0 to 15");
     return step();
   }
   if (counted && (expected == 0 || expected % kLanes)) {
     e.find(Kind::BadOperand, lane,
-           "the number of threads is " + std::to_string(expected) + ", and it must be a multiple of 32");
+           "the number of threads is " + std::to_string(expected) + ", but must be a multiple of 32");
     return step();
   }
   uint32_t gone = 0;
@@ -73,7 +73,7 @@ void arriveAtBarrier(Exec &e, const Instr &in) {
     gone += uint32_t(std::popcount(warp.exited));
   if (!counted && gone)
     e.find(Kind::ExitAtBarrier, lane,
-           "waits for all threads of the block, and " + std::to_string(gone) + " have exited");
+           "waits for all threads of the block, but " + std::to_string(gone) + " have exited");
   Barrier &barrier = e.block.barriers[number];
   uint32_t live = e.warp.existing & ~e.warp.exited;
   uint32_t came = e.mask == live ? kLanes : uint32_t(std::popcount(e.mask));
@@ -89,7 +89,7 @@ void arriveAtBarrier(Exec &e, const Instr &in) {
     other.warp = uint8_t(barrier.firstWarp);
     other.pc = barrier.pc;
     e.find(Kind::BarrierMismatch, lane,
-           "barrier " + std::to_string(number) + " is for " + std::to_string(expected) + " threads here and for " +
+           "barrier " + std::to_string(number) + " is for " + std::to_string(expected) + " threads here, but for " +
                std::to_string(barrier.expected) + " there",
            &other);
   }
@@ -114,8 +114,8 @@ void arriveAtBarrier(Exec &e, const Instr &in) {
     step();
   if (barrier.arrived > barrier.expected)
     e.find(Kind::BarrierMismatch, lane,
-           "barrier " + std::to_string(number) + " is for " + std::to_string(barrier.expected) + " threads, and " +
-               std::to_string(barrier.arrived) + " have come");
+           "barrier " + std::to_string(number) + " is for " + std::to_string(barrier.expected) + " threads, but " +
+               std::to_string(barrier.arrived) + " have arrived");
   if (barrier.arrived >= barrier.expected)
     completeBarrier(e.grid, e.block, number);
 }

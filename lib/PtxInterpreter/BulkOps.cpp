@@ -83,7 +83,7 @@ bool readMap(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, uint32_t
   std::memcpy(static_cast<void *>(&copy.map), data, sizeof(TensorMap));
   std::string problem = copy.map.problem();
   if (problem.empty() && copy.map.rank != in.count)
-    problem = "the tensor map has " + std::to_string(copy.map.rank) + " dimensions, the instruction " +
+    problem = "the tensor map has " + std::to_string(copy.map.rank) + " dimensions, but the instruction has " +
               std::to_string(in.count);
   if (!problem.empty()) {
     e.find(Kind::BadOperand, lane, problem);
@@ -111,7 +111,7 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
     e.noteRace(lane, Space::Shared, copy.mbarrier, found->second.init, true, true);
   if (!found->second.shown)
     e.find(Kind::MissingProxyFence, lane,
-           "the copy's mbarrier was initialised, and no fence.mbarrier_init or fence.proxy.async follows",
+           "the copy's mbarrier was initialised, but no fence.mbarrier_init or fence.proxy.async follows",
            &found->second.init);
   return true;
 }
@@ -121,7 +121,8 @@ void loadInto(Exec &e, uint32_t lane, const BulkCopy &copy, uint32_t ranks) {
   const std::vector<Block *> &blocks = e.block.cluster->blocks;
   if (!ranks || ranks >> blocks.size())
     e.find(Kind::BadOperand, lane,
-           "the mask of blocks is " + std::to_string(ranks) + ", and the cluster has " + std::to_string(blocks.size()));
+           "the mask of blocks is " + std::to_string(ranks) + ", but the number of blocks in the cluster is " +
+               std::to_string(blocks.size()));
   for (size_t rank = 0; rank < blocks.size(); ++rank) {
     if (!(ranks >> rank & 1))
       continue;
@@ -168,7 +169,7 @@ void copyBulk(Exec &e, const Instr &in) {
     if (in.bytes)
       copy.map.element = TensorMap::Element(in.bytes - 1);
     if (copy.operation && !canReduce(copy.map.element, copy.operation)) {
-      e.find(Kind::BadOperand, lane, "elements of the tensor map's type cannot be reduced so");
+      e.find(Kind::BadOperand, lane, "this reduction is not defined for the element type of the tensor map");
       return;
     }
     if (!store) {
@@ -177,7 +178,8 @@ void copyBulk(Exec &e, const Instr &in) {
       if (!owner)
         return;
       if (owner != copy.block) {
-        e.find(Kind::BadOperand, lane, "the copy goes to one block's shared memory, and its mbarrier is another's");
+        e.find(Kind::BadOperand, lane,
+               "the copy writes the shared memory of one block, but its mbarrier is in another block");
         return;
       }
     }
@@ -268,7 +270,7 @@ void deliver(Grid &grid, BulkCopy &copy) {
   Accessor agent = accessorOf(e, copy, Epoch::Proxy);
   agent.epoch.block = block.serial;
   if (found == block.mbarriers.end()) {
-    e.find(Kind::MbarrierMisuse, copy.issuer.lane, "the copy's mbarrier was invalidated before the copy came");
+    e.find(Kind::MbarrierMisuse, copy.issuer.lane, "the copy's mbarrier was invalidated before the copy completed");
   } else {
     agent.epoch.warp = uint8_t(found->second.agent);
     agent.epoch.clock = ++block.agentClocks[found->second.agent];
@@ -319,7 +321,7 @@ static void findUnseen(Exec &e) {
     if (seen)
       continue;
     e.pc = mbarrier.lastLoad.pc;
-    e.find(Kind::AsyncNotWaited, mbarrier.lastLoad.lane, "the block ends, and no thread has waited for the copy");
+    e.find(Kind::AsyncNotWaited, mbarrier.lastLoad.lane, "the block ends, but no thread has waited for the copy");
   }
 }
 
@@ -330,7 +332,8 @@ void endBulk(Exec &e) {
     if (copy.block != &e.block || copy.issuer.warp != e.warp.index)
       return false;
     e.pc = copy.issuer.pc;
-    e.find(Kind::AsyncNotWaited, copy.issuer.lane, "the block ends before the copy has come: nothing waits for it");
+    e.find(Kind::AsyncNotWaited, copy.issuer.lane,
+           "the block ends before the copy completes: no thread waits for the copy");
     return true;
   });
   std::erase_if(e.grid.arrivals, [&](const AsyncArrival &arrival) { return arrival.block == &e.block; });

@@ -27,7 +27,7 @@ template <class Word> void mapAddress(Exec &e, const Instr &in) {
     to[lane] = from[lane];
     if (rank >= e.block.cluster->blocks.size())
       e.find(Kind::BadOperand, lane,
-             "the rank is " + std::to_string(rank) + ", and the cluster has " +
+             "the rank is " + std::to_string(rank) + ", but the cluster has " +
                  std::to_string(e.block.cluster->blocks.size()) + " blocks");
     else if (in.space == Space::Generic && window != kSharedWindow)
       e.find(Kind::BadOperand, lane, "the generic address is not in shared memory");
@@ -53,7 +53,7 @@ void arriveAtCluster(Exec &e, const Instr &in) {
   Cluster &cluster = *e.block.cluster;
   if (uint32_t twice = e.mask & (e.warp.atCluster | e.warp.pastCluster))
     e.find(Kind::BarrierMismatch, uint32_t(std::countr_zero(twice)),
-           "arrives at the cluster's barrier again, and has not waited since it arrived last");
+           "arrives at the cluster's barrier again without waiting after its last arrival");
   e.warp.pastCluster &= ~e.mask;
   e.warp.atCluster |= e.mask;
   cluster.waited = true;
@@ -70,7 +70,7 @@ void waitForCluster(Exec &e, const Instr &) {
   uint32_t pc = e.pc;
   if (uint32_t never = e.mask & ~(e.warp.atCluster | e.warp.pastCluster)) {
     e.find(Kind::BarrierMismatch, uint32_t(std::countr_zero(never)),
-           "waits at the cluster's barrier, and has not arrived there");
+           "waits at the cluster's barrier, but has not arrived there");
     e.warp.pastCluster |= never;
   }
   if (uint32_t stay = e.fragment->mask & ~e.mask)
@@ -115,8 +115,8 @@ void checkVisitors(Exec &e) {
     }
     if (!reached)
       e.find(Kind::ExitedBlock, 0,
-             "the block may exit before another block of its cluster has accessed its shared memory: nothing makes it "
-             "wait",
+             "the block may exit before another block of its cluster has accessed its shared memory: no barrier makes "
+             "it wait",
              &visit);
   }
 }

@@ -19,7 +19,7 @@ void branchTable(Exec &e, const Instr &in) {
     rest &= ~group;
     if (value >= targets.size()) {
       e.find(Kind::BadOperand, lane,
-             "the index is " + std::to_string(value) + ", and the table has " + std::to_string(targets.size()) +
+             "the index is " + std::to_string(value) + ", but the table has " + std::to_string(targets.size()) +
                  " labels");
       exitLanes(e, group);
       if (e.warp.done())

@@ -29,7 +29,8 @@ void copy(Exec &e, const Instr &in) {
     pending.pc = e.pc;
     if (pending.read > size) {
       e.find(Kind::BadOperand, lane,
-             "copies " + std::to_string(size) + " bytes, and " + std::to_string(pending.read) + " are to be read");
+             "copies " + std::to_string(size) + " bytes, but the number of bytes to read is " +
+                 std::to_string(pending.read));
       pending.read = size;
     }
     to[lane] = pending.to;

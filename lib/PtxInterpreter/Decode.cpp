@@ -215,7 +215,7 @@ private:
       else if (term.kind == Term::Kind::Float32 && letter == 'g')
         number = std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(term.bits))));
       else if (term.kind == Term::Kind::Float64 && (letter == 'w' || letter == 'h'))
-        fail(at, at.opcode + ": a double where the instruction wants " + std::to_string(bits) + " bits");
+        fail(at, at.opcode + ": a double, but the instruction expects " + std::to_string(bits) + " bits");
       return constant(bits == 1    ? number & 1
                       : bits == 16 ? number & 0xffff
                       : bits == 32 ? number & 0xffffffff
@@ -234,7 +234,7 @@ private:
       }
       return constant(addressOf(at, term) | ownBlock(term), bits == 64);
     default:
-      fail(at, at.opcode + ": an operand that does not fit here");
+      fail(at, at.opcode + ": this kind of operand is not allowed here");
     }
   }
 
@@ -420,7 +420,7 @@ private:
       fail(at, at.opcode + ": too many operands");
     for (uint32_t row : sources)
       if (row == kNoRow)
-        fail(at, at.opcode + ": '_' where a value is wanted");
+        fail(at, at.opcode + ": '_' where a value is expected");
     // If the first result is the sink `_`, assign an unused row to it.
     for (size_t i = 0; i < results.size(); ++i)
       if (results[i] == kNoRow && (i == 0 || in.count > 1))
@@ -513,7 +513,7 @@ private:
         fail(at, "the call of '" + callee->name + "' has too few arguments or results");
       const Term &given = *args[isArgument][index];
       if (!isFrame(given) || current->syntax->variables[given.index].bytes != formal.bytes)
-        fail(at, "the call of '" + callee->name + "': '" + formal.name + "' wants a .param variable of " +
+        fail(at, "the call of '" + callee->name + "': '" + formal.name + "' expects a .param variable of " +
                      std::to_string(formal.bytes) + " bytes");
       auto &list = isArgument ? site.in : site.out;
       list.push_back(

@@ -2,8 +2,8 @@
 //
 // A descriptor has 64 bits. Bits 0-13, 16-29 and 32-45 are the start address, the leading byte offset and the stride
 // byte offset, each divided by 16. Bits 49-51 are the base offset. Bits 62-63 are the swizzle (0: none, 1: 128, 2: 64,
-// 3: 32 bytes). An operand is a matrix of rows and columns, and k is the index of a column, over which wgmma sums. With
-// a swizzle of S bytes, the elements are stored as follows:
+// 3: 32 bytes). An operand is a matrix, and wgmma sums over k, the index of its columns. With a swizzle of S bytes, the
+// elements are stored as follows:
 //
 //   not transposed   8 rows of S bytes each are contiguous. The next 8 rows are at the stride offset.
 //   transposed       8 columns are contiguous, each with S bytes of adjacent rows. The next 8 columns are at the stride
@@ -36,12 +36,12 @@ struct MatrixDescriptor {
 
   std::string problem() const {
     if (bits >> 49 & 7)
-      return "a base offset of " + std::to_string(bits >> 49 & 7) + ", but the checker supports only 0";
-    // A swizzle XORs bits 7 and above of an address into bits 4 and above. With the base offset 0, these bits 7 and
-    // above must be 0 in the start address.
+      return "the base offset is " + std::to_string(bits >> 49 & 7) + ", but the checker supports only 0";
+    // A swizzle of 128 bytes XORs bits 7 to 9 of an address into bits 4 to 6. Swizzles of 64 and 32 bytes do this for
+    // fewer bits. If the base offset is 0, these bits of the start address must be 0.
     if (uint32_t span = swizzle(); span && start() >> 7 & (span / 16 - 1))
-      return "the address is not in the first line of the " + std::to_string(8 * span) +
-             " bytes after which the swizzle repeats, and the base offset is 0";
+      return "the start address is not in the first line of the " + std::to_string(8 * span) +
+             " bytes after which the swizzle repeats, which the base offset 0 requires";
     return "";
   }
 

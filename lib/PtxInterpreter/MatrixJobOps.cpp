@@ -153,7 +153,7 @@ void meetGroup(Exec &e, const MatrixJob &job) {
   if (first.pc != job.pc || first.b != job.b || first.a != job.a || first.accumulate != job.accumulate)
     e.find(Kind::BarrierDivergence, 0,
            first.pc != job.pc ? "the warps of the group execute different wgmma instructions"
-                              : "the warps of the group give different descriptors or scale-d");
+                              : "the warps of the group use different descriptors or values of scale-d");
   if (++entry->second.second == 4)
     e.block.groupJobs.erase(entry);
 }
@@ -196,12 +196,13 @@ template <class A, class B, Sum sum> void issue(Exec &e, const Instr &in) {
     unfenced |= at < warp.unfenced.size() && warp.unfenced[at];
     if (i < in.results && job.accumulate && e.mask & ~e.written(row))
       e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(e.mask & ~e.written(row))),
-             "an accumulator is read, and nothing has written it");
+             "an accumulator is read before it is written");
     if (at < warp.inFlight.size() && warp.inFlight[at] & (i < in.results ? 2 : 1))
-      e.find(Kind::RegisterInFlight, 0, "a register is an accumulator and a part of A of products in flight");
+      e.find(Kind::RegisterInFlight, 0, "a register is both an accumulator and a part of A of products in flight");
   }
   if (unfenced)
-    e.find(Kind::MissingMatrixFence, 0, "there is no wgmma.fence between the last writes of its registers and this");
+    e.find(Kind::MissingMatrixFence, 0,
+           "there is no wgmma.fence between the last writes of its registers and this product");
   meetGroup(e, job);
   bool good = registers || beginReads(e, sideA(job, warp), "A");
   good &= beginReads(e, sideB(job), "B");
@@ -281,7 +282,7 @@ void endMatrixJobs(Exec &e) {
   if (!e.warp.jobs.empty() || !e.warp.jobGroups.empty()) {
     e.pc = e.warp.jobs.empty() ? e.warp.jobGroups.front().empty() ? 0 : e.warp.jobGroups.front().front().pc
                                : e.warp.jobs.front().pc;
-    e.find(Kind::RegisterInFlight, 0, "the warp ends, and nothing has waited for this product");
+    e.find(Kind::RegisterInFlight, 0, "the warp ends, but has not waited for this product");
   }
   if (e.warp.index % 4)
     return;

@@ -31,7 +31,7 @@ Mbarrier *ownMbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lan
   if (!found || owner == &e.block)
     return found;
   e.find(Kind::BadOperand, lane,
-         "the mbarrier is of another block of the cluster, and this can be asked of the own one only");
+         "the mbarrier is in another block of the cluster, but this instruction requires an mbarrier of its own block");
   return nullptr;
 }
 
@@ -54,7 +54,7 @@ void initialise(Exec &e, const Instr &in) {
       return;
     uint32_t count = counts[lane];
     if (count < 1 || count > kMaxCount) {
-      e.find(Kind::BadOperand, lane, "the count is " + std::to_string(count) + ", and it must be 1 to 1048575");
+      e.find(Kind::BadOperand, lane, "the count is " + std::to_string(count) + ", but must be 1 to 1048575");
       count = 1;
     }
     Accessor who = e.accessor(lane);
@@ -96,11 +96,11 @@ void arrive(Exec &e, const Instr &in) {
     if (!mbarrier)
       return;
     if (owner != &e.block && states && e.grid.code.statement(e.pc).terms[0].kind != Term::Kind::Sink)
-      e.find(Kind::BadOperand, lane, "an arrival at another block's mbarrier gives no state: its result must be _");
+      e.find(Kind::BadOperand, lane, "an arrival at another block's mbarrier returns no state: its result must be _");
     if (begun.try_emplace(mbarrier, mbarrier->phase).first->second != mbarrier->phase) {
       e.find(Kind::MbarrierMisuse, lane,
-             "lanes before this one completed the phase, so this arrival is of the next: the count of " +
-                 std::to_string(mbarrier->expected) + " is not that of the threads that arrive",
+             "earlier lanes of the warp completed the phase, so this lane arrives in the next phase: the count of " +
+                 std::to_string(mbarrier->expected) + " differs from the number of arriving threads",
              &mbarrier->init);
       begun[mbarrier] = mbarrier->phase;
     }
@@ -115,7 +115,7 @@ void arrive(Exec &e, const Instr &in) {
     }
     if (!count || count > mbarrier->pending) {
       e.find(Kind::MbarrierMisuse, lane,
-             std::to_string(count) + " arrivals, and the phase lacks " + std::to_string(mbarrier->pending) + " of " +
+             std::to_string(count) + " arrivals, but the phase lacks " + std::to_string(mbarrier->pending) + " of " +
                  std::to_string(mbarrier->expected),
              &mbarrier->init);
       return;
@@ -169,15 +169,15 @@ void wait(Exec &e, const Instr &in) {
     if (in.mods & Parity) {
       uint32_t parity = e.row<uint32_t>(in, 2)[lane];
       if (parity > 1)
-        e.find(Kind::BadOperand, lane, "the parity of a phase is 0 or 1, and this is " + std::to_string(parity));
+        e.find(Kind::BadOperand, lane, "the parity of a phase must be 0 or 1, but is " + std::to_string(parity));
       complete = (mbarrier->phase & 1) != (parity & 1);
     } else {
       uint32_t phase = uint32_t(e.row<uint64_t>(in, 2)[lane]);
       complete = phase != mbarrier->phase;
       if (complete && phase + 1 != mbarrier->phase)
         e.find(Kind::MbarrierMisuse, lane,
-               "the state is of phase " + std::to_string(phase) + ", and the mbarrier is in phase " +
-                   std::to_string(mbarrier->phase) + ": only the present and the last one can be asked for");
+               "the state is of phase " + std::to_string(phase) + ", but the mbarrier is in phase " +
+                   std::to_string(mbarrier->phase) + ": only the current and the previous phase can be tested");
     }
     // This thread is not ordered after the completion of the phase, so the test could also have returned false.
     if (complete && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
@@ -241,11 +241,11 @@ void setRegisters(Exec &e, const Instr &in) {
     used += &warp == &e.warp ? 0 : registersOf(e, warp); // exited warps keep registers until the block ends
   if (wanted < 24 || wanted > 256 || wanted % 8)
     e.find(Kind::BadOperand, lane,
-           "the number of registers is " + std::to_string(wanted) + ", and it must be a multiple of 8 in 24 to 256");
+           "the number of registers is " + std::to_string(wanted) + ", but must be a multiple of 8 from 24 to 256");
   else if (in.mods & Increase ? wanted < present : wanted > present)
     e.find(Kind::RegisterBudget, lane,
            std::string(in.mods & Increase ? "increases" : "decreases") + " to " + std::to_string(wanted) +
-               " registers, and the threads have " + std::to_string(present));
+               " registers, but the threads have " + std::to_string(present));
   else if (used + wanted > pool) { // wait until other warps release registers
     e.fragment->state = Fragment::State::Waiting;
     return;
@@ -285,7 +285,7 @@ void arriveAsync(Grid &grid, AsyncArrival &arrival) {
   e.pc = arrival.pc;
   auto found = block.mbarriers.find(arrival.mbarrier);
   if (found == block.mbarriers.end()) {
-    e.find(Kind::MbarrierMisuse, arrival.lane, "the mbarrier was invalidated before the copies came");
+    e.find(Kind::MbarrierMisuse, arrival.lane, "the mbarrier was invalidated before the copies completed");
     return;
   }
   Mbarrier &mbarrier = found->second;
@@ -302,7 +302,7 @@ void arriveAsync(Grid &grid, AsyncArrival &arrival) {
   }
   if (!mbarrier.pending) {
     e.find(Kind::MbarrierMisuse, arrival.lane,
-           "1 arrival, and the phase lacks 0 of " + std::to_string(mbarrier.expected), &mbarrier.init);
+           "1 arrival, but the phase lacks 0 of " + std::to_string(mbarrier.expected), &mbarrier.init);
     return;
   }
   --mbarrier.pending;
@@ -324,7 +324,7 @@ std::string describeWait(Exec &e, const Instr &in) {
   e.ownerOf(lane, address, /*anyBlock=*/false);
   auto found = e.block.mbarriers.find(address);
   if (found == e.block.mbarriers.end())
-    return "its mbarrier is gone";
+    return "its mbarrier was invalidated";
   const Mbarrier &mbarrier = found->second;
   return "phase " + std::to_string(mbarrier.phase) + " of its mbarrier lacks " + std::to_string(mbarrier.pending) +
          " of " + std::to_string(mbarrier.expected) + " arrivals and " + std::to_string(mbarrier.bytes) +

@@ -134,7 +134,8 @@ std::string Report::text() const {
       text += std::to_string(cost.extraWavefronts) + " bank conflicts in " + std::to_string(cost.executions) +
               " executions";
     else
-      text += std::to_string(cost.sectors) + " sectors where " + std::to_string(cost.leastSectors) + " hold the bytes";
+      text +=
+          std::to_string(cost.sectors) + " sectors where " + std::to_string(cost.leastSectors) + " contain the bytes";
     text += "\n";
   }
   text += std::to_string(findings.size()) + (findings.size() == 1 ? " finding" : " findings") + ", " +

@@ -29,7 +29,7 @@ std::string clusterRefusal(const Code &code, const Launch &launch) {
       blocks > kMaxCluster)
     return "a cluster of " + shown(cluster) + " blocks: it must have 1 to " + std::to_string(kMaxCluster);
   if (!required.empty() && cluster != clusterOf(code, Launch()))
-    return "a cluster of " + shown(cluster) + " blocks, and the kernel says .reqnctapercluster " +
+    return "a cluster of " + shown(cluster) + " blocks, but the kernel requires .reqnctapercluster " +
            shown(clusterOf(code, Launch()));
   for (size_t i = 0; i < 3; ++i)
     if (launch.grid[i] % cluster[i])
@@ -50,34 +50,34 @@ std::string refusal(const Code &code, const Launch &launch, const std::vector<Ar
       launch.grid[2] > 65535)
     return "a grid of " + shown(launch.grid) + " blocks: each side must be at least 1, at most 2147483647x65535x65535";
   if (uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2] > 0xffffffff)
-    return "a grid of " + shown(launch.grid) + " blocks is more than the checker counts (2^32)";
+    return "a grid of " + shown(launch.grid) + " blocks is more than the checker supports (2^32 - 1)";
   if (!kernel.requiredThreads.empty()) {
     Dimensions required = {1, 1, 1};
     std::copy_n(kernel.requiredThreads.begin(), std::min<size_t>(3, kernel.requiredThreads.size()), required.begin());
     if (required != block)
-      return "a block of " + shown(block) + " threads, and the kernel says .reqntid " + shown(required);
+      return "a block of " + shown(block) + " threads, but the kernel requires .reqntid " + shown(required);
   }
   uint64_t most = kernel.maximalThreads.empty() ? 1024 : 1;
   for (uint32_t side : kernel.maximalThreads)
     most *= side;
   if (threads > most)
-    return "a block of " + std::to_string(threads) + " threads, and the kernel says .maxntid " + std::to_string(most);
+    return "a block of " + std::to_string(threads) + " threads, but the kernel allows .maxntid " + std::to_string(most);
   uint64_t limit = code.syntax->target.compare(0, 4, "sm_9") == 0 || code.syntax->target.compare(0, 4, "sm_1") == 0
                        ? 232448
                    : code.syntax->target == "sm_86" || code.syntax->target == "sm_89" ? 101376
                                                                                       : 166912;
   if (code.staticShared > limit)
-    return std::to_string(code.staticShared) + " bytes of shared memory, and a block on " + code.syntax->target +
+    return std::to_string(code.staticShared) + " bytes of shared memory, but a block on " + code.syntax->target +
            " has at most " + std::to_string(limit);
   if (std::string why = clusterRefusal(code, launch); !why.empty())
     return why;
   if (arguments.size() != code.parameters.size())
-    return std::to_string(arguments.size()) + " arguments, and the kernel has " +
+    return std::to_string(arguments.size()) + " arguments, but the kernel has " +
            std::to_string(code.parameters.size()) + " parameters";
   for (size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].size() != code.parameters[i].bytes)
       return "argument " + std::to_string(i) + " has " + std::to_string(arguments[i].size()) +
-             " bytes, and the parameter '" + code.parameters[i].name + "' has " +
+             " bytes, but the parameter '" + code.parameters[i].name + "' has " +
              std::to_string(code.parameters[i].bytes);
   if (!launch.residentBlocks)
     return "residentBlocks is 0";

@@ -75,8 +75,7 @@ void checkSources(Exec &e, const Instr &in) {
     for (size_t r = 0; r < function.rowOf.size(); ++r)
       if (function.rowOf[r] == row)
         name = function.syntax->registers[r].name;
-    e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(missing)),
-           name + " is read, and nothing has written it");
+    e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(missing)), name + " is read before it is written");
     e.written(row) |= missing;
   }
 }
@@ -119,7 +118,7 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
           value |= (guard[lane] & 1) << lane;
         if (uint32_t missing = e.mask & ~e.written(in.guard)) {
           e.find(Kind::UninitialisedRegister, uint32_t(std::countr_zero(missing)),
-                 "the guard is read, and nothing has written it");
+                 "the guard is read before it is written");
           e.written(in.guard) |= missing;
         }
         e.mask &= in.guardNegated ? ~value : value;
@@ -142,8 +141,8 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
         if (uint32_t missing = wanted & ~e.mask)
           e.find(Kind::BarrierDivergence, uint32_t(std::countr_zero(missing)),
                  warp.exited >> std::countr_zero(missing) & 1
-                     ? "all threads that the instruction names must execute it, and this one has exited"
-                     : "all threads that the instruction names must execute it, and the guard keeps this one away");
+                     ? "all threads that the instruction names must execute it, but this thread has exited"
+                     : "all threads that the instruction names must execute it, but the guard disables this thread");
       }
       if (!(in.flags & FlagMove))
         checkSources(e, in);
@@ -190,8 +189,9 @@ bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
       }
     uint32_t missing = required(e, in) & ~e.mask;
     e.find(Kind::BarrierDivergence, uint32_t(std::countr_zero(e.mask)),
-           std::to_string(std::popcount(missing)) + " of the warp's threads that the instruction needs are elsewhere" +
-               (warp.exited & required(e, in) ? ", some have exited" : ""),
+           std::to_string(std::popcount(missing)) +
+               " of the warp's threads that the instruction needs are at other instructions" +
+               (warp.exited & required(e, in) ? " or have exited" : ""),
            other.block ? &other : nullptr);
     // Run the instruction with the lanes of this fragment. Its state records that it no longer waits for other lanes.
     in.run(e, in);

@@ -42,23 +42,23 @@ std::string TensorMap::problem() const {
   if (magic != kMagic)
     return "there is no tensor map (a ptx::TensorMap) at this address";
   if (rank < 1 || rank > 5)
-    return "the tensor map has " + std::to_string(rank) + " dimensions; there may be 1 to 5";
+    return "the tensor map has " + std::to_string(rank) + " dimensions; it must have 1 to 5";
   if (uint8_t(element) > uint8_t(Element::BF16))
     return "the tensor map has an unknown element type";
   if (base % 16)
     return "the tensor map's base is not a multiple of 16 bytes";
   if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
-    return "the tensor map has a swizzle of " + std::to_string(swizzle) + " bytes; there are 0, 32, 64, 128";
+    return "the tensor map has a swizzle of " + std::to_string(swizzle) + " bytes; it must be 0, 32, 64 or 128";
   uint64_t count = 1;
   for (uint32_t i = 0; i < rank; ++i) {
     std::string ofDimension = " of dimension " + std::to_string(i);
     if (!dims[i])
       return "the tensor map's size" + ofDimension + " is 0";
     if (!box[i] || box[i] > 256)
-      return "the tensor map's box" + ofDimension + " is " + std::to_string(box[i]) + "; it may be 1 to 256";
+      return "the tensor map's box" + ofDimension + " is " + std::to_string(box[i]) + "; it must be 1 to 256";
     if (!elementStrides[i] || elementStrides[i] > 8)
       return "the tensor map's element stride" + ofDimension + " is " + std::to_string(elementStrides[i]) +
-             "; it may be 1 to 8";
+             "; it must be 1 to 8";
     if (i && (strides[i - 1] % 16 || strides[i - 1] >> 40))
       return "the tensor map's stride" + ofDimension + " is " + std::to_string(strides[i - 1]) +
              " bytes; it must be a multiple of 16 below 2^40";

@@ -41,7 +41,8 @@ template <Shuffle kind> void shuffle(Exec &e, const Instr &in) {
     if (!inside)
       from = own;
     if (!(e.mask >> from & 1)) {
-      e.find(Kind::BadOperand, lane, "takes the value of lane " + std::to_string(from) + ", which does not take part");
+      e.find(Kind::BadOperand, lane,
+             "reads the value of lane " + std::to_string(from) + ", which does not execute the instruction");
       from = own;
     }
     d[lane] = a[from];

@@ -99,9 +99,10 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
   for (const std::string &file : damaged)
     out << "damaged, not used: " << file << "\n";
   if (shown == 0 && !key.empty())
-    return llvm::createStringError("no record in '" + folder + "' has a key that begins with '" + key +
-                                   "'; kernels of that key have the default schedule. `tilewright tune --list MODEL` "
-                                   "prints the keys of a model");
+    return llvm::createStringError(
+        "no record in '" + folder + "' has a key that begins with '" + key +
+        "'; kernels with such a key use the default schedule. `tilewright tune --list MODEL` "
+        "prints the keys of a model");
   out << shown << (shown == 1 ? " record" : " records") << " in " << folder;
   if (shown > 0)
     out << numberText("; a compile finds one in %.3f ms (median)", lookUpTime(store, records));

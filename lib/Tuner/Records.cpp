@@ -146,7 +146,7 @@ std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why) {
   const std::string expected = sum->str();
   object->erase("checksum");
   if (digest(printed(json::Object(*object))) != expected)
-    return refuse("its checksum is another: it was damaged or edited");
+    return refuse("its checksum is wrong: the file was damaged or edited");
   KernelRecord record;
   bool complete = true;
   auto string = [&](llvm::StringRef name) {
@@ -175,7 +175,7 @@ std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why) {
   for (const char *name : {"sizes", "seen", "failures"})
     complete &= object->getArray(name) != nullptr;
   if (!complete)
-    return refuse("it is not complete");
+    return refuse("fields are missing");
   for (const json::Value &size : *object->getArray("sizes"))
     record.sizes.push_back(size.getAsInteger().value_or(0));
   for (const json::Value &entry : *object->getArray("seen"))
@@ -187,7 +187,7 @@ std::optional<KernelRecord> fromJson(llvm::StringRef text, std::string &why) {
       record.failures.emplace_back(schedule::withPresentKnobNames((*both)[0].getAsString().value_or("")),
                                    (*both)[1].getAsString().value_or("").str());
   if (!complete)
-    return refuse("it is not complete");
+    return refuse("fields are missing");
   return record;
 }
 
@@ -245,7 +245,7 @@ std::vector<KernelRecord> RecordStore::all(std::vector<std::string> *damaged) co
     if (record && path(record->key) != file &&
         llvm::sys::path::filename(path(record->key)) != llvm::sys::path::filename(file)) {
       record.reset();
-      why = "its name is not that of its key";
+      why = "its name does not match its key";
     }
     if (record)
       records.push_back(std::move(*record));
@@ -263,7 +263,7 @@ std::string otherMachine(llvm::StringRef measured, llvm::StringRef here) {
   auto [machine, threads] = measured.rsplit('|');
   auto [thisMachine, theseThreads] = here.rsplit('|');
   if (machine == thisMachine && !threads.empty() && !theseThreads.empty())
-    return ("it was measured with " + threads + " threads, and this compile is for " + theseThreads +
+    return ("it was measured with " + threads + " threads, but the number of threads here is " + theseThreads +
             " (--threads, options={\"threads\": ...}, torch.set_num_threads())")
         .str();
   return ("it was measured on another machine (" + measured + "); this one is " + here).str();

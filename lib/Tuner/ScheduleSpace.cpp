@@ -191,7 +191,7 @@ std::optional<SchedulePoint> ScheduleSpace::parse(std::string_view text, std::st
       return std::nullopt;
     }
     if (std::find(knob->values.begin(), knob->values.end(), value) == knob->values.end()) {
-      why = name + "=" + std::to_string(value) + " is not among its values";
+      why = name + "=" + std::to_string(value) + " is not one of the knob's values";
       return std::nullopt;
     }
     point[size_t(knob - knobs.data())] = value;
@@ -199,7 +199,7 @@ std::optional<SchedulePoint> ScheduleSpace::parse(std::string_view text, std::st
   }
   for (size_t i = 0; i < knobs.size(); ++i)
     if (!given[i]) {
-      why = "it has no value of " + knobs[i].name;
+      why = "it has no value for " + knobs[i].name;
       return std::nullopt;
     }
   if (const Constraint *constraint = broken(point, knobs.size()); constraint && point != initial()) {
@@ -221,7 +221,7 @@ std::string ScheduleSpace::print() const {
   for (const Constraint &constraint : constraints) {
     const bool product = constraint.kind == Constraint::Kind::ProductAtMost;
     if (constraint.kind == Constraint::Kind::Together) {
-      out << knobs[constraint.knobs[0]].name << " is " << constraint.value << " only where";
+      out << knobs[constraint.knobs[0]].name << " is " << constraint.value << " only if";
       for (size_t i = 1; i < constraint.knobs.size(); ++i)
         out << (i == 1 ? " " : " and ") << knobs[constraint.knobs[i]].name << " < " << constraint.sizes[i];
     } else if (constraint.kind == Constraint::Kind::SumAtMost) {

@@ -42,7 +42,7 @@ public:
     raced.insert(own);
     if (kernel.points.size() < 2) {
       result.decided = true;
-      result.verdict = "there is one schedule";
+      result.verdict = "there is only one schedule";
       return result;
     }
     if (options.tier == TuneTier::Model) {
@@ -50,7 +50,7 @@ public:
       result.isDefault = result.best == own;
       result.measurements = 0;
       result.decided = true;
-      result.verdict = "the model's choice; nothing was measured";
+      result.verdict = "the choice of the cost model; nothing was measured";
       return result;
     }
     const bool full = options.tier == TuneTier::Full;

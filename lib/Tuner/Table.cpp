@@ -146,7 +146,7 @@ llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder) {
     const json::Object *object = value->getAsObject();
     const json::Value *space = object ? object->get("space") : nullptr;
     if (!space)
-      return refuse("it has no space");
+      return refuse("it has no schedule space");
     Table &table = tables.emplace_back();
     table.name = llvm::sys::path::stem(file).str();
     table.operations = object->getString("operations").value_or("").str();
@@ -165,7 +165,7 @@ llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder) {
     if (!readTimes(object->getArray("nanoseconds"), table.nanoseconds) ||
         !readTimes(object->getArray("predicted"), table.searched.predicted) || table.nanoseconds.size() != count ||
         (!table.searched.predicted.empty() && table.searched.predicted.size() != count))
-      return refuse("its times are not as many as its schedules");
+      return refuse("the numbers of its times and its schedules differ");
     (void)readTimes(object->getArray("outside"), table.outside); // older tables do not have this list
   }
   return tables;

@@ -32,7 +32,7 @@ llvm::Expected<std::vector<Table>> readTables(llvm::StringRef folder);
 struct Disturbance {
   double noise = 0.01;  ///< standard deviation of the logarithm of a time
   double drift = 0.01;  ///< standard deviation of the logarithm of a factor common to a round's times
-  double spikes = 0.02; ///< fraction of times that take half as long again because other work ran
+  double spikes = 0.02; ///< fraction of times that are multiplied by 1.5, as if other programs ran
   double faults = 0;    ///< fraction of schedules that crash, hang or are killed
 };
 

@@ -156,8 +156,8 @@ std::string tunePage(const TuneReport &report, llvm::StringRef model) {
   llvm::raw_string_ostream out(text);
   out << head << "<h1>Tuning of " << escaped(model) << "</h1>\n"
       << "<p class=\"soft\">Ratios are medians over paired rounds, with 95% intervals; the dashed line is the default "
-         "schedule, and an arrow is a schedule that is slower than the axis shows. A schedule is chosen when it beats "
-         "the default beyond max(2%, 3 times the noise).</p>\n";
+         "schedule, and an arrow is a schedule that is slower than the axis shows. A schedule is chosen if it is "
+         "faster than the default by more than max(2%, 3 times the noise).</p>\n";
   for (auto [number, part] : llvm::enumerate(report.each()))
     drawTuning(out, *part, number == 0 ? "" : "sizes" + std::to_string(number) + "-");
   out << "</body></html>\n";
@@ -191,8 +191,9 @@ std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef m
   std::string text;
   llvm::raw_string_ostream out(text);
   out << head << "<h1>Designs of " << escaped(model)
-      << "</h1>\n<p class=\"soft\">Estimated cycles over multipliers (DSP), both "
-      << "axes logarithmic. Filled: no other design has fewer of both. Nothing was measured.</p>\n"
+      << "</h1>\n<p class=\"soft\">Estimated cycles over multipliers (DSP), on "
+      << "logarithmic axes. A filled circle is a design for which no other design has fewer of both. Nothing was "
+         "measured.</p>\n"
       << numberText("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"latency over DSP\">", left + width + 60,
                     top + height + 50);
   std::string path;

@@ -2,7 +2,7 @@
 //
 // torch.Tensor.__dlpack_c_exchange_api__ is a capsule that contains a table of function pointers. These functions read
 // a tensor's address, sizes and strides in about 40 ns, and create tensors from memory that Tilewright owns. The module
-// uses torch only through this table and is not linked with it.
+// calls no other functions of torch, and is therefore not linked with torch.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PYTHON_MODULE_TENSORS_H

@@ -249,7 +249,7 @@ def test_ptx_check_finds_damage_with_several_tiles_per_block(damage, tmp_path):
 DAMAGE_IN_CLUSTERS = {
     "nothing": (r"", "", ""),
     "the other block is not notified of an empty slot": (r"(mapa\.shared::cluster\.u32 there, [^,]*), [^;]*;", r"\1, 0;", "deadlock"),
-    "the other block's warps are not waited for": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 4;", "while an asynchronous operation may still be at it"),
+    "the other block's warps are not waited for": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 4;", "while an asynchronous operation may still access it"),
     "half of B is not waited for": (r"(expect_tx[^\n]*), 24576;", r"\1, 16384;", "async-not-waited"),
     "B's half is loaded to one block": (r"\.multicast::cluster( [^;]*), %rs\d+;", r"\1;", "deadlock"),
     "blocks begin apart": (r"(fence\.mbarrier_init(?s:.)*?)barrier\.cluster\.arrive;\n\s*barrier\.cluster\.wait;", r"\1", "mbarrier is not initialised"),
@@ -289,7 +289,7 @@ def test_int8_product_in_clusters_equals_eager(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("schedule, why", [
-    ({"cluster": 3, "n": 128}, "clusters have 3 blocks, and may have one or two"), ({"cluster": 2, "n": 64}, "a multiple of 128 where they are contiguous")])
+    ({"cluster": 3, "n": 128}, "clusters have 3 blocks, but must have one or two"), ({"cluster": 2, "n": 64}, "a multiple of 128 if columns are contiguous")])
 def test_unsupported_cluster_schedule_is_refused(schedule, why, tmp_path):
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=256, n=256, k=64, type="bf16"))
     (tmp_path / "s.json").write_text(json.dumps({"*": {"consumer_rows": 64, "consumers": 1, "stages": 3} | schedule}))

@@ -293,7 +293,7 @@ def test_weights_that_exceed_the_budget_are_ports_or_refused(tmp_path):
     assert "impl=uram" in (tmp_path / "ultra" / "kernel.cpp").read_text() and re.search(r"URAM \d+ of 960", (tmp_path / "ultra" / "report.md").read_text())
     assert build_and_run(tmp_path / "ultra").stdout.endswith("PASS\n")
     made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--budget=bram=2,dsp=10", "--weights=embedded")
-    assert re.search(r"bram=\d+ \(18 kbit each\), \d+ of them for weights in ROMs, and the budget has bram=2; --weights=external makes them ports", made.stderr), made.stderr
+    assert re.search(r"bram=\d+ \(18 kbit each\), \d+ of them for weights in ROMs, and the budget has bram=2; --weights=external replaces the ROMs by ports", made.stderr), made.stderr
     made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--weights=rom")
     assert "--weights takes embedded or external, not 'rom'" in made.stderr
 
@@ -369,7 +369,7 @@ def test_torch_compile_with_target_hls_is_refused():
     import torch
 
     compiled = torch.compile(torch.nn.ReLU(), backend="tilewright", options={"target": "hls", "strict": True})
-    with pytest.raises(Exception, match="target 'hls' makes C\\+\\+ for a vendor's tool"):
+    with pytest.raises(Exception, match="target 'hls' generates C\\+\\+ for a vendor's tool"):
         compiled(torch.ones(4))
 
 
@@ -455,4 +455,4 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %0 : tensor<4x8xf32>
 }""")
     made = hls_trial.generate(tmp_path / "model.mlir", tmp_path / "out")
-    assert made.returncode == 1 and ":6: 'func.call': a model's graph calls no function; inline what it calls" in made.stderr, made.stderr
+    assert made.returncode == 1 and ":6: 'func.call': calls are not supported in a model's graph; inline the callee" in made.stderr, made.stderr

@@ -178,7 +178,7 @@ def test_tile_sizes_of_the_schedule_script_are_used(model, tmp_path):
     (None, "there is no such file"),
     ("module {", "is not MLIR of the transform dialect"),
     (SCRIPT.replace("tw.kernels", "kernels"), "has no transform.named_sequence with attributes"),
-    (SCRIPT.replace("NAME", "kernel_7"), r"is for 'kernel_7', but the graph's kernels are matmul_add_relu_0 \(matmul"),
+    (SCRIPT.replace("NAME", "kernel_7"), r"names 'kernel_7', but the graph's kernels are matmul_add_relu_0 \(matmul"),
     (SCRIPT.replace("NAME", "matmul*").replace("tw_tile.matmul", "tw_tile.scan"), r"leaves tw_tile.matmul outside of the scf.forall of matmul_add_relu_0 \(matmul"),
     (SCRIPT.replace("NAME", "matmul*").replace("add+relu", "add+gelu"), r"failed at @rows on matmul_add_relu_0 \(matmul"),
 ])  # fmt: skip

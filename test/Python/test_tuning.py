@@ -268,7 +268,7 @@ def test_every_text_of_the_tuning_page_is_inside_its_drawing(tmp_path):
         assert view.value("document.documentElement.scrollWidth <= innerWidth")
 
 
-@pytest.mark.parametrize("worker, reason", [("", "no program is named"), ("/nowhere/python", "cannot start the worker"), ("/bin/false", "the worker ended by itself")])
+@pytest.mark.parametrize("worker, reason", [("", "the program of the worker is not specified"), ("/nowhere/python", "cannot start the worker"), ("/bin/false", "the worker ended by itself")])
 def test_without_a_worker_the_graph_is_compiled_untuned(tmp_path, monkeypatch, worker, reason):
     """If Python is embedded, no interpreter may be found, or the program that is started may not be a worker."""
     monkeypatch.setattr(tilewright.runtime.tuning, "_interpreter", lambda: worker)
@@ -313,7 +313,7 @@ def test_records_are_used_after_calibration(tmp_path):
     run("calibrate")
     run("compile", model, records, "--tune=strict", "--emit=tiled")
     said = run("compile", model, records, "--threads=1", "--emit=tiled")
-    assert said.count("tuning records in") == 1 and "it was measured with" in said and "this compile is for 1" in said
+    assert said.count("tuning records in") == 1 and "it was measured with" in said and "the number of threads here is 1" in said
 
 
 def test_sizes_outside_of_the_range_of_the_model_are_refused(tmp_path):

@@ -213,7 +213,7 @@ def test_plugins_are_refused(bare, tmp_path):
     (tmp_path / "model.mlir").write_text("module {}\n")
     said = bare("tilewright", "compile", "model.mlir", "--target=guest", status=1, TILEWRIGHT_PLUGINS="guest.so")
     assert "unknown target 'guest'" in said
-    assert "plug-in guest.so: this Tilewright comes from a wheel, which has LLVM linked into it" in said
+    assert "plug-in guest.so: this Tilewright is from a wheel, in which the symbols of LLVM are hidden" in said
 
 
 def test_wheel_is_byte_identical_after_linking_again(wheel):

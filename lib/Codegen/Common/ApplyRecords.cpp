@@ -140,9 +140,9 @@ private:
           continue;
         folder.reported = true;
         emitWarning(getOperation().getLoc(), "tuning records in '")
-            << records << "' are of kernels of this model and not used: "
+            << records << "' match kernels of this model, but are not used: "
             << (there.machine != key.machine ? otherMachine(there.machine, key.machine)
-                                             : "they were measured with another version of the compiler")
+                                             : "the measurements were made with another version of the compiler")
             << "; tune again, or see tilewright tune --explain=" << there.hash().substr(0, 12);
       }
   }
@@ -158,7 +158,7 @@ private:
     kernel.emitError("no tuning record for kernel ")
         << kernel.getName() << " (" << (ops ? ops.getValue() : "?") << ", key " << key.hash().substr(0, 12) << ") in '"
         << records << "': " << why
-        << ". Tune the model for this machine (tilewright tune), import the records, or do not ask for them";
+        << ". Tune the model for this machine (tilewright tune), import the records, or compile without tune=strict";
     signalPassFailure();
   }
 

@@ -47,7 +47,7 @@ struct FlattenGrid : impl::FlattenGridBase<FlattenGrid> {
         AffineExpr from = tile::exprOf(lower, &getContext()), to = tile::exprOf(upper, &getContext()),
                    by = tile::exprOf(step, &getContext());
         if (!from || !to || !by) {
-          forall.emitOpError("its bounds do not follow from the kernel's sizes");
+          forall.emitOpError("its bounds are not expressions of the kernel's sizes");
           return signalPassFailure();
         }
         counts.push_back((to - from).ceilDiv(by));

@@ -137,8 +137,8 @@ struct LowerKernelABI : impl::LowerKernelABIBase<LowerKernelABI> {
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName)) {
         if (!hasGridAndScratch(kernel)) {
-          kernel.emitError("--tw-host-lower-kernel-abi takes kernels whose last arguments are begin, end and scratch, "
-                           "which --tw-flatten-grid and --tw-place-scratch give them");
+          kernel.emitError("--tw-host-lower-kernel-abi expects kernels whose last arguments are begin, end and "
+                           "scratch; run --tw-flatten-grid and --tw-place-scratch first");
           return signalPassFailure();
         }
         if (failed(checkSizes(kernel)))

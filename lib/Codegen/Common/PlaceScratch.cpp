@@ -69,8 +69,8 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
     Location loc = kernel.getLoc();
     SmallVector<Value> symbols = tile::indexArguments(kernel);
     if (symbols.size() < 2) {
-      kernel.emitError("--tw-place-scratch takes kernels with their share of the grid (two index arguments), which "
-                       "--tw-flatten-grid gives them");
+      kernel.emitError("--tw-place-scratch expects kernels whose last arguments are the begin and end of a grid range "
+                       "(type index); run --tw-flatten-grid first");
       return signalPassFailure();
     }
     // The last two index arguments, begin and end, are not sizes.

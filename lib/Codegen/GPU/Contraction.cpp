@@ -108,7 +108,7 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
     SmallVector<utils::IteratorType> kinds = cast<linalg::LinalgOp>(member).getIteratorTypesArray();
     for (auto [loop, row] : llvm::enumerate(rows->rowOfLoop.lookup(member)))
       if (row < 0 && !(member == op.getOperation() && kinds[loop] == utils::IteratorType::reduction)) {
-        reason = "what follows the product is not element by element";
+        reason = "the ops after the product are not elementwise";
         return std::nullopt;
       }
   }
@@ -117,7 +117,7 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
   for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
     auto producer = returned.getDefiningOp<linalg::LinalgOp>();
     if (!producer || !rows->rowOfLoop.contains(producer) || cast<ShapedType>(returned.getType()).getRank() != rank) {
-      reason = "a result is not of the product's size";
+      reason = "a result does not have the product's rank";
       return std::nullopt;
     }
     AffineMap map =
@@ -128,7 +128,7 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
       auto dim = dyn_cast<AffineDimExpr>(expr);
       auto *found = dim ? llvm::find(madeRows, rowOfLoop[dim.getPosition()]) : madeRows.end();
       if (found == madeRows.end()) {
-        reason = "a result is not computed at the product's places";
+        reason = "a result is not indexed by the product's loops";
         return std::nullopt;
       }
       positions.back().push_back(unsigned(found - madeRows.begin()));
@@ -152,14 +152,14 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
     return true;
   };
   if (found.columns.size() != 1 || !getElementTypeOrSelf(found.op->getResult(0).getType()).isF32()) {
-    reason = "rows that are reduced have one dimension and sums of f32";
+    reason = "row reductions require one column dimension and f32 accumulators";
     return false;
   }
   const unsigned column = found.columns[0];
   if (!setLoops(found.op->getResult(0), llvm::to_vector(llvm::seq(found.op.getNumLoops()))))
     return false;
   constexpr unsigned none = ~0u;
-  reason = "what follows the product is not row by row";
+  reason = "the ops after the product are neither elementwise nor row reductions";
   for (Operation &each : kernel.getBody().front()) {
     auto op = dyn_cast<linalg::LinalgOp>(each);
     if (!op || isa<linalg::FillOp>(each) || !found.op->isBeforeInBlock(&each))
@@ -210,7 +210,7 @@ bool sizesAreKnown(func::FuncOp kernel) {
 std::string whyNotWholeRows(Contraction contraction, int64_t columns) {
   if (contraction.rowSums.empty() || contraction.sizeOf(contraction.columns) == columns)
     return "";
-  return "a block's columns are " + std::to_string(columns) + ", and rows that are reduced must be whole";
+  return "a block has " + std::to_string(columns) + " columns, but row reductions require whole rows";
 }
 
 std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &reason) {
@@ -232,7 +232,7 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
     return std::nullopt;
   }
   if (!isZeroFill(op.getDpsInitOperand(0)->get())) {
-    reason = "its sums do not begin at zero";
+    reason = "its accumulators do not begin at zero";
     return std::nullopt;
   }
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
@@ -246,7 +246,7 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
       (inLhs ? found.rows : found.columns).push_back(loop);
   }
   if (found.rows.empty() || found.columns.empty() || found.sizeOf(found.depth) == 0) {
-    reason = "it has no rows, no columns or nothing to sum up";
+    reason = "it has no rows, no columns or no elements to sum";
     return std::nullopt;
   }
   if (reducesRows)
@@ -287,16 +287,16 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
   constexpr int64_t registers = 255;
   auto text = [](int64_t number) { return std::to_string(number); };
   if (!contraction.rowSums.empty())
-    return "its threads have no whole rows, which are reduced";
+    return "its threads do not compute whole rows, which row reductions require";
   if (schedule.m % schedule.tileM != 0 || schedule.n % schedule.tileN != 0)
-    return "a block's tile of " + text(schedule.m) + " x " + text(schedule.n) + " does not fall into threads' of " +
-           text(schedule.tileM) + " x " + text(schedule.tileN);
+    return "a block's tile of " + text(schedule.m) + " x " + text(schedule.n) +
+           " cannot be divided into tiles of threads of " + text(schedule.tileM) + " x " + text(schedule.tileN);
   int64_t threads = schedule.m / schedule.tileM * (schedule.n / schedule.tileN);
   if (schedule.threads != threads || threads % warpSize != 0 || threads > mostThreads)
-    return "threads are " + text(schedule.threads) + ", and its tiles need " + text(threads) +
+    return "it has " + text(schedule.threads) + " threads, but its tiles need " + text(threads) +
            ", which must be a multiple of 32 up to " + text(mostThreads);
   if (schedule.m * schedule.k % threads != 0 || schedule.n * schedule.k % threads != 0)
-    return "tiles of A and B do not fall evenly to " + text(threads) + " threads";
+    return "the tiles of A and B cannot be divided evenly among " + text(threads) + " threads";
   int64_t bytes = 2 * contraction.bytesOfTiles(schedule);
   if (bytes > mostStaticShared)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(mostStaticShared);

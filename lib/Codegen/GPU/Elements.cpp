@@ -97,7 +97,7 @@ Value Elements::size(Value tensor, int64_t dim) {
   AffineExpr expr = tile::sizeOf(tensor, dim);
   if (!expr) {
     emitError(tensor.getLoc()) << "size " << dim << " of " << tensor.getType()
-                               << " does not follow from the kernel's sizes";
+                               << " is not an expression of the kernel's sizes";
     broken = true;
     return constant(1);
   }
@@ -215,7 +215,7 @@ void Elements::store(Value value, Value tensor, ArrayRef<Value> at, Value pointe
 }
 
 Value Elements::refuse(Operation *op, Type type) {
-  op->emitOpError("has no form in threads of the target cuda");
+  op->emitOpError("is not supported in kernels of the target cuda");
   broken = true;
   return arith::ConstantOp::create(builder, op->getLoc(), builder.getZeroAttr(type));
 }

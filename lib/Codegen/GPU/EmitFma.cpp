@@ -231,7 +231,7 @@ LogicalResult emitFma(ThreadKernel &kernel) {
   if (!contraction)
     return kernel.from.emitOpError("its schedule `fma` does not fit: ") << reason;
   if (std::string wrong = whyNotFma(kernel.schedule, *contraction); !wrong.empty())
-    return kernel.from.emitOpError("its schedule `fma` cannot be: ") << wrong;
+    return kernel.from.emitOpError("its schedule `fma` is invalid: ") << wrong;
   return FmaEmitter(kernel, std::move(*contraction)).run();
 }
 

@@ -59,7 +59,7 @@ public:
         reduce(member);
       else if (member && isMultiplied(member)) {
         if (cluster > 1)
-          whyNot = "a product reads the whole row, and a block of a cluster has a part of it";
+          whyNot = "a product reads the whole row, but each block of a cluster has only a part of the row";
         share(member);
       }
     }
@@ -82,7 +82,7 @@ public:
     if (cluster > 1)
       kernel.to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(cluster));
     if (!whyNot.empty())
-      return kernel.from.emitOpError("its schedule `rows` cannot be: ") << whyNot;
+      return kernel.from.emitOpError("its schedule `rows` is invalid: ") << whyNot;
     return success();
   }
 
@@ -401,8 +401,8 @@ private:
     if (!extents.empty()) {
       std::optional<int64_t> last = getConstantIntValue(extents.back());
       if (vector > 1 && (!last || *last % vector != 0) && whyNot.empty())
-        whyNot = "a row of " + (last ? std::to_string(*last) : "symbolic size") + " does not fall into vectors of " +
-                 std::to_string(vector);
+        whyNot = "a row of " + (last ? std::to_string(*last) : "symbolic size") +
+                 " cannot be divided into vectors of " + std::to_string(vector);
       if (last)
         extents.back() = index(*last / vector);
     }
@@ -499,7 +499,7 @@ private:
     auto op = value.getDefiningOp<linalg::LinalgOp>();
     auto found = op ? rows.rowOfLoop.find(op) : rows.rowOfLoop.end();
     if (found == rows.rowOfLoop.end())
-      return kernel.from.emitOpError("its schedule `rows` writes results of structured ops only");
+      return kernel.from.emitOpError("its schedule `rows` supports only results of structured ops");
     AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(value).getResultNumber()));
     Output made{value, destination, SmallVector<Value>(map.getNumResults()), {}, {}};
     for (auto [dim, expr] : llvm::enumerate(map.getResults())) {

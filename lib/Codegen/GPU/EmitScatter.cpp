@@ -37,7 +37,7 @@ std::optional<ScatterRows> matchScatterRows(func::FuncOp kernel, std::string &re
   Operation *terminator = kernel.getBody().front().getTerminator();
   auto op = terminator->getNumOperands() == 1 ? terminator->getOperand(0).getDefiningOp<tile::ScatterOp>() : nullptr;
   if (!op)
-    return fails("its only result is not that of a scatter");
+    return fails("its only result is not computed by a scatter");
   ScatterRows rows{op};
   SmallVector<AffineExpr> ofSource = tile::sizesOf(op.getInputs()[0]),
                           ofDestination = tile::sizesOf(op.getOutputs()[0]);
@@ -60,7 +60,7 @@ std::optional<ScatterRows> matchScatterRows(func::FuncOp kernel, std::string &re
       if (cast<AffineMapAttr>(map).getValue().isFunctionOfDim(loop))
         return fails("an index depends on the position of an element in the row");
   if (rows.searched.empty() || rows.free.empty())
-    return fails("nothing is searched for");
+    return fails("the scatter has no dimension with computed indices");
   return rows;
 }
 

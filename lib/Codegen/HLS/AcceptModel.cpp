@@ -83,7 +83,7 @@ private:
       if (isa<IndexType>(argument.getType())) {
         auto name = main.getArgAttrOfType<StringAttr>(argument.getArgNumber(), symbolAttrName);
         text += "\n  the size " + (name ? "'" + name.str() + "'" : "s" + std::to_string(argument.getArgNumber())) +
-                " is not fixed, and hardware has one size: export the model without dynamic_shapes";
+                " is symbolic, but hardware requires fixed sizes: export the model without dynamic_shapes";
       }
     return text;
   }

@@ -146,7 +146,8 @@ private:
     if (banks <= mostBanks)
       return true;
     buffer.emitError() << "array '" << buffer.getName() << "' of " << buffer.getMemory().getType() << " would need "
-                       << banks << " banks for the copies of the loops that use it, and vendors' tools make at most "
+                       << banks
+                       << " banks for the parallel accesses of the unrolled loops, but vendors' tools support at most "
                        << mostBanks << "; fewer multipliers need fewer banks: lower --budget dsp";
     return false;
   }

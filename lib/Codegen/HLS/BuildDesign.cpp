@@ -104,8 +104,8 @@ private:
   }
 
   static LogicalResult withoutPorts(plan::BufferOp op) {
-    return op.emitError("the module does not say what its ports are: --tw-hls-build-design takes what "
-                        "--tw-hls-accept-model has seen");
+    return op.emitError(
+        "the module has no description of its ports; run --tw-hls-accept-model before --tw-hls-build-design");
   }
 
   LogicalResult collect() {
@@ -133,7 +133,7 @@ private:
       auto kernel = module.lookupSymbol<func::FuncOp>(op.getKernel());
       if (!kernel || kernel.getNumArguments() < op.getBuffers().size())
         return op.emitError("its kernel is not a function of ")
-               << op.getBuffers().size() << " buffers: --tw-hls-build-design takes what --tw-hls-apply-schedules makes";
+               << op.getBuffers().size() << " buffers; run --tw-hls-apply-schedules before --tw-hls-build-design";
       for (auto [argument, number] : llvm::enumerate(op.getBuffers())) {
         auto type = chipType(cast<MemRefType>(kernel.getArgumentTypes()[argument]));
         PlanBuffer &buffer = buffers[number];

@@ -48,9 +48,9 @@ std::string printFixed(ModuleOp module) {
   auto fixed = module->getAttrOfType<DictionaryAttr>(fixedAttrName);
   if (!fixed)
     return "";
-  std::string text = "\n# Fixed point\n\nWhat the inputs' formats and the weights prove. A value is exact until it is "
-                     "rounded to a format, here; \"off\" is the most that it differs from the float model's where "
-                     "nothing saturates or wraps around.\n\n"
+  std::string text = "\n# Fixed point\n\nThis table states what follows from the inputs' formats and the weights. A "
+                     "layer's value is exact until it is rounded to the format in the table. \"off\" is its largest "
+                     "difference from the float model's value if no value saturates or wraps around.\n\n"
                      "| layer | exact bits | format | verdict | off |\n|---|---|---|---|---|\n";
   llvm::raw_string_ostream out(text);
   for (const Layer &layer : layersOf(fixed)) {

@@ -25,11 +25,13 @@ inline llvm::ArrayRef<OptionField<HlsOptions>> hlsOptions() {
         InCompile},
        &HlsOptions::ports},
       {{"rtl", TargetOption::Flag, "",
-        "also write the design and a test bench in Verilog, to the folder `rtl`; for integers only", InCompile},
+        "also write the design and a test bench in Verilog to the folder `rtl`; supports only models without floats",
+        InCompile},
        &HlsOptions::rtl},
       // The flag --weights is declared by the command `tilewright compile`, because the libraries of other targets also
       // use it.
-      {{"weights", TargetOption::Text, "place", "weights as ROMs or as ports (default: by size)", 0},
+      {{"weights", TargetOption::Text, "place",
+        "store weights in ROMs, or read them through ports (default: depends on their size)", 0},
        &HlsOptions::weights},
   };
   return table;

@@ -41,7 +41,7 @@ public:
     if (!part)
       return part.takeError();
     if (own.rtl && !own.ports.empty())
-      return llvm::createStringError("the ports of --rtl's Verilog are memories: leave out --port or --rtl");
+      return llvm::createStringError("--rtl supports only ports that are memories; remove --port or --rtl");
     writeOptions(hlsOptions(), own, options.own);
     options.cache = false;
     return readBudget(own.budget, **part).takeError();
@@ -145,8 +145,8 @@ public:
 
 private:
   static llvm::Error noProgram() {
-    return llvm::createStringError("target 'hls' makes C++ for a vendor's tool and no program to call: tilewright "
-                                   "compile model.pt2 --target=hls -o folder/");
+    return llvm::createStringError("target 'hls' generates C++ for a vendor's tool, not a program that can be called; "
+                                   "run tilewright compile model.pt2 --target=hls -o folder/");
   }
 
   /// Returns an error if the design needs more than the budget.
@@ -156,19 +156,19 @@ private:
       const std::string needed = std::to_string(design.total.dsp);
       auto error = std::make_unique<BudgetError>("the budget cannot be met: this design needs dsp=" + needed +
                                                  ", and the budget has dsp=" + std::to_string(budget.dsp) +
-                                                 "; the nearest that fits is --budget dsp=" + needed);
+                                                 "; the smallest sufficient budget is --budget dsp=" + needed);
       error->neededDsp = design.total.dsp;
       return llvm::Error(std::move(error));
     }
     if (design.total.bram > budget.bram && design.romBram > budget.bram / 2)
       return llvm::createStringError(
           "the budget cannot be met: this design needs bram=%lld (18 kbit each), %lld of them for weights in ROMs, "
-          "and the budget has bram=%lld; --weights=external makes them ports",
+          "and the budget has bram=%lld; --weights=external replaces the ROMs by ports",
           (long long)design.total.bram, (long long)design.romBram, (long long)budget.bram);
     if (design.total.bram > budget.bram)
       return llvm::createStringError(
           "the budget cannot be met: the arrays of this model need bram=%lld (18 kbit each), "
-          "and the budget has bram=%lld, with what its uram=%lld takes; fewer multipliers need fewer banks: lower dsp, "
+          "and the budget has bram=%lld and uram=%lld; fewer multipliers need fewer banks: lower dsp, "
           "which is %lld here",
           (long long)design.total.bram, (long long)budget.bram, (long long)budget.uram, (long long)design.total.dsp);
     return llvm::Error::success();
@@ -184,10 +184,11 @@ private:
       parts = line.empty() ? " " : line;
     });
     if (!parts.empty())
-      return llvm::createStringError("this model has no hardware form yet: a slice that begins where only a run says" +
-                                     StringRef(parts).rtrim());
+      return llvm::createStringError(
+          "this model has no hardware form yet: a slice whose start is known only at run time" +
+          StringRef(parts).rtrim());
     if (failed(verify(module)))
-      return llvm::createStringError("the design does not pass its verifier: this is a bug of Tilewright's");
+      return llvm::createStringError("the design does not pass its verifier; this is a bug in Tilewright");
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr(topAttrName))
         return function;

@@ -42,14 +42,15 @@ llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part) {
   for (llvm::StringRef word : words) {
     auto [name, count] = word.split('=');
     if (!given.insert(name).second)
-      return llvm::createStringError("--budget names '" + name + "' twice: give each once");
+      return llvm::createStringError("--budget names '" + name + "' twice; name each resource once");
     int64_t *entry = name == "dsp"    ? &budget.dsp
                      : name == "bram" ? &budget.bram
                      : name == "uram" ? &budget.uram
                                       : nullptr;
     int64_t value = 0;
     if (!entry || count.getAsInteger(10, value) || value < 0)
-      return llvm::createStringError("--budget takes dsp=N, bram=N and uram=N between commas, not '" + word + "'");
+      return llvm::createStringError("--budget expects dsp=N, bram=N and uram=N, separated by commas, not '" + word +
+                                     "'");
     if (value > *entry) {
       auto error = std::make_unique<BudgetError>(
           ("--budget " + name + "=" + count + " is more than " + part.name + " has, which is " + llvm::Twine(*entry))

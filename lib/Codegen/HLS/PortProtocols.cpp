@@ -42,7 +42,7 @@ public:
     auto [name, word] = wanted.split('=');
     std::optional<Protocol> protocol = symbolizeProtocol(word);
     if (!protocol)
-      return refuse(name) << "there is no protocol '" << word << "'; ports are axi_master, axi_lite or stream";
+      return refuse(name) << "there is no protocol '" << word << "'; supported are axi_master, axi_lite and stream";
     const int64_t number = numberOf(name);
     if (number < 0)
       return emitError(UnknownLoc::get(module.getContext())) << "--port " << wanted << ": there is no port '" << name
@@ -52,7 +52,7 @@ public:
     BlockArgument port = top.getArgument(number);
     auto type = dyn_cast<MemRefType>(port.getType());
     if (!type)
-      return refuse(name) << "its protocol is given twice";
+      return refuse(name) << "its protocol is specified twice";
     auto task = port.use_empty() ? TaskOp() : cast<TaskOp>(*port.user_begin());
     if (!task)
       return refuse(name) << "no task of the design reads it";
@@ -61,11 +61,11 @@ public:
     BlockArgument inside = function.getArgument(position);
     const bool isOutput = llvm::is_contained(task.getWrites(), port);
     if (*protocol == Protocol::AxiLite && (type.getNumElements() != 1 || isOutput))
-      return refuse(name) << "axi_lite is for an input of one element, and this is "
+      return refuse(name) << "axi_lite supports only inputs of one element, but this is "
                           << (isOutput ? "an output" : "an input") << " of " << type.getNumElements()
-                          << "; a stream or axi_master takes it";
+                          << " elements; use stream or axi_master";
     if (!function->hasAttr(moverAttrName) || !inside.hasOneUse())
-      return refuse(name) << "its task is not a copy of it";
+      return refuse(name) << "its task does more than copy it";
     const Type made = *protocol == Protocol::AxiLite
                           ? type.getElementType()
                           : StreamType::get(module.getContext(), type.getElementType(), type.getNumElements());

@@ -160,7 +160,7 @@ llvm::Expected<std::string> printKernels(func::FuncOp top) {
   }
   FunctionPrinter(top, out, problems).print();
   if (!problems.empty())
-    return llvm::createStringError("ops without a form in C++: " + llvm::join(problems, ", "));
+    return llvm::createStringError("these ops cannot be printed as C++: " + llvm::join(problems, ", "));
   std::string text =
       "// Made by Tilewright: tilewright compile --target=hls. One function per task; the top function is "
       "the last.\n#include \"kernel.h\"\n#include <math.h>\n\n";

@@ -19,15 +19,14 @@ std::string printReport(const DesignEstimate &design, const Part &part, const Re
     out << ", URAM " << design.total.uram << " of " << budget.uram;
   out << ". Operators and their control: LUT " << design.lut << ", FF " << design.ff << ".\n\n";
   if (design.macs > 0 && design.total.dsp > 0)
-    out << numberText("DSP efficiency: %lld multiply-accumulates a call, %.3f per DSP and cycle of calls that follow "
-                      "each other (%.3f of one call, without ports).\n\n",
+    out << numberText("DSP efficiency: %lld multiply-accumulates per call, %.3f per DSP and cycle for consecutive "
+                      "calls (%.3f for one call, without ports).\n\n",
                       (long long)design.macs, design.dspEfficiency(), design.dspEfficiencyOfOneCall());
   if (design.rtl)
     out << "The Verilog has DSP " << design.total.dsp << ", BRAM " << design.oneCallBram << ", LUT " << design.rtl->lut
         << ", FF " << design.rtl->ff
-        << ": counted in the Verilog text, including memories in LUT. Each use of an operator counts as one "
-           "operator, in "
-           "these numbers as well: HLS tools share them between the cycles of an II.\n\n";
+        << ". These numbers are counted in the Verilog text, and include memories in LUT. Each use of an operator "
+           "counts as a separate operator, although HLS tools share operators between the cycles of an II.\n\n";
   out << "| task | cycles | DSP | BRAM | LUT | FF |\n|---|---|---|---|---|---|\n";
   for (const TaskEstimate &task : design.tasks)
     out << "| " << task.name << " | " << task.cycles << " | " << task.dsp << " | " << task.bram << " | " << task.lut

@@ -320,7 +320,7 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
         least += nest.choices.front().dsp * nest.launches;
       InFlightDiagnostic error = emitError(UnknownLoc::get(&getContext()));
       error << "the budget cannot be met: this model needs dsp=" << least << " with one copy of every operator, and "
-            << "the budget has dsp=" << resources->dsp << "; the nearest that fits is --budget dsp=" << least;
+            << "the budget has dsp=" << resources->dsp << "; the smallest sufficient budget is --budget dsp=" << least;
       addNeededDsp(error, least);
       return signalPassFailure();
     }

@@ -197,7 +197,8 @@ private:
     least.resize(2 * streams.size(), std::numeric_limits<int64_t>::max());
     std::vector<int64_t> depths = sizeQueues(replay, std::move(least));
     if (depths.empty())
-      return top.emitError("the tasks of this design would wait for each other whatever the depths of their queues");
+      return top.emitError(
+          "the tasks of this design would wait for each other, whatever the depths of their queues are");
     for (auto [stream, depth] : llvm::zip_first(streams, depths)) {
       auto type =
           StreamType::get(top.getContext(), cast<StreamType>(stream.op.getQueue().getType()).getElement(), depth);

@@ -15,15 +15,16 @@ struct CudaOptions {
 inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
   static const OptionField<CudaOptions> table[] = {
       {{"arch", TargetOption::Text, "name",
-        "`sm_80`, `sm_86`, `sm_89` or `sm_90a` (default: that of the device, else `sm_80`)",
+        "the GPU architecture, which is `sm_80`, `sm_86`, `sm_89` or `sm_90a` (default: the architecture of the "
+        "device, or `sm_80` without a GPU)",
         InCompile | InRun | InTune | InPython},
        &CudaOptions::arch},
       {{"device", TargetOption::Text, "name",
-        "`cuda`, `cuda:1`, ..., or `emulated`, which runs kernels in the PTX interpreter, without a GPU (default: "
-        "`cuda`)",
+        "the device, which is `cuda`, `cuda:1`, ..., or `emulated` for the PTX interpreter, which needs no GPU "
+        "(default: `cuda`)",
         InRun | InPython},
        &CudaOptions::device},
-      {{"cuda_graph", TargetOption::Flag, "", "every call after the first launches one CUDA graph", InRun | InPython},
+      {{"cuda_graph", TargetOption::Flag, "", "launch one CUDA graph in every call after the first", InRun | InPython},
        &CudaOptions::graph},
   };
   return table;

@@ -43,8 +43,8 @@ public:
     if (llvm::Error unknown = checkDevice(own.device))
       return unknown;
     if (own.graph && own.device == "emulated")
-      return llvm::createStringError("CUDA graphs are of a GPU; target 'cuda' on device 'emulated' runs without: leave "
-                                     "the option cuda_graph (--cuda-graph) out");
+      return llvm::createStringError("device 'emulated' of target 'cuda' does not support CUDA graphs; remove the "
+                                     "option cuda_graph (--cuda-graph)");
     if (own.arch.empty() || own.arch == tf32Suffix) {
       const int capability = own.device == "emulated" ? 0 : deviceCapability(own.device);
       own.arch = archOfCapability(capability).str() + own.arch;
@@ -54,7 +54,8 @@ public:
       return arch.takeError();
     writeOptions(cudaOptions(), own, options.own);
     if (StringRef(options.scheduleFile).ends_with(".mlir"))
-      return llvm::createStringError("target cuda takes a schedule file as JSON; scripts are the cpu's");
+      return llvm::createStringError(
+          "target 'cuda' reads schedule files in JSON only; schedule scripts (.mlir) are supported by target 'cpu'");
     if (options.threads <= 0)
       options.threads = 1;
     return llvm::Error::success();

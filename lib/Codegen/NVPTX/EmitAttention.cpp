@@ -152,7 +152,7 @@ LogicalResult emitAttention(ThreadKernel &kernel) {
   if (!attention)
     return kernel.from.emitOpError("its schedule `attention` does not fit: ") << reason;
   if (std::string wrong = whyNotAttention(kernel.schedule, *attention); !wrong.empty())
-    return kernel.from.emitOpError("its schedule `attention` cannot be: ") << wrong;
+    return kernel.from.emitOpError("its schedule `attention` is invalid: ") << wrong;
   return AttentionEmitter(kernel, *attention).run();
 }
 

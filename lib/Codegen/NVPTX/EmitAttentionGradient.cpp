@@ -431,7 +431,7 @@ private:
 
 LogicalResult emitAttentionGradient(ThreadKernel &kernel, const AttentionGradient &gradient) {
   if (std::string wrong = whyNotAttentionGradient(kernel.schedule, gradient); !wrong.empty())
-    return kernel.from.emitOpError("its schedule `attention` cannot be: ") << wrong;
+    return kernel.from.emitOpError("its schedule `attention` is invalid: ") << wrong;
   return GradientEmitter(kernel, gradient).run();
 }
 

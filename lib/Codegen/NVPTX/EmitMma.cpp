@@ -224,7 +224,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
   // The limit is INT64_MAX, because the size of shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotMma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
-    return kernel.from.emitOpError("its schedule `mma` cannot be: ") << wrong;
+    return kernel.from.emitOpError("its schedule `mma` is invalid: ") << wrong;
   return MmaEmitter(kernel, std::move(*product)).run();
 }
 

@@ -140,8 +140,9 @@ void keepLoopsOfFloat8(llvm::Module &module) {
 llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())
-      return llvm::createStringError("kernels call '" + function.getName() +
-                                     "', which is not an instruction of the GPU: the target cuda has no library");
+      return llvm::createStringError(
+          "kernels call '" + function.getName() +
+          "', which is not an instruction of the GPU, and target cuda has no library of functions");
   return llvm::Error::success();
 }
 
@@ -217,7 +218,7 @@ llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch 
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager codegen;
   if ((*machine)->addPassesToEmitFile(codegen, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    return llvm::createStringError("LLVM's NVPTX backend writes no text");
+    return llvm::createStringError("LLVM's NVPTX backend cannot emit PTX text");
   codegen.run(*translated);
   return text.str().str();
 }

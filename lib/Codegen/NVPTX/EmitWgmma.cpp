@@ -299,7 +299,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
   // The limit is INT64_MAX, because the size of shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
-    return kernel.from.emitOpError("its schedule `wgmma` cannot be: ") << wrong;
+    return kernel.from.emitOpError("its schedule `wgmma` is invalid: ") << wrong;
   return WgmmaEmitter(kernel, std::move(*product)).run();
 }
 

@@ -188,8 +188,8 @@ llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) 
 LogicalResult checkSignature(func::FuncOp kernel) {
   auto wrong = [&] {
     return kernel.emitOpError(
-        "is not a kernel of the target cuda: it takes ranked tensors and sizes of type index, then a "
-        "tensor for each result, of its type, and has one block");
+        "is not a kernel of the target cuda: expected one block whose arguments are ranked tensors and sizes of type "
+        "index, followed by one tensor of the same type for each result");
   };
   unsigned results = kernel.getNumResults(), arguments = kernel.getNumArguments();
   if (!kernel.getBody().hasOneBlock() || results == 0 || results > arguments ||

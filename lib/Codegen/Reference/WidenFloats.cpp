@@ -124,7 +124,7 @@ struct Widener {
         constant && constant.getType() != widened(constant.getType())) {
       Attribute value = widenedConstant(constant.getValue());
       if (!value)
-        return op.emitOpError("holds floats as a resource, which tw-widen-floats cannot widen");
+        return op.emitOpError("stores floats as a resource, which tw-widen-floats cannot widen");
       constant.setValueAttr(cast<TypedAttr>(value));
     }
     for (Value result : copy->getResults())

@@ -11,8 +11,9 @@
 namespace tilewright::runtime::driver {
 namespace {
 
-constexpr const char *remedy = "; without a GPU, device \"emulated\" runs the kernels on the CPU, checked "
-                               "(options={\"device\": \"emulated\"}, --device=emulated)";
+constexpr const char *remedy =
+    "; without a GPU, use device \"emulated\", which runs the kernels on the CPU and checks them "
+    "(options={\"device\": \"emulated\"}, --device=emulated)";
 
 struct Opened {
   Api api = {};
@@ -94,11 +95,11 @@ Opened open() {
   if (missing) {
     if (api.driverVersion)
       api.driverVersion(&version);
-    result.error =
-        "the NVIDIA driver is too old: " + name + " has no " + missing +
-        (version ? " (it is of CUDA " + std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10) + ")"
-                 : "") +
-        "; Tilewright needs a driver of CUDA 11.2 or newer, and of 12.0 for sm_90a";
+    result.error = "the NVIDIA driver is too old: " + name + " has no " + missing +
+                   (version ? " (it supports CUDA " + std::to_string(version / 1000) + "." +
+                                  std::to_string(version % 1000 / 10) + ")"
+                            : "") +
+                   "; Tilewright needs a driver for CUDA 11.2 or newer, and for sm_90a a driver for CUDA 12.0 or newer";
     return result;
   }
   Code code = api.init(0);

@@ -23,7 +23,8 @@ std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error
   int count = 0;
   driver::Code code = api->deviceCount(&count);
   if (code == 0 && (ordinal < 0 || ordinal >= count)) {
-    error = "there is no device cuda:" + std::to_string(ordinal) + "; the driver finds " + std::to_string(count);
+    error = "there is no device cuda:" + std::to_string(ordinal) + "; the driver finds " + std::to_string(count) +
+            " devices";
     return nullptr;
   }
   int major = 0, minor = 0, pools = 0;
@@ -80,7 +81,7 @@ DriverContext::Current::Current(const DriverContext &context, std::string &error
   if (!context.isOfThisProcess()) {
     error = context.describe() +
             " was in use when this process was forked, and CUDA does not work in the child: start " +
-            "processes with multiprocessing's method \"spawn\", or use the device in the children alone";
+            "processes with multiprocessing's method \"spawn\", or use the device only in the children";
     return;
   }
   driver::Context now = nullptr;

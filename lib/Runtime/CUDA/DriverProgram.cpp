@@ -140,8 +140,8 @@ bool DriverProgram::Call::allocate(CallersMemory *memory, RunError &error) {
     if (code != 0) {
       slab = 0;
       error = ofCode(code, "this call needs " + std::to_string(slabBytes) + " bytes on " + program.context->describe() +
-                               " for what it computes on the way (" + api.explain(code) +
-                               "); use smaller inputs, or free what else is there (torch.cuda.empty_cache())");
+                               " for intermediate results (" + api.explain(code) +
+                               "); use smaller inputs, or free other memory of the device (torch.cuda.empty_cache())");
       return false;
     }
     ownSlab = true;
@@ -204,10 +204,9 @@ bool DriverProgram::Call::launch(const GridLaunch &launch, RunError &error) {
     return true;
   error = launch.failure("kernel " + kernel.name + (launched ? " failed on " : " cannot be launched on ") +
                          program.context->describe() + ": " + api.explain(code) +
-                         (launched || program.blocking
-                              ? ""
-                              : " (it may be of work that was put there earlier; with CUDA_LAUNCH_BLOCKING=1 "
-                                "a failure names its kernel)") +
+                         (launched || program.blocking ? ""
+                                                       : " (work that was launched earlier may be the cause; with "
+                                                         "CUDA_LAUNCH_BLOCKING=1 the error names the kernel)") +
                          "; ");
   return false;
 }
@@ -230,8 +229,8 @@ bool DriverProgram::Call::finish(RunError &error) {
       idle.emplace_front();
       fits = idle.begin();
       void *pinned = nullptr;
-      if (!good(api.allocateHost(&pinned, checked.size() * statusBytes, 0), "to take pinned memory", error) ||
-          !good(api.createEvent(&fits->event, driver::kEventWithoutTiming), "to make an event", error)) {
+      if (!good(api.allocateHost(&pinned, checked.size() * statusBytes, 0), "to allocate pinned memory", error) ||
+          !good(api.createEvent(&fits->event, driver::kEventWithoutTiming), "to create an event", error)) {
         if (pinned)
           api.freeHost(pinned);
         idle.erase(fits);
@@ -256,18 +255,17 @@ bool DriverProgram::Call::finish(RunError &error) {
 
 RunError DriverProgram::failure(const char *what, driver::Code code) const {
   return ofCode(code, context->describe() + " failed " + what + ": " + context->api.explain(code) +
-                          (blocking || isMemoryError(code)
-                               ? ""
-                               : " (it may be of work that was put there earlier; with CUDA_LAUNCH_BLOCKING=1 a "
-                                 "failure names its kernel)"));
+                          (blocking || isMemoryError(code) ? ""
+                                                           : " (work that was launched earlier may be the cause; with "
+                                                             "CUDA_LAUNCH_BLOCKING=1 the error names the kernel)"));
 }
 
 std::unique_ptr<DriverProgram> DriverProgram::create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
                                                      const std::string &cubin, std::shared_ptr<DriverContext> context,
                                                      bool asGraph, std::string &cubinRefused, std::string &error) {
   if (asGraph && !context->api.hasGraphs()) {
-    error = "the NVIDIA driver has no CUDA graphs as Tilewright makes them, which are from CUDA 11.4 on: update it, or "
-            "leave the option cuda_graph out";
+    error = "the NVIDIA driver does not support the CUDA graphs that Tilewright uses, which require CUDA 11.4: update "
+            "the driver, or remove the option cuda_graph";
     return nullptr;
   }
   std::unique_ptr<DriverProgram> program(new DriverProgram);
@@ -300,7 +298,7 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
     driver::Code result = api.loadModule(&module, ptx.c_str(), 2, options, values);
     if (result != 0) {
       module = nullptr;
-      error = ofCode(result, context->describe() + " does not take the compiled kernels: " + api.explain(result)).text;
+      error = ofCode(result, context->describe() + " cannot load the compiled kernels: " + api.explain(result)).text;
       if (log[0])
         error += ": " + std::string(log);
       if (result == driver::kNoBinaryForDevice || result == driver::kInvalidPtx)
@@ -319,13 +317,13 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
     }
     if (!kernel.maps.empty() && !api.encodeTensorMap) {
       error = "kernel " + kernel.name +
-              " loads by tensor maps, which the NVIDIA driver has from CUDA 12.0 on: update "
-              "it, or compile for sm_89";
+              " uses tensor maps, which require an NVIDIA driver for CUDA 12.0 or newer: update the driver, or compile "
+              "for sm_89";
       return false;
     }
     if (int64_t(kernel.shared) > context->sharedOptIn) {
       error = "kernel " + kernel.name + " needs " + std::to_string(kernel.shared) + " bytes of shared memory; " +
-              context->describe() + " has " + std::to_string(context->sharedOptIn) + " for a block";
+              context->describe() + " has " + std::to_string(context->sharedOptIn) + " bytes per block";
       return false;
     }
     constexpr uint32_t without = 48 * 1024; // bytes of shared memory that a block may use without an opt-in
@@ -413,7 +411,7 @@ bool DriverProgram::readArrived(RunError &error) {
     if (code == driver::kNotReady)
       break;
     if (code != 0) {
-      error = failure("at an earlier call", code);
+      error = failure("in an earlier call", code);
       return false;
     }
     if (RunError why; good && !read(*pending, why)) {
@@ -438,7 +436,8 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
       packed.resize(plan->packedBytes().size());
     for (size_t i = 0; i < packed.size(); ++i)
       if (uint64_t bytes = uint64_t(std::max<int64_t>(plan->packedBytes()[i], 1));
-          !packed[i] && !call.good(api.allocate(&packed[i], bytes), "to take memory of packed parameters", error)) {
+          !packed[i] &&
+          !call.good(api.allocate(&packed[i], bytes), "to allocate memory for packed parameters", error)) {
         packed[i] = 0;
         return false;
       }
@@ -461,7 +460,7 @@ bool DriverProgram::pack(Call &call, const void *const *inputs, const uint64_t *
 
 bool DriverProgram::mark(driver::Event &event, const Call &call, RunError &error) const {
   const driver::Api &api = context->api;
-  return (event || call.good(api.createEvent(&event, driver::kEventWithoutTiming), "to make an event", error)) &&
+  return (event || call.good(api.createEvent(&event, driver::kEventWithoutTiming), "to create an event", error)) &&
          call.good(api.recordEvent(event, call.stream), "to record an event", error);
 }
 

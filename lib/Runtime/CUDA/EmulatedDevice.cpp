@@ -63,7 +63,8 @@ public:
       blocks.emplace_back(size_t(bytes));
       addresses.packed.push_back(blocks.back().address());
       if (!addresses.packed.back()) {
-        error = {RunError::Kind::OutOfMemory, "out of memory: " + std::to_string(bytes) + " bytes of packed constants"};
+        error = {RunError::Kind::OutOfMemory,
+                 "out of memory: " + std::to_string(bytes) + " bytes for packed constants"};
         return false;
       }
     }
@@ -71,7 +72,7 @@ public:
     if (!arena.data()) {
       error = {RunError::Kind::OutOfMemory, "out of memory: this call needs an arena of " +
                                                 std::to_string(sized.frame.arenaBytes) +
-                                                " bytes for what it computes on the way; use smaller inputs"};
+                                                " bytes for intermediate results; use smaller inputs"};
       return false;
     }
     addresses.arena = arena.address();
@@ -116,7 +117,7 @@ private:
     list.back() = staged.back().copy.address();
     if (!list.back()) {
       error = {RunError::Kind::OutOfMemory,
-               "out of memory: a copy of a tensor of " + std::to_string(bytes) + " bytes at a multiple of 16 bytes"};
+               "out of memory: " + std::to_string(bytes) + " bytes for an aligned copy of a tensor"};
       return false;
     }
     std::memcpy(staged.back().copy.data(), data, size_t(bytes));

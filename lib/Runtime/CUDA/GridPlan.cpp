@@ -51,7 +51,7 @@ bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &s
   for (size_t i = 0; i < shape.sizes.size(); ++i) {
     shape.box.push_back(recipe.dimensions[i].box);
     if (__builtin_mul_overflow(bytes, uint64_t(shape.sizes[i]), &bytes)) {
-      error = "a tensor of a tensor map has more bytes than there are addresses";
+      error = "the tensor of a tensor map is larger than the 64-bit address space";
       return false;
     }
     if (i + 1 < shape.sizes.size())
@@ -64,11 +64,11 @@ std::unique_ptr<GridPlan> GridPlan::create(plan::Plan plan, std::vector<GridKern
   if (error = plan::verify(plan); !error.empty())
     return nullptr;
   if (kernels.size() != plan.kernels.size() || !plan.hostFunctions.empty()) {
-    error = "the artifact's kernels are not those of its plan";
+    error = "the artifact's kernels do not match its plan";
     return nullptr;
   }
   if (!haveMapped(plan.once, kernels) || !haveMapped(plan.steps, kernels)) {
-    error = "a tensor map is of a buffer or size that a launch of its kernel does not have";
+    error = "a tensor map refers to a buffer or size that a launch of its kernel does not have";
     return nullptr;
   }
   std::unique_ptr<GridPlan> result(new GridPlan);
@@ -184,8 +184,8 @@ bool GridPlan::walk(const Frame &frame, bool once, const GridAddresses &addresse
     launch.once = once;
     launch.checks = step.checks;
     if (step.grid > INT32_MAX) {
-      error =
-          "kernel " + launch.kernel->name + " has " + std::to_string(step.grid) + " blocks; a launch takes 2147483647";
+      error = "kernel " + launch.kernel->name + " has " + std::to_string(step.grid) +
+              " blocks; a launch has at most 2147483647";
       return false;
     }
     launch.grid = uint32_t(step.grid);

@@ -104,7 +104,7 @@ bool saveLaunch(const std::string &folder, const std::string &ptx, const ptx::Me
       std::memcpy(&map, arguments[i].data(), sizeof map);
       std::string text = map.magic == ptx::TensorMap::kMagic ? tensorMapText(map, names) : "";
       if (text.empty()) {
-        error = "a launch cannot be saved: an argument is a tensor map of no buffer";
+        error = "a launch cannot be saved: an argument is a tensor map that refers to no buffer";
         return false;
       }
       json += text;

@@ -24,7 +24,7 @@ RunError CallMemory::shortage() const {
   return {RunError::Kind::OutOfMemory,
           "out of memory: this call needs an arena of " + std::to_string(frame.arenaBytes) + " bytes and " +
               std::to_string(frame.scratchBytes) + " bytes of scratch for each of " + std::to_string(threads) +
-              " threads, and the system does not give them; use smaller inputs (a smaller batch)"};
+              " threads, which cannot be allocated; use smaller inputs (a smaller batch)"};
 }
 
 bool CallMemory::walk(uint8_t *block, size_t begin, size_t end, const CallContext &call, RunError &error) const {

@@ -58,7 +58,7 @@ std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kern
   if (kernels.size() != plan.kernels.size() || hostFunctions.size() != plan.hostFunctions.size()) {
     error = "the plan has " + std::to_string(plan.kernels.size()) + " kernels and " +
             std::to_string(plan.hostFunctions.size()) + " host functions, " + std::to_string(kernels.size()) + " and " +
-            std::to_string(hostFunctions.size()) + " were given";
+            std::to_string(hostFunctions.size()) + " were passed";
     return nullptr;
   }
   for (size_t i = 0; i < kernels.size(); ++i)

@@ -138,7 +138,7 @@ private:
     if (step.checks)
       scratch = std::max<int64_t>(scratch, 64);
     if (scratch > int64_t(1) << 40) {
-      error = where + ": it wants " + std::to_string(scratch) + " bytes of scratch memory for each thread";
+      error = where + ": it needs " + std::to_string(scratch) + " bytes of scratch memory for each thread";
       return false;
     }
     if (resolved.grid == 0)

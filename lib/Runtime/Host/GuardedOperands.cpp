@@ -88,7 +88,7 @@ GuardedOperands::~GuardedOperands() {
 bool GuardedOperands::isReady(RunError &error) const {
   if (!ready)
     error = {RunError::Kind::OutOfMemory,
-             "out of memory: there are no pages for the copies that TILEWRIGHT_GUARD_PAGES asks for"};
+             "out of memory: the copies that TILEWRIGHT_GUARD_PAGES requires cannot be allocated"};
   return ready;
 }
 
@@ -99,7 +99,7 @@ bool GuardedOperands::finish(RunError &error) const {
     };
     const uint8_t *first = region.pages + guardBytes, *last = region.pages + region.mapped - guardBytes;
     if (written(first, region.copy) || written(region.copy + region.bytes, last)) {
-      error = "step " + std::to_string(region.step) + " or a later one has written outside of a buffer of " +
+      error = "step " + std::to_string(region.step) + " or a later step has written outside of a buffer of " +
               std::to_string(region.bytes) + " bytes";
       return false;
     }

@@ -150,7 +150,7 @@ static llvm::Error emitFile(llvm::Module *module, llvm::TargetMachine &target, c
     return codegenError("the target cannot emit this kind of file");
   codegen.run(*module);
   if (!errors.empty())
-    return codegenError("LLVM makes no code of '" + module->getName() + "' for " + target.getTargetCPU() + ": " +
+    return codegenError("LLVM cannot generate code for '" + module->getName() + "' on " + target.getTargetCPU() + ": " +
                         errors);
   return llvm::Error::success();
 }

@@ -148,7 +148,7 @@ bool tilewright_model::checkMemory(size_t i, bool output, const CallerTensor &te
   };
   const int64_t bytes = bytesOf(tensor);
   if (bytes < 0)
-    return wrong("is larger than memory can be: " + textOf(tensor.sizes, tensor.rank));
+    return wrong("is larger than the address space: " + textOf(tensor.sizes, tensor.rank));
   if (!tensor.data && bytes != 0)
     return wrong("is a null pointer, but it is not empty");
   if (reinterpret_cast<uintptr_t>(tensor.data) % uintptr_t(dtypes[tensor.dtype].bytes) != 0)
@@ -184,10 +184,10 @@ bool tilewright_model::checkOverlap(const CallerTensor *inputs, const CallerTens
     const std::string name = nameOf("output", i, description.outputs[i]);
     for (size_t k = 0; k < description.numInputs; ++k)
       if (overlap(outputs[i], inputs[k]))
-        return fail(name + " overlaps " + nameOf("input", k, description.inputs[k]) + "; give it memory of its own");
+        return fail(name + " overlaps " + nameOf("input", k, description.inputs[k]) + "; use separate memory for it");
     for (size_t k = 0; k < i; ++k)
       if (overlap(outputs[i], outputs[k]))
-        return fail(name + " overlaps " + nameOf("output", k, description.outputs[k]) + "; give it memory of its own");
+        return fail(name + " overlaps " + nameOf("output", k, description.outputs[k]) + "; use separate memory for it");
   }
   return true;
 }

@@ -66,7 +66,8 @@ bool tilewright_model::chooseVariant(const char *cpu) {
         (lacking.empty() ? "" : ", or for ") + std::string(one.cpu) + " and needs " + (amxRefused ? "AMX" : missing);
   }
   if (lacking.empty())
-    return fail("this library has no code for the CPU '" + std::string(cpu ? cpu : "") + "'; it has for " + offered);
+    return fail("this library has no code for the CPU '" + std::string(cpu ? cpu : "") + "'; it has code for " +
+                offered);
   if (amxRefused)
     return fail("this library was compiled for " + lacking +
                 ", which the system does not permit this process to use; compile the model with --cpu=x86-64-v4");
@@ -103,20 +104,20 @@ static std::string misfit(const Description &description, const Variant &variant
     if (!isAmong(weight.number, plan.numInputs) || weight.offset < 0 || weight.bytes < 0 ||
         uint64_t(weight.offset) > description.weightBytes ||
         uint64_t(weight.bytes) > description.weightBytes - uint64_t(weight.offset))
-      return "its weights are not those of its plan";
+      return "its weights do not match its plan";
   return "";
 }
 
 bool tilewright_model::readPlan() {
   std::string problem;
   if (description.abi != TILEWRIGHT_ABI_VERSION || variant->numKernels > variant->planBytes)
-    return fail("this library is damaged: its description is of another version than its code");
+    return fail("this library is damaged: the versions of its description and its code differ");
   if (!plan::deserialize(variant->plan, variant->planBytes, plan, problem))
     return fail("this library is damaged: " + problem);
   if (problem = plan::verify(plan); !problem.empty())
     return fail("this library is damaged: " + problem);
   if (plan.kernels.size() != variant->numKernels || !plan.hostFunctions.empty() || !plan.constants.empty())
-    return fail("this library is damaged: its plan and its code do not fit together");
+    return fail("this library is damaged: its plan and its code do not match");
   for (size_t i = 0; i < variant->numKernels; ++i)
     kernels.push_back({variant->kernels[i], ""});
   if (problem = misfit(description, *variant, plan); !problem.empty())
@@ -157,7 +158,8 @@ bool tilewright_model::findWeights(const char *path, bool verify) {
     const auto *header = static_cast<const WeightsFileHeader *>(mapping);
     if (memcmp(header->magic, weightsMagic, sizeof header->magic) != 0 ||
         memcmp(header->id, description.weightsId, sizeof header->id) != 0 || header->bytes != description.weightBytes)
-      return fail("'" + name + "' holds the weights of another model; use the file that was written with the library");
+      return fail("'" + name +
+                  "' contains the weights of another model; use the file that was written with the library");
     weights = static_cast<const uint8_t *>(mapping) + sizeof(WeightsFileHeader);
     if (verify && plan::hashBytes(weights, description.weightBytes) != header->hash)
       return fail("the weights '" + name + "' are damaged; copy the file that was written with the library again");

@@ -91,7 +91,7 @@ public:
   uint32_t count(size_t least) {
     auto value = number<uint32_t>();
     if (value > left / least) {
-      fail("a list of " + std::to_string(value) + " elements does not fit in what is left");
+      fail("a list of " + std::to_string(value) + " elements does not fit in the remaining bytes");
       return 0;
     }
     return value;
@@ -120,7 +120,7 @@ public:
   void bytes(std::vector<uint8_t> &values) {
     auto size = number<uint64_t>();
     if (size > left) {
-      fail("its constants are longer than what is left");
+      fail("its constants are longer than the remaining bytes");
       return;
     }
     values.assign(next, next + size);

@@ -43,7 +43,8 @@ private:
     if (required && expr.items.empty())
       return fail(where, std::string(what) + " is missing");
     if (symbolFree && !expr.isSymbolFree())
-      return fail(where, std::string(what) + " depends on a symbol, but what is made once must have one size");
+      return fail(where, std::string(what) +
+                             " depends on a symbol, but constants, packed buffers and once steps require fixed sizes");
     return true;
   }
 
@@ -107,7 +108,8 @@ private:
       return;
     }
     if (step.callee < 0 || size_t(step.callee) >= count)
-      fail(where, "there is no callee " + std::to_string(step.callee) + ", only " + std::to_string(count));
+      fail(where,
+           "there is no callee " + std::to_string(step.callee) + "; the number of callees is " + std::to_string(count));
   }
 
   void verifyRead(int32_t buffer, const std::string &where, bool once) {
@@ -124,7 +126,7 @@ private:
     Buffer::Kind kind = plan.buffers[buffer].kind;
     std::string name = "buffer " + std::to_string(buffer);
     if (once != (kind == Buffer::Kind::Packed))
-      fail(where, "writes " + name + ", but packed buffers are written by once steps, and nothing else is");
+      fail(where, "writes " + name + ", but once steps write only packed buffers, and other steps write none");
     if (kind == Buffer::Kind::Constant)
       fail(where, "writes constant " + name);
     if (kind == Buffer::Kind::Input && !plan.buffers[buffer].inPlace)

@@ -73,7 +73,7 @@ llvm::Expected<std::string> listSpaces(Session &session, ModuleOp module, const 
       out << "  " << line << "\n";
     if (!kernel.searched.predicted.empty()) {
       SchedulePoint best = tuner::bestByModel(kernel.searched, false);
-      out << "  the model ranks first: " << kernel.searched.space.print(best) << "\n";
+      out << "  the cost model ranks first: " << kernel.searched.space.print(best) << "\n";
     }
   }
   return text;

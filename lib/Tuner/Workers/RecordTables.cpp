@@ -58,7 +58,7 @@ llvm::Error recordTables(Session &session, ModuleOp module, const Options &given
   if (llvm::Error failed = tuner.prepare())
     return failed;
   if (!tuner.isMeasured())
-    return llvm::createStringError("target '%s' is not measured here, and tables are measurements",
+    return llvm::createStringError("target '%s' cannot be measured here, but a table consists of measurements",
                                    given.target.c_str());
   if (std::error_code code = llvm::sys::fs::create_directories(folder))
     return llvm::createStringError(code, "cannot make the folder '" + folder + "'");

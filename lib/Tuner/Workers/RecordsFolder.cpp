@@ -25,7 +25,7 @@ llvm::Error completeTuneOptions(Options &options) {
   if (!named)
     options.records = defaultRecordsFolder();
   if (options.tune == "strict" && options.target != "cpu")
-    return llvm::createStringError("tune=strict asks for measured schedules, which target '%s' has none of",
+    return llvm::createStringError("tune=strict requires measured schedules, but target '%s' has none",
                                    options.target.c_str());
   if (llvm::sys::fs::is_directory(options.records))
     return llvm::Error::success();

@@ -75,17 +75,17 @@ llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Targe
     of.kernel = std::move(made);
     auto inModel = (**whole).lookupSymbol<func::FuncOp>(of.kernel.name);
     if (!inModel) {
-      of.refusal = "target " + options.target + " makes it a part of another kernel of the model";
+      of.refusal = "target " + options.target + " merges it into another kernel of the model";
       continue;
     }
     if (!inModel->hasAttr(signatureAttrName)) {
-      of.refusal = "target " + options.target + " does not say what schedules it may have";
+      of.refusal = "target " + options.target + " has no schedule space for it";
       continue;
     }
     describe(of, inModel, machine, options);
     of.record.rates = rates;
     if (!of.kernel.module) {
-      of.refusal = "a size of what it reads is born inside the model";
+      of.refusal = "a size of one of its operands is computed inside the model";
       continue;
     }
     if (of.searched.points.size() < 2)
@@ -97,7 +97,7 @@ llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Targe
     }
     auto byItself = (**alone).lookupSymbol<func::FuncOp>(of.kernel.name);
     if (!byItself || textOf(byItself, signatureAttrName) != of.signature)
-      of.refusal = "its operands lie otherwise in the model than by themselves";
+      of.refusal = "its operands have other layouts in the model than in a module with this kernel alone";
   }
   return kernels;
 }

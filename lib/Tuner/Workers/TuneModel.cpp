@@ -139,7 +139,7 @@ private:
       TunedKernel &row = report.kernels.emplace_back();
       describeRow(kernel, row);
       const tuner::Searched &searched = kernel.searched;
-      row.verdict = !kernel.refusal.empty() ? kernel.refusal : "it has one schedule";
+      row.verdict = !kernel.refusal.empty() ? kernel.refusal : "it has only one schedule";
       if (!canBeTuned(kernel) || searched.predicted.empty())
         continue;
       std::vector<size_t> order(searched.points.size());
@@ -152,12 +152,12 @@ private:
         const double ratio = searched.predicted[order[i]] / row.initialNanoseconds;
         row.seen.push_back({searched.space.print(searched.points[order[i]]), ratio, ratio, ratio});
       }
-      row.verdict = "the default is what the model ranks first; nothing was measured";
+      row.verdict = "the cost model ranks the default first; nothing was measured";
       if (SchedulePoint best = tuner::bestByModel(searched, tune.deterministic); best != searched.space.initial())
-        row.verdict = "the model would rank " + searched.space.print(best) + " first; nothing was measured";
+        row.verdict = "the cost model ranks " + searched.space.print(best) + " first; nothing was measured";
     }
     report.verdict =
-        "ranked by the model of " + machine() + ": there is no GPU to measure on, and no record is written";
+        "ranked by the cost model of " + machine() + ", because there is no GPU for measurements; no record is written";
     report.seconds = secondsSpent();
     return std::move(report);
   }
@@ -204,7 +204,7 @@ private:
       return;
     }
     if (kernel.searched.points.size() < 2) {
-      row.verdict = "it has one schedule";
+      row.verdict = "it has only one schedule";
       return;
     }
     if (const std::optional<tuner::KernelRecord> &record = recorded[number]) {
@@ -253,7 +253,7 @@ private:
     }
     llvm::Expected<std::unique_ptr<WorkerBench>> bench = benchOf(kernel);
     if (!bench) {
-      row.verdict = "it cannot be called by itself: " + llvm::toString(bench.takeError());
+      row.verdict = "it cannot be called alone: " + llvm::toString(bench.takeError());
       return;
     }
     tuner::SearchResult result = tuner::search(kernel.searched, **bench, search);
@@ -295,7 +295,7 @@ private:
     uint64_t drawn = 0;
     if (StringRef(record.key.hash()).take_front(8).getAsInteger(16, drawn) ||
         double(drawn) >= tune.replay * double(uint64_t(1) << 32)) {
-      row.verdict = "not among the part that is replayed";
+      row.verdict = "not in the part that is replayed";
       return;
     }
     if (record.chosen == record.initial) {
@@ -306,12 +306,12 @@ private:
     const ScheduleSpace &space = kernel.searched.space;
     std::optional<SchedulePoint> point = space.parse(record.chosen, why);
     if (!point) {
-      row.verdict = "the record's schedule is none of the space: " + why;
+      row.verdict = "the record's schedule is not in the schedule space: " + why;
       return;
     }
     llvm::Expected<std::unique_ptr<WorkerBench>> bench = benchOf(kernel);
     if (!bench) {
-      row.verdict = "it cannot be called by itself: " + llvm::toString(bench.takeError());
+      row.verdict = "it cannot be called alone: " + llvm::toString(bench.takeError());
       return;
     }
     double incumbent = 0;
@@ -370,7 +370,7 @@ private:
         report.high = ratio.high;
         report.untunedNanoseconds = tuner::median(lanes[0].nanoseconds);
         if (ratio.median >= 1)
-          wrong = "taken back: the whole model was not faster with it";
+          wrong = "discarded: the whole model was not faster with the tuned schedules";
       }
       report.verdict = wrong.empty() ? "tuned" : wrong;
       if (!wrong.empty())

@@ -49,9 +49,10 @@ llvm::Error TuneSession::prepare() {
     return chosen.takeError();
   target = *chosen;
   if (options.target != "cpu" && !target->hasDevices())
-    return llvm::createStringError("target '%s' has no schedule space that can be searched: cpu is measured, cuda is "
-                                   "ranked by its model, and `tilewright tune --target=hls` searches designs",
-                                   options.target.c_str());
+    return llvm::createStringError(
+        "target '%s' has no schedule space that can be searched: schedules of cpu are measured, schedules of cuda are "
+        "ranked by the cost model, and `tilewright tune --target=hls` searches designs",
+        options.target.c_str());
   options.tune = "off";
   if (llvm::Error failed = lowerToStructured(session, module, options))
     return failed;

@@ -93,7 +93,7 @@ public:
     if (what == "load")
       return load(request);
     if (!module)
-      return llvm::createStringError("nothing is loaded");
+      return llvm::createStringError("no module is loaded");
     if (what == "build")
       return build(request);
     if (what == "race")
@@ -102,7 +102,7 @@ public:
       return check(request);
     if (what == "profile")
       return profile(request);
-    return llvm::createStringError("there is no request '" + what + "'");
+    return llvm::createStringError("unknown request '" + what + "'");
   }
 
 private:

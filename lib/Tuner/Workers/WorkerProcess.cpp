@@ -41,14 +41,14 @@ void WorkerProcess::stop() {
 
 llvm::Error WorkerProcess::start() {
   if (command.empty() || command[0].empty())
-    return llvm::createStringError("no program is named that could be started as the worker");
+    return llvm::createStringError("the program of the worker is not specified");
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC))
-    return llvm::createStringError(std::error_code(errno, std::generic_category()), "cannot make a pipe");
+    return llvm::createStringError(std::error_code(errno, std::generic_category()), "cannot create a pipe");
   if (pipe2(out, O_CLOEXEC)) {
     close(in[0]);
     close(in[1]);
-    return llvm::createStringError(std::error_code(errno, std::generic_category()), "cannot make a pipe");
+    return llvm::createStringError(std::error_code(errno, std::generic_category()), "cannot create a pipe");
   }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

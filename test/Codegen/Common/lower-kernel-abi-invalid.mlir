@@ -22,7 +22,7 @@ func.func private @of_too_few_sizes(%out: memref<?x?xf32> {tw.sizes = affine_map
 
 // -----
 
-// CHECK: takes kernels whose last arguments are begin, end and scratch
+// CHECK: expects kernels whose last arguments are begin, end and scratch
 func.func private @scratch_of_rank_2(%begin: index, %end: index, %scratch: memref<?x?xi8>) attributes {tw.kernel} {
   return
 }

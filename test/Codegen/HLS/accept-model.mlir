@@ -11,7 +11,7 @@ module {
 // -----
 
 // REFUSED: this model has no hardware form yet:
-// REFUSED-NEXT: the size 's0' is not fixed, and hardware has one size: export the model without dynamic_shapes
+// REFUSED-NEXT: the size 's0' is symbolic, but hardware requires fixed sizes: export the model without dynamic_shapes
 // REFUSED-NEXT: elements of type bf16 ({{.*}}accept-model.mlir:25)
 // REFUSED-NEXT: tw_tile.place ({{.*}}accept-model.mlir:26)
 // REFUSED-NEXT: the model writes argument or buffer number 0 in place

@@ -34,4 +34,4 @@ tw_plan.program @main_plan [] in [] to [] {
   tw_plan.launch @two [0, 1, 2] writes 6 sizes affine_map<() -> ()>
 }
 }
-// ERROR: error: array 'x_chip' of 'memref<4x64x64xf32>' would need 16384 banks for the copies of the loops that use it, and vendors' tools make at most 4096; fewer multipliers need fewer banks: lower --budget dsp
+// ERROR: error: array 'x_chip' of 'memref<4x64x64xf32>' would need 16384 banks for the parallel accesses of the unrolled loops, but vendors' tools support at most 4096; fewer multipliers need fewer banks: lower --budget dsp

@@ -51,7 +51,7 @@
 // SCRIPT: set_part {xc7z020clg400-1}
 // REPORT: # Estimate for xc7z020, 300 MHz
 // REPORT: DSP {{[0-9]+}} of 10, BRAM
-// REPORT: DSP efficiency: 576 multiply-accumulates a call, {{0\.[0-9]+}} per DSP and cycle of calls that follow each other
+// REPORT: DSP efficiency: 576 multiply-accumulates per call, {{0\.[0-9]+}} per DSP and cycle for consecutive calls
 // REPORT: | matmul |
 // REPORT: | matmul: matmul_k | 36 |
 // REPORT: | queue | depth | type | from | to | BRAM |

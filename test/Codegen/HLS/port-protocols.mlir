@@ -8,9 +8,9 @@
 // become tw_hls.read ops. A port with protocol axi_lite becomes a scalar argument of @load_s, which replaces the loads
 // of the port.
 // NAME: error: --port q=stream: there is no port 'q'; this design has x, s, y
-// PROTOCOL: error: --port: port 'x': there is no protocol 'axis'; ports are axi_master, axi_lite or stream
-// LITE: error: --port: port 'x': axi_lite is for an input of one element, and this is an input of 48; a stream or axi_master takes it
-// TWICE: error: --port: port 'x': its protocol is given twice
+// PROTOCOL: error: --port: port 'x': there is no protocol 'axis'; supported are axi_master, axi_lite and stream
+// LITE: error: --port: port 'x': axi_lite supports only inputs of one element, but this is an input of 48 elements; use stream or axi_master
+// TWICE: error: --port: port 'x': its protocol is specified twice
 
 !dram = memref<8x6xf32, #tw_hls.partition<none, none>, #tw_hls.memory<dram>>
 !chip = memref<8x6xf32, #tw_hls.partition<none, none>, #tw_hls.memory<bram>>

@@ -21,7 +21,7 @@
 // CHECK-NOT: x_chip_mem_0_w1
 // CHECK: endmodule
 
-// REPORT: The Verilog has DSP 0, BRAM 0, LUT {{[0-9]+}}, FF {{[0-9]+}}: counted in the Verilog text, including memories in LUT.
+// REPORT: The Verilog has DSP 0, BRAM 0, LUT {{[0-9]+}}, FF {{[0-9]+}}. These numbers are counted in the Verilog text, and include memories in LUT.
 // JSON: "rtl": {
 // JSON-NEXT: "ff":
 // JSON-NEXT: "lut":

@@ -29,8 +29,8 @@
 
 // REPORT: "one_call_bram": 0
 
-// FLOATS: this design has no form in Verilog:
-// FLOATS: port 'x' has floats, and Verilog is made of integers here: quantize the model
+// FLOATS: this design cannot be printed as Verilog:
+// FLOATS: port 'x' has float elements, which are not supported in Verilog: quantize the model
 // EMIT: --rtl adds files to a design's folder, and --emit prints one text: leave out one of them
 // TARGET: --rtl is for --target=hls; target 'cpu' has no such option
 func.func @main(%x: tensor<4x4xi8> {tw.name = "x"}, %w: tensor<4x4xi8> {tw.name = "w"}) -> (tensor<4x4xi32> {tw.name = "y"}) {

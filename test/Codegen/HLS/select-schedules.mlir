@@ -5,7 +5,7 @@
 // The reduction loop is outside of the loops over the result. Twenty DSPs suffice for four multiplications and
 // additions per cycle.
 
-// BUDGET: the budget cannot be met: this model needs dsp={{[0-9]+}} with one copy of every operator, and the budget has dsp=0; the nearest that fits is --budget dsp=
+// BUDGET: the budget cannot be met: this model needs dsp={{[0-9]+}} with one copy of every operator, and the budget has dsp=0; the smallest sufficient budget is --budget dsp=
 // PART: unknown part 'abacus'; known parts: xcu280
 
 #a = affine_map<(i, j, k) -> (i, k)>

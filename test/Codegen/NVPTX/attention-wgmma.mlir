@@ -14,8 +14,8 @@
 
 // CHOSEN: @attention_0({{.*}}tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [64, 128], consumers = 1
 // CHOSEN: @attention_1({{.*}}tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [64, 64]
-// NO-WGMMA: does not fit attention_0 {{.*}}: sm_80 has no wgmma: consumers are 0
-// KNOB: does not fit attention_0 {{.*}}: attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync
+// NO-WGMMA: does not fit attention_0 {{.*}}: sm_80 has no wgmma, so consumers must be 0
+// KNOB: does not fit attention_0 {{.*}}: attention has one knob, consumers: 1 or 2 consumer warp groups, or 0 for mma.sync
 
 // The first attention is causal, has fewer key heads than query heads, and returns log-sum-exp. The second has at most
 // 64 queries, so only one warp group multiplies. In the third, the head size of values differs from that of keys.

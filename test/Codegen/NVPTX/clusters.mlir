@@ -35,7 +35,7 @@
 
 // LIST: cluster: 1 2 (default
 
-// PARTS: a block's columns are 192, and must be a multiple of 128 where they are contiguous in memory
+// PARTS: a block has 192 columns, but the number must be a multiple of 128 if columns are contiguous in memory
 func.func @main(%x: tensor<600x256xbf16>, %w: tensor<256x512xbf16>) -> tensor<600x512xbf16> {
   %m = tw.matmul %x, %w : (tensor<600x256xbf16>, tensor<256x512xbf16>) -> tensor<600x512xbf16>
   return %m : tensor<600x512xbf16>

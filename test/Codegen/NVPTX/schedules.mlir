@@ -15,7 +15,7 @@ func.func private @no_product(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4x
 
 // -----
 
-// expected-error @+1 {{its schedule `mma` cannot be: it needs 65536 bytes of shared memory, and a block has 49152}}
+// expected-error @+1 {{its schedule `mma` is invalid: it needs 65536 bytes of shared memory, and a block has 49152}}
 func.func private @too_large(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = mma, threads = 128, block = [128, 128, 32], warps = [2, 2], stages = 4>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -27,7 +27,7 @@ func.func private @too_large(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
-// expected-error @+1 {{its schedule `rows` cannot be: a row of 510 does not fall into vectors of 4}}
+// expected-error @+1 {{its schedule `rows` is invalid: a row of 510 cannot be divided into vectors of 4}}
 func.func private @no_vectors(%x: tensor<7x510xf32>, %y: tensor<7xf32>) -> tensor<7xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = rows, threads = 128, vector = 4, group = 32>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%y : tensor<7xf32>) -> tensor<7xf32>
@@ -41,7 +41,7 @@ func.func private @no_vectors(%x: tensor<7x510xf32>, %y: tensor<7xf32>) -> tenso
 
 // -----
 
-// expected-error @+1 {{is not a kernel of the target cuda: it takes ranked tensors and sizes of type index, then a tensor for each result}}
+// expected-error @+1 {{is not a kernel of the target cuda: expected one block whose arguments are ranked tensors and sizes of type index, followed by one tensor}}
 func.func private @scalar(%x: f32, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 32, vector = 1>} {
   return %y : tensor<4xf32>
 }
@@ -74,7 +74,7 @@ func.func private @no_attention(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<
 
 // -----
 
-// expected-error @+1 {{its schedule `attention` cannot be: it needs 131072 bytes of shared memory, and a block has 101376}}
+// expected-error @+1 {{its schedule `attention` is invalid: it needs 131072 bytes of shared memory, and a block has 101376}}
 func.func private @too_many_keys(%q: tensor<1x2x64x128xbf16>, %k: tensor<1x2x64x128xbf16>, %v: tensor<1x2x64x128xbf16>, %r: tensor<1x2x64x128xbf16>) -> tensor<1x2x64x128xbf16> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 64], stages = 4>} {
   %l = tensor.empty() : tensor<1x2x64xf32>
   %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x128xbf16>, tensor<1x2x64x128xbf16>, tensor<1x2x64x128xbf16>) outs(%r, %l : tensor<1x2x64x128xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x128xbf16>, tensor<1x2x64xf32>
@@ -83,7 +83,7 @@ func.func private @too_many_keys(%q: tensor<1x2x64x128xbf16>, %k: tensor<1x2x64x
 
 // -----
 
-// expected-error @+1 {{its schedule `attention` cannot be: a block of 64 threads has 32 rows, and it says 64}}
+// expected-error @+1 {{its schedule `attention` is invalid: a block of 64 threads has 32 rows, but the schedule has 64}}
 func.func private @too_few_warps(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>, %r: tensor<1x2x64x64xbf16>) -> tensor<1x2x64x64xbf16> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = attention, threads = 64, block = [64, 64], stages = 2>} {
   %l = tensor.empty() : tensor<1x2x64xf32>
   %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) outs(%r, %l : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
@@ -92,7 +92,7 @@ func.func private @too_few_warps(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x6
 
 // -----
 
-// expected-error @+1 {{its schedule `attention` with consumers cannot be: it has 3 warp groups that multiply, and may have one or two}}
+// expected-error @+1 {{its schedule `attention` with consumers is invalid: it has 3 consumer warp groups, but must have one or two}}
 func.func private @three_warp_groups(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>, %r: tensor<1x2x64x64xbf16>) -> tensor<1x2x64x64xbf16> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = attention, threads = 512, block = [192, 64], consumers = 3, stages = 2>} {
   %l = tensor.empty() : tensor<1x2x64xf32>
   %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) outs(%r, %l : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
@@ -101,7 +101,7 @@ func.func private @three_warp_groups(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x
 
 // -----
 
-// expected-error @+1 {{its schedule `attention` with consumers cannot be: a block has 64 rows, and its warp groups 128}}
+// expected-error @+1 {{its schedule `attention` with consumers is invalid: a block has 64 rows, but its warp groups compute 128}}
 func.func private @rows_of_warp_groups(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>, %r: tensor<1x2x64x64xbf16>) -> tensor<1x2x64x64xbf16> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [64, 64], consumers = 2, stages = 2>} {
   %l = tensor.empty() : tensor<1x2x64xf32>
   %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) outs(%r, %l : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
@@ -110,7 +110,7 @@ func.func private @rows_of_warp_groups(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x
 
 // -----
 
-// expected-error @+1 {{its schedule `attention` with consumers cannot be: it needs about 272 registers, and a thread has 232}}
+// expected-error @+1 {{its schedule `attention` with consumers is invalid: it needs about 272 registers, and a thread has 232}}
 func.func private @keys_of_warp_groups(%q: tensor<1x2x64x64xbf16>, %k: tensor<1x2x64x64xbf16>, %v: tensor<1x2x64x64xbf16>, %r: tensor<1x2x64x64xbf16>) -> tensor<1x2x64x64xbf16> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = attention, threads = 256, block = [64, 256], consumers = 1, stages = 2>} {
   %l = tensor.empty() : tensor<1x2x64xf32>
   %0:2 = tw_tile.attention {scale = 1.250000e-01 : f64} ins(%q, %k, %v : tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>, tensor<1x2x64x64xbf16>) outs(%r, %l : tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>) -> tensor<1x2x64x64xbf16>, tensor<1x2x64xf32>
@@ -126,7 +126,7 @@ func.func private @no_contraction(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tenso
 
 // -----
 
-// expected-error @+1 {{its schedule `fma` cannot be: it needs about 368 registers, and a thread has 255}}
+// expected-error @+1 {{its schedule `fma` is invalid: it needs about 368 registers, and a thread has 255}}
 func.func private @large_tiles(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = fma, threads = 64, block = [64, 128, 8], tile = [8, 16]>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -136,7 +136,7 @@ func.func private @large_tiles(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>, %
 
 // -----
 
-// expected-error @+1 {{its schedule `fma` cannot be: threads are 128, and its tiles need 256, which must be a multiple of 32 up to 1024}}
+// expected-error @+1 {{its schedule `fma` is invalid: it has 128 threads, but its tiles need 256, which must be a multiple of 32 up to 1024}}
 func.func private @threads(%a: tensor<256x64xf32>, %b: tensor<64x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = fma, threads = 128, block = [64, 64, 16], tile = [4, 4]>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -176,7 +176,7 @@ func.func private @no_map(%a: tensor<256x64xbf16>, %b: tensor<64x260xbf16>, %c: 
 
 // -----
 
-// expected-error @+1 {{its schedule `wgmma` cannot be: it has 3 warp groups that multiply, and may have one or two}}
+// expected-error @+1 {{its schedule `wgmma` is invalid: it has 3 consumer warp groups, but must have one or two}}
 func.func private @three_groups(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 512, block = [192, 64, 64], consumers = 3, stages = 4>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -186,7 +186,7 @@ func.func private @three_groups(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>
 
 // -----
 
-// expected-error @+1 {{its schedule `wgmma` cannot be: a warp group's rows are 32, and must be 64 or 128}}
+// expected-error @+1 {{its schedule `wgmma` is invalid: a warp group has 32 rows, but must have 64 or 128}}
 func.func private @few_rows(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 384, block = [64, 64, 64], consumers = 2, stages = 4>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -196,7 +196,7 @@ func.func private @few_rows(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c
 
 // -----
 
-// expected-error @+1 {{its schedule `wgmma` cannot be: a block's columns are 264, and must be a multiple of 8 up to 256}}
+// expected-error @+1 {{its schedule `wgmma` is invalid: a block has 264 columns, but the number must be a multiple of 8 up to 256}}
 func.func private @wide(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 264, 64], consumers = 1, stages = 4>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -206,7 +206,7 @@ func.func private @wide(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: te
 
 // -----
 
-// expected-error @+1 {{its schedule `wgmma` cannot be: k is 32, and must be 64, a line of shared memory}}
+// expected-error @+1 {{its schedule `wgmma` is invalid: k is 32, but must be 64, the length of a line of shared memory}}
 func.func private @half_lines(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 64, 32], consumers = 1, stages = 4>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -216,7 +216,7 @@ func.func private @half_lines(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, 
 
 // -----
 
-// expected-error @+1 {{its schedule `wgmma` cannot be: stages are 1, and must be 2 to 64}}
+// expected-error @+1 {{its schedule `wgmma` is invalid: stages is 1, but must be 2 to 64}}
 func.func private @one_stage(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 64, 64], consumers = 1, stages = 1>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>
@@ -226,7 +226,7 @@ func.func private @one_stage(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %
 
 // -----
 
-// expected-error @+1 {{its schedule `wgmma` cannot be: threads are 128, and its warp groups have 256}}
+// expected-error @+1 {{its schedule `wgmma` is invalid: it has 128 threads, but its warp groups have 256}}
 func.func private @no_producer(%a: tensor<256x64xbf16>, %b: tensor<64x256xbf16>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 128, block = [64, 64, 64], consumers = 1, stages = 4>} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%c : tensor<256x256xf32>) -> tensor<256x256xf32>

@@ -34,7 +34,7 @@ TEST(BudgetError, APassReportsTheNumberThatTheModelNeeds) {
   EXPECT_EQ(error->neededDsp, 3);
   EXPECT_FALSE(error->availableDsp);
   EXPECT_EQ(error->message(), "stage target: the budget cannot be met: this model needs dsp=3 with one copy of every "
-                              "operator, and the budget has dsp=2; the nearest that fits is --budget dsp=3");
+                              "operator, and the budget has dsp=2; the smallest sufficient budget is --budget dsp=3");
 }
 
 TEST(BudgetError, ABudgetAboveThePartReportsWhatThePartHas) {

@@ -24,7 +24,7 @@ TEST(JsonTextTest, DeepNestingIsAnError) {
   }
   llvm::Expected<llvm::json::Value> value = parseJson(std::string(201, '[') + std::string(201, ']'));
   ASSERT_FALSE(bool(value));
-  EXPECT_EQ(llvm::toString(value.takeError()), "more than 200 lists and objects in each other at byte 200");
+  EXPECT_EQ(llvm::toString(value.takeError()), "more than 200 nested lists and objects at byte 200");
 }
 
 TEST(JsonTextTest, FlatTextIsParsed) {

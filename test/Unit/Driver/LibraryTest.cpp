@@ -511,7 +511,7 @@ TEST_F(Mistakes, AreErrorTexts) {
               [&] { out[0].sizes[0] = 5; });
   expectError("output 0 (output0), float32 [batch, 10], is a null pointer, but it is not empty",
               [&] { out[0].data = nullptr; });
-  expectError("output 0 (output0) overlaps input 0 (x); give it memory of its own", [&] { out[0].data = in[0].data; });
+  expectError("output 0 (output0) overlaps input 0 (x); use separate memory for it", [&] { out[0].data = in[0].data; });
   EXPECT_NE(loaded->run(model, nullptr, out.data()), 0);
   EXPECT_STREQ(loaded->error(model), "the model has 1 inputs, but the list of inputs is a null pointer");
   EXPECT_NE(loaded->run(model, rightIn.data(), nullptr), 0);
@@ -565,7 +565,7 @@ TEST(Library, WeightsFileOfAnotherModelIsRefused) {
   EXPECT_TRUE(llvm::StringRef(problemWith(write(good.substr(1)).c_str())).contains("use the file that was written"));
   std::string other = good;
   other[20] ^= 1; // a byte of the id
-  EXPECT_TRUE(llvm::StringRef(problemWith(write(other).c_str())).contains("holds the weights of another model"));
+  EXPECT_TRUE(llvm::StringRef(problemWith(write(other).c_str())).contains("contains the weights of another model"));
 }
 
 /// Returns writeLibrary's error for a graph that it cannot compile, and checks that no file was written.

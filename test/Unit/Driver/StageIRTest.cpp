@@ -35,7 +35,8 @@ TEST(StageIR, ProgramsAreCompiledFromTheirGraph) {
   options.startAt = "graph";
   auto program = session.compile(*module, options);
   ASSERT_FALSE(program);
-  EXPECT_TRUE(llvm::StringRef(llvm::toString(program.takeError())).starts_with("a program is compiled from its graph"));
+  EXPECT_TRUE(llvm::StringRef(llvm::toString(program.takeError()))
+                  .starts_with("a program can be compiled only from its graph"));
 }
 
 } // namespace

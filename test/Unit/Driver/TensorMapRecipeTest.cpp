@@ -106,9 +106,9 @@ static std::string errorOfRun(const std::string &recipe, uint32_t shared, int64_
 
 TEST(TensorMapRecipe, LaunchesReferToExistingMaps) {
   EXPECT_EQ(errorOfRun("0:bf16:128:64*64,8*1*s0", 1024, 8), "");
-  EXPECT_NE(errorOfRun("2:bf16:128:64*64,8*1*s0", 1024, 8).find("not loaded: a tensor map is of a buffer or size"),
+  EXPECT_NE(errorOfRun("2:bf16:128:64*64,8*1*s0", 1024, 8).find("not loaded: a tensor map refers to a buffer or size"),
             std::string::npos);
-  EXPECT_NE(errorOfRun("0:bf16:128:64*64,8*1*s1", 1024, 8).find("not loaded: a tensor map is of a buffer or size"),
+  EXPECT_NE(errorOfRun("0:bf16:128:64*64,8*1*s1", 1024, 8).find("not loaded: a tensor map refers to a buffer or size"),
             std::string::npos);
 }
 

@@ -78,7 +78,7 @@ TEST(Cluster, InvalidLaunchesAreRefused) {
   EXPECT_NE(error({3, 1, 1}, {0, 0, 0}, ".reqnctapercluster 2, 1, 1").find("is not a multiple"), std::string::npos);
   EXPECT_NE(error({32, 1, 1}, {32, 1, 1}).find("it must have 1 to 16"), std::string::npos);
   EXPECT_NE(error({4, 1, 1}, {1, 0, 1}).find("it must have 1 to 16"), std::string::npos);
-  EXPECT_NE(error({4, 1, 1}, {4, 1, 1}, ".reqnctapercluster 2").find("the kernel says .reqnctapercluster 2x1x1"),
+  EXPECT_NE(error({4, 1, 1}, {4, 1, 1}, ".reqnctapercluster 2").find("the kernel requires .reqnctapercluster 2x1x1"),
             std::string::npos);
 }
 

@@ -90,9 +90,9 @@ TEST(ScheduleSpace, PointsAreText) {
     EXPECT_EQ(space.parse(space.print(point), why), point) << why;
   EXPECT_EQ(space.print(space.initial()), "tile0=32 tile1=96 order=0 k_block=128");
   EXPECT_FALSE(space.parse("tile0=32 tile1=96 order=0", why));
-  EXPECT_EQ(why, "it has no value of k_block");
+  EXPECT_EQ(why, "it has no value for k_block");
   EXPECT_FALSE(space.parse("tile0=33 tile1=96 order=0 k_block=128", why));
-  EXPECT_EQ(why, "tile0=33 is not among its values");
+  EXPECT_EQ(why, "tile0=33 is not one of the knob's values");
   EXPECT_FALSE(space.parse("tile9=33", why));
   EXPECT_EQ(why, "there is no knob 'tile9'");
   EXPECT_FALSE(space.parse("tile0=64 tile1=96 order=0 k_block=128", why));

@@ -509,7 +509,8 @@ struct ExpandContractions : impl::ExpandContractionsBase<ExpandContractions> {
       Type element = cast<MemRefType>(op->getOperand(1).getType()).getElementType();
       bool tiles = amxF16 || (splitF16 && isa<tile::MatmulOp>(op));
       if (element.isF16() && !tiles && op->getAttrOfType<IntegerAttr>("group").getInt() != 1) {
-        op->emitOpError("expected f16 operands one by one (group = 1): pairs are for tiles (amx-f16, split-f16)");
+        op->emitOpError(
+            "expected unpaired f16 operands (group = 1), because only tiles (amx-f16, split-f16) read pairs");
         return signalPassFailure();
       }
       ContractionExpander expander(op, options, tileRows);

@@ -58,13 +58,13 @@ public:
       return success();
     if (std::optional<InsertChain> chain = insertChainOf(kernel)) {
       if (tiles.size() != chain->sizes.size())
-        return kernel.emitOpError("its schedule cuts ")
+        return kernel.emitOpError("its schedule tiles ")
                << tiles.size() << " dimensions, but its result has " << chain->sizes.size();
       for (auto [dim, size] : llvm::enumerate(tiles))
         if (size != 0 && !chain->shared.test(dim))
-          return kernel.emitOpError("its schedule cuts dimension ") << dim << ", along which tensors are put together";
+          return kernel.emitOpError("its schedule tiles dimension ") << dim << ", along which tensors are concatenated";
       if (failed(tileInserts(kernel, *chain, tiles)))
-        return kernel.emitOpError("what makes a part of its result cannot be cut");
+        return kernel.emitOpError("the producer of a part of its result cannot be tiled");
       eraseDead(body);
       return success();
     }
@@ -76,7 +76,7 @@ public:
     if (!rows)
       return kernel.emitOpError("cannot be tiled: ") << reason;
     if (static_cast<int64_t>(tiles.size()) > rows->numRows)
-      return kernel.emitOpError("its schedule cuts ")
+      return kernel.emitOpError("its schedule tiles ")
              << tiles.size() << " dimensions, but only " << rows->numRows << " can be tiled";
     symbols = indexArguments(kernel);
     builder.setInsertionPoint(terminator);

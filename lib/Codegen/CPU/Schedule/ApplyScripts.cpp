@@ -84,7 +84,8 @@ private:
     for (Attribute one : list ? list.getValue() : ArrayRef<Attribute>(said)) {
       auto text = dyn_cast<StringAttr>(one);
       if (!text)
-        return fail("has tw.kernels that are not strings, at @" + sequence.getSymName());
+        return fail("has the attribute tw.kernels of @" + sequence.getSymName() +
+                    ", which is not a string or a list of strings");
       patterns.push_back(text.getValue());
     }
     return success();
@@ -102,7 +103,7 @@ private:
     }
     if (!found->empty() || isPattern(key))
       return success();
-    return fail("is for '" + key + "', but the graph's kernels are " + kernels.list());
+    return fail("names '" + key + "', but the graph's kernels are " + kernels.list());
   }
 
   LogicalResult applyScript(func::FuncOp kernel, transform::NamedSequenceOp sequence) {

@@ -15,12 +15,12 @@ std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason
     return -1;
   };
   if (!lhs.isProjectedPermutation() || !rhs.isProjectedPermutation() || !out.isProjectedPermutation()) {
-    reason = "expected operands read through permutations";
+    reason = "expected operands that are read by permutations of the loops";
     return std::nullopt;
   }
   int64_t rank = out.getNumResults();
   if (rank < 2 || lhs.getNumResults() != rank || op.getNumLoops() != rank + 1) {
-    reason = "expected batch dimensions, one m, one n and one k";
+    reason = "expected only batch dimensions and one m, one n and one k dimension";
     return std::nullopt;
   }
   SmallVector<unsigned> outLoops;
@@ -39,7 +39,7 @@ std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason
     form.lhsPermutation.push_back(positionOf(lhs, loop));
   form.lhsPermutation.push_back(positionOf(lhs, k));
   if (llvm::is_contained(form.lhsPermutation, -1)) {
-    reason = "expected every dimension but the last in the left-hand side";
+    reason = "expected the left-hand side to have every result dimension except the last";
     return std::nullopt;
   }
   int64_t inRhs = 0;
@@ -47,7 +47,7 @@ std::optional<ContractionForm> formOf(linalg::ContractOp op, std::string &reason
     inRhs += positionOf(rhs, loop) >= 0;
   form.batchedRhs = inRhs > 0;
   if ((inRhs > 0 && inRhs != rank - 2) || positionOf(rhs, outLoops[rank - 2]) >= 0) {
-    reason = "expected all batch dimensions in the right-hand side or none, and no m";
+    reason = "expected the right-hand side to have all batch dimensions or none, and not m";
     return std::nullopt;
   }
   if (form.batchedRhs)

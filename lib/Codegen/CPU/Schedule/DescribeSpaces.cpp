@@ -104,7 +104,7 @@ private:
   /// at least one task per thread, the lower bound is the number of threads.
   void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
     Constraint most{
-        Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "tasks are few enough that taking them costs little", {}};
+        Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "there are few enough tasks that their overhead is small", {}};
     int64_t own = 1;
     for (auto [knob, size] : cut) {
       most.knobs.push_back(knob);
@@ -151,7 +151,7 @@ private:
                                    4 * (matmul ? 1 : std::max<int64_t>(1, estimate(own[2]))),
                                    machine.cacheBytes,
                                    0,
-                                   "a task's results fit the second-level cache",
+                                   "the results of a task fit into the L2 cache",
                                    {}});
     if (ofRows && ofColumns) {
       plainKnob("order", {0, 1}, 0, /*reorders=*/false);

@@ -22,13 +22,13 @@ FailureOr<CostMachine> costMachineOf(func::FuncOp kernel, int64_t threads, int64
                                      FirstCache first, StringRef rates) {
   CostMachine machine{MachineRates(), threads, cacheBytes, sharedBytes, first};
   if (first.bytes <= 0 || first.ways <= 0 || first.lineBytes <= 0 || first.bytes % (first.ways * first.lineBytes)) {
-    kernel.emitError("an L1 cache of ") << first.bytes << " bytes has no " << first.ways << " ways of "
+    kernel.emitError("an L1 cache of ") << first.bytes << " bytes cannot consist of " << first.ways << " ways of "
                                         << first.lineBytes << "-byte lines";
     return failure();
   }
   if (parseRates(rates, machine.rates))
     return machine;
-  kernel.emitError("the rates '") << rates << "' are not as MachineRates.h writes them";
+  kernel.emitError("the rates '") << rates << "' are not in the format of MachineRates.h";
   return failure();
 }
 

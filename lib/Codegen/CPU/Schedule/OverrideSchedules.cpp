@@ -106,7 +106,7 @@ private:
         continue;
       const OpenRow *found = llvm::find_if(*open, [&](const OpenRow &entry) { return entry.row == int64_t(row); });
       if (found == open->end())
-        return reject("size " + Twine(row) + " is not free; it follows from the layout of the operands");
+        return reject("size " + Twine(row) + " cannot be changed, because it follows from the layout of the operands");
       if (size % found->unit != 0)
         return reject("size " + Twine(row) + " is not a multiple of " + Twine(found->unit) +
                       ", the width of the operand's panels");

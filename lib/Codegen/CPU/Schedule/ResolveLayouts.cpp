@@ -173,7 +173,7 @@ private:
     bool bytes = element.isInteger(8) && accumulator.isInteger(32);
     if (!bytes && (!accumulator.isF32() || !(element.isF32() || element.isBF16() || element.isF16())))
       return keepUnpacked(op, "products of " + textOf(element) + " with sums of " + textOf(accumulator) +
-                                  " have no micro-kernel; loops of vectors compute them");
+                                  " have no micro-kernel; vectorized loops compute them");
     auto argument = dyn_cast<BlockArgument>(rhs);
     if (!argument || !llvm::hasSingleElement(argument.getUsers()))
       return keepUnpacked(op,
@@ -214,9 +214,8 @@ private:
       auto rows = dyn_cast<AffineConstantExpr>(outSizes[outSizes.size() - 2]);
       if (!isParameter(kernel, argument.getArgNumber()) && rows && rows.getValue() < 8 &&
           !gathersShortRuns(form, rhsSizes))
-        return keepUnpacked(op,
-                            "the graph computes its right-hand side, and packing it takes longer than the few rows of "
-                            "the left-hand side");
+        return keepUnpacked(op, "the graph computes its right-hand side, and packing it takes longer than the product "
+                                "with the few rows of the left-hand side");
       panel = tiles ? panelFor(outSizes.back(), lanes, {2, 1}) : panelFor(outSizes.back(), lanes, {3, 2, 4, 1});
     } else {
       auto conv = cast<linalg::Conv2DNhwcHwcfOp>(op);

@@ -53,7 +53,7 @@ struct ExpandOp : RewritePattern {
     if (!getElementTypeOrSelf(result).isF32() && !isVectorOfDouble(result))
       return rewriter.notifyMatchFailure(op, "only f32 and vectors of f64 have polynomials");
     if (auto type = dyn_cast<VectorType>(result); type && type.isScalable())
-      return rewriter.notifyMatchFailure(op, "scalable vectors are of other machines");
+      return rewriter.notifyMatchFailure(op, "scalable vectors are not supported");
     ImplicitLocOpBuilder builder(op->getLoc(), rewriter);
     SmallVector<Lanes> operands;
     for (Value operand : op->getOperands())

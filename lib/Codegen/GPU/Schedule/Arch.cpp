@@ -17,8 +17,8 @@ static constexpr Arch arches[] = {
     {"sm_86", 99 * 1024, "", 84, 1.74, 1024, 0, 690, 6e6, false},
     {"sm_89", 99 * 1024, "", 142, 2.49, 1024, 0, 860, 96e6, true},
     {"sm_90a", 227 * 1024,
-     "wgmma and TMA for products of bf16, f16, tf32, int8 and fp8, clusters for long rows; other kernels are those of "
-     "sm_80",
+     "wgmma and TMA for products of bf16, f16, tf32, int8 and fp8, clusters for long rows; other kernels are the same "
+     "as for sm_80",
      132, 1.7, 2560, 4096, 4300, 50e6, true},
 };
 
@@ -33,7 +33,7 @@ llvm::Expected<Arch> findArch(llvm::StringRef name) {
   std::string known =
       llvm::join(llvm::map_range(arches, [](const Arch &arch) { return llvm::StringRef(arch.name); }), ", ");
   return llvm::createStringError(
-      "target cuda has no arch '%s'; there are %s, each with the suffix '%s' if products of f32 may be of tf32",
+      "target cuda has no arch '%s'; there are %s, each with the suffix '%s' if f32 products may use tf32",
       name.str().c_str(), known.c_str(), tf32Suffix.str().c_str());
 }
 

@@ -21,19 +21,19 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
     return std::nullopt;
   tile::AttentionOp op = found.op;
   if (op.getFirstRow()) {
-    reason = "its rows are only a part of the rows of an attention";
+    reason = "it computes only a part of the rows of an attention";
     return std::nullopt;
   }
   Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
   if (!element.isBF16() && !element.isF16()) {
-    reason = "tensor cores multiply bf16 and f16";
+    reason = "the schedule supports only bf16 and f16";
     return std::nullopt;
   }
   for (unsigned number = 0; number < 3; ++number) {
     auto operand = Attention::Operand(number);
     if (!isa<BlockArgument>(op.getInputs()[number]) ||
         getElementTypeOrSelf(op.getInputs()[number].getType()) != element) {
-      reason = "an operand is computed in the kernel, or of another type than the query";
+      reason = "an operand is computed in the kernel, or its type differs from the type of the query";
       return std::nullopt;
     }
     if (found.position(operand, 3) != 3) {
@@ -42,8 +42,8 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
     }
     int64_t size = found.sizeOf(operand, 3);
     if (size < 8 || size > largestHead || size % 8 != 0) {
-      reason = "heads of " + (ShapedType::isDynamic(size) ? "unknown size" : std::to_string(size) + " numbers") +
-               ", and tensor cores take multiples of 8 up to " + std::to_string(largestHead);
+      reason = "the head size is " + (ShapedType::isDynamic(size) ? "unknown" : std::to_string(size)) +
+               ", but must be a multiple of 8 up to " + std::to_string(largestHead);
       return std::nullopt;
     }
   }
@@ -61,7 +61,7 @@ std::optional<Attention> matchAttention(func::FuncOp kernel, std::string &reason
     found.groupedRows = rows * found.queryHeads;
   for (Value returned : kernel.getBody().front().getTerminator()->getOperands())
     if (returned.getDefiningOp() != op) {
-      reason = "a result is not the attention's";
+      reason = "a result is not computed by the attention";
       return std::nullopt;
     }
   return found;
@@ -104,7 +104,7 @@ int64_t sharedBytes(const Schedule &schedule, const Attention &attention) {
 std::string whyNotRowsOfBlock(const Schedule &schedule) {
   if (schedule.threads % warpSize != 0 || schedule.m * warpSize != schedule.threads * rowsOfWarp)
     return "a block of " + std::to_string(schedule.threads) + " threads has " +
-           std::to_string(schedule.threads / warpSize * rowsOfWarp) + " rows, and it says " +
+           std::to_string(schedule.threads / warpSize * rowsOfWarp) + " rows, but the schedule has " +
            std::to_string(schedule.m);
   if (schedule.threads > mostThreads)
     return "a block has at most " + std::to_string(mostThreads) + " threads";
@@ -126,10 +126,10 @@ std::string whyNotAttention(const Schedule &schedule, const Attention &attention
   if (std::string why = whyNotRowsOfBlock(schedule); !why.empty())
     return why;
   if (attention.groupedRows > schedule.m)
-    return "the rows of all heads of a group are " + std::to_string(attention.groupedRows) +
-           ", and must be one block's";
+    return "the heads of a group have " + std::to_string(attention.groupedRows) +
+           " rows, but one block must compute all of them";
   if (schedule.n % 16 != 0)
-    return "keys at a time are " + std::to_string(schedule.n) + ", and must be a multiple of 16";
+    return "n, the number of keys per step, is " + std::to_string(schedule.n) + ", but must be a multiple of 16";
   if (schedule.stages < 2)
     return "stages must be two or more";
   // The registers of a thread contain queries, sums, scores, addresses and statistics.

@@ -45,7 +45,7 @@ template <typename OpTy> OpTy onlyOp(mlir::func::FuncOp kernel, llvm::StringRef 
     if (wanted && !found) {
       found = wanted;
     } else if (!mlir::isa<mlir::tensor::EmptyOp, mlir::func::ReturnOp>(op)) {
-      reason = ("the kernel has other ops than one " + what.split(' ').second).str();
+      reason = ("the kernel has ops other than one " + what.split(' ').second).str();
       return {};
     }
   }

@@ -25,7 +25,7 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
       found.dims[operand].push_back(permutations ? (*permutations)[size_t(operand * 4 + dim)] : dim);
   Type element = getElementTypeOrSelf(op.getInputs()[0].getType());
   if (!element.isBF16() && !element.isF16()) {
-    reason = "tensor cores multiply bf16 and f16";
+    reason = "the schedule supports only bf16 and f16";
     return std::nullopt;
   }
   for (Value input : op.getInputs())
@@ -36,7 +36,7 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
   constexpr int64_t largestHead = 256;
   for (unsigned operand = 0; operand < AttentionGradient::LogSumExp; ++operand) {
     if (getElementTypeOrSelf(op.getInputs()[operand].getType()) != element) {
-      reason = "an operand has another type than the query";
+      reason = "the type of an operand differs from the type of the query";
       return std::nullopt;
     }
     if (found.dims[operand][3] != 3) {
@@ -45,20 +45,20 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
     }
     int64_t size = found.sizeOf(AttentionGradient::Operand(operand), 3);
     if (size < 8 || size > largestHead || size % 8 != 0) {
-      reason = "heads of " + (ShapedType::isDynamic(size) ? "unknown size" : std::to_string(size) + " numbers") +
-               ", and tensor cores take multiples of 8";
+      reason = "the head size is " + (ShapedType::isDynamic(size) ? "unknown" : std::to_string(size)) +
+               ", but must be a multiple of 8 up to " + std::to_string(largestHead);
       return std::nullopt;
     }
   }
   if (!getElementTypeOrSelf(op.getInputs()[AttentionGradient::LogSumExp].getType()).isF32()) {
-    reason = "the log-sum-exp is not of f32";
+    reason = "the log-sum-exp is not f32";
     return std::nullopt;
   }
   found.headSize = found.sizeOf(AttentionGradient::Query, 3);
   found.valueSize = found.sizeOf(AttentionGradient::Value, 3);
   for (Value returned : kernel.getBody().front().getTerminator()->getOperands())
     if (returned.getDefiningOp() != op) {
-      reason = "a result is not the gradient's";
+      reason = "a result is not computed by the gradient of attention";
       return std::nullopt;
     }
   return found;
@@ -97,15 +97,15 @@ GradientTiles::GradientTiles(const Schedule &schedule, const AttentionGradient &
 
 std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGradient &gradient) {
   if (schedule.consumers > 0)
-    return "it has warp groups that multiply, and the gradient is computed by mma.sync: leave out consumers";
+    return "it has consumer warp groups, but the gradient uses mma.sync: remove consumers";
   if (std::string why = whyNotRowsOfBlock(schedule); !why.empty())
     return why;
   // The threads are divided evenly over the rows, and the threads of one row must be in one warp to compute its
   // statistics.
   if (schedule.n % 16 != 0 || schedule.threads % schedule.n != 0 || schedule.threads / schedule.n > warpSize ||
       !llvm::isPowerOf2_64(uint64_t(schedule.threads / schedule.n)))
-    return "rows at a time are " + std::to_string(schedule.n) +
-           ", and must be a multiple of 16 of which the threads are a power of two times as many, up to 32";
+    return "n, the number of rows per step, is " + std::to_string(schedule.n) +
+           ", but must be a multiple of 16, and the number of threads must be n times a power of two up to 32";
   if (schedule.stages < 2)
     return "stages must be two or more";
   // The registers of a thread contain the sums, the block's own rows, the scores and their gradients, addresses and

@@ -34,13 +34,13 @@ std::string chooseConsumers(const llvm::json::Object &entry, const Attention &at
                             Schedule &schedule) {
   std::optional<int64_t> consumers = entry.getInteger("consumers");
   if (entry.size() != 1 || !consumers || *consumers < 0 || *consumers > 2)
-    return "attention has one knob: consumers, 1 or 2 warp groups that multiply, or 0 for mma.sync";
+    return "attention has one knob, consumers: 1 or 2 consumer warp groups, or 0 for mma.sync";
   if (*consumers == 0) {
     schedule = chooseAttention(attention);
     return whyNotAttention(schedule, attention);
   }
   if (arch.groupFlops == 0)
-    return arch.name.str() + " has no wgmma: consumers are 0";
+    return arch.name.str() + " has no wgmma, so consumers must be 0";
   schedule = chooseWarpGroupAttention(attention, arch.sharedBytes, *consumers);
   return whyNotWarpGroupAttention(schedule, attention, arch.sharedBytes);
 }
@@ -100,7 +100,7 @@ private:
     }
     const std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
     if (!found)
-      return reject("it has one schedule; products on tensor cores, and attention, have more");
+      return reject("the kernel has only one schedule; only products on tensor cores and attention have several");
     const ScheduleSpace &space = found->space;
     SchedulePoint point = space.initial();
     for (const auto &[name, value] : *object) {
@@ -108,7 +108,7 @@ private:
       std::optional<int64_t> number = value.getAsInteger();
       constexpr int64_t most = 1024; // no knob has larger values
       if (knob == space.knobs.end() || !number || *number < 1 || *number > most)
-        return reject("it has no " + StringRef(name) + " of that value; its knobs are\n" + space.print());
+        return reject("it has no knob " + StringRef(name) + " with this value; its knobs are\n" + space.print());
       point[size_t(knob - space.knobs.begin())] = *number;
     }
     const Schedule wanted = found->at(point);

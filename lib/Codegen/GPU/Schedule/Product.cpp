@@ -28,7 +28,7 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats) {
     return last && (last.getPosition() == product.depth.back() || last.getPosition() == side.back());
   };
   if (!liesSideBySide(product.lhs(), product.rows) || !liesSideBySide(product.rhs(), product.columns))
-    return "neighbours of an operand are not neighbours of the product";
+    return "an operand is contiguous neither along the sum nor along its innermost row or column loop";
   return "";
 }
 
@@ -42,20 +42,20 @@ int64_t registersOf(const Schedule &schedule, int64_t sets) {
 std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
   int64_t rows = schedule.m / schedule.warpsM, columns = schedule.n / schedule.warpsN;
   if (schedule.m % schedule.warpsM != 0 || rows % 16 != 0)
-    return "a warp's rows are " + std::to_string(rows) + ", and must be a multiple of 16";
+    return "a warp has " + std::to_string(rows) + " rows, which is not a multiple of 16";
   if (std::string reason = whyNotWholeRows(product, columns); !reason.empty())
     return reason;
   if (schedule.n % schedule.warpsN != 0 || columns % 16 != 0)
-    return "a warp's columns are " + std::to_string(columns) + ", and must be a multiple of 16";
+    return "a warp has " + std::to_string(columns) + " columns, which is not a multiple of 16";
   int64_t step = stepOf(elementOf(product));
   if (schedule.k % step != 0)
-    return "k is " + std::to_string(schedule.k) + ", and must be a multiple of " + std::to_string(step);
+    return "k is " + std::to_string(schedule.k) + ", but must be a multiple of " + std::to_string(step);
   if (!llvm::isPowerOf2_64(schedule.m) || !llvm::isPowerOf2_64(schedule.n) || !llvm::isPowerOf2_64(schedule.k))
     return "the sizes of a block's tile must be powers of two";
   if (schedule.stages < 2)
     return "stages must be two or more";
   if (schedule.threads != schedule.warpsM * schedule.warpsN * warpSize)
-    return "threads are " + std::to_string(schedule.threads) + ", and its warps have " +
+    return "it has " + std::to_string(schedule.threads) + " threads, but its warps have " +
            std::to_string(schedule.warpsM * schedule.warpsN * warpSize);
   if (schedule.threads > mostThreads)
     return "a block has at most " + std::to_string(mostThreads) + " threads";

@@ -190,8 +190,8 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
   };
-  atMost(m, {{1, {warpM, warpsM}}}, "a tile has not many more rows than there are");
-  atMost(n, {{1, {warpN, warpsN}}}, "a tile has not many more columns than there are");
+  atMost(m, {{1, {warpM, warpsM}}}, "a tile does not have many more rows than the product");
+  atMost(n, {{1, {warpN, warpsN}}}, "a tile does not have many more columns than the product");
   atMost(mostWarps, {{1, {warpsM, warpsN}}}, "a block has at most 512 threads");
   // This is the limit on registersOf(), multiplied by the number of threads of a warp.
   atMost((mostRegisters - aroundRegisters) * warpSize,

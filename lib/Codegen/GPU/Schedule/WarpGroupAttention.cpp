@@ -35,7 +35,7 @@ std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::O
   made.swizzle = uint32_t(lineBytes);
   SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
   if (sizes.size() != 4) {
-    reason = "a size of an operand is not known from the kernel's arguments";
+    reason = "a size of an operand cannot be computed from the kernel's arguments";
     return std::nullopt;
   }
   for (int64_t dim = 3; dim >= 0; --dim) {
@@ -69,19 +69,20 @@ Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedByte
 std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes) {
   auto text = [](int64_t number) { return std::to_string(number); };
   if (schedule.consumers < 1 || schedule.consumers > 2)
-    return "it has " + text(schedule.consumers) + " warp groups that multiply, and may have one or two";
+    return "it has " + text(schedule.consumers) + " consumer warp groups, but must have one or two";
   if (schedule.m != schedule.consumers * groupRows)
-    return "a block has " + text(schedule.m) + " rows, and its warp groups " + text(schedule.consumers * groupRows);
+    return "a block has " + text(schedule.m) + " rows, but its warp groups compute " +
+           text(schedule.consumers * groupRows);
   if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)
-    return "threads are " + text(schedule.threads) + ", and its warp groups have " +
+    return "it has " + text(schedule.threads) + " threads, but its warp groups have " +
            text((schedule.consumers + 1) * warpGroupSize);
   const int64_t rows = attention.sizeOf(Attention::Query, 2);
   if (attention.groupedRows > 0 || (!ShapedType::isDynamic(rows) && rows < groupRows))
-    return "a head has " + text(rows) + " queries, and a warp group 64: leave out consumers";
+    return "a head has " + text(rows) + " queries, but a warp group computes 64: remove consumers";
   if (schedule.n % 16 != 0 || schedule.n > 256)
-    return "keys at a time are " + text(schedule.n) + ", and must be a multiple of 16 up to 256";
+    return "n, the number of keys per step, is " + text(schedule.n) + ", but must be a multiple of 16 up to 256";
   if (schedule.stages < 2 || schedule.stages > 64)
-    return "stages are " + text(schedule.stages) + ", and must be 2 to 64";
+    return "stages is " + text(schedule.stages) + ", but must be 2 to 64";
   std::string reason;
   for (auto operand : {Attention::Query, Attention::Key, Attention::Value})
     if (!recipeOf(attention, operand, 1, reason))

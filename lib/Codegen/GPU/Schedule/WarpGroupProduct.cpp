@@ -42,7 +42,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   AffineMap map = product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(loopExprs, {}, loopExprs.size(), 0);
   SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
   if (sizes.size() != map.getNumResults())
-    return fail("a size of an operand is not known from the kernel's arguments");
+    return fail("a size of an operand cannot be computed from the kernel's arguments");
   SmallVector<MappedOperand::Run> runs; // the slowest dimension comes first
   for (auto [expr, size] : llvm::zip_equal(map.getResults(), sizes)) {
     if (expr == zero && size == one)
@@ -70,7 +70,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
   if (runs.size() > mostDimensions)
     return fail("an operand has more dimensions than a tensor map");
   if (runs.back().part == MappedOperand::Part::Batch)
-    return fail("neighbours of an operand are of different products");
+    return fail("adjacent elements of an operand belong to different products of the batch");
   // This condition ensures that all strides except the first are multiples of 16 bytes.
   const Type element = elementOf(product);
   if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
@@ -124,36 +124,37 @@ int64_t bytesOfRing(const Schedule &schedule) {
 std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
   auto text = [](int64_t number) { return std::to_string(number); };
   if (schedule.consumers > 2)
-    return "it has " + text(schedule.consumers) + " warp groups that multiply, and may have one or two";
+    return "it has " + text(schedule.consumers) + " consumer warp groups, but must have one or two";
   int64_t rows = schedule.m / schedule.consumers;
   if (schedule.m % schedule.consumers != 0 || (rows != groupRows && rows != 2 * groupRows))
-    return "a warp group's rows are " + text(rows) + ", and must be 64 or 128";
+    return "a warp group has " + text(rows) + " rows, but must have 64 or 128";
   if (std::string reason = whyNotWholeRows(product, schedule.n); !reason.empty())
     return reason;
   const Type element = elementOf(product);
   if (schedule.n % 8 != 0 || schedule.n > 256)
-    return "a block's columns are " + text(schedule.n) + ", and must be a multiple of 8 up to 256";
+    return "a block has " + text(schedule.n) + " columns, but the number must be a multiple of 8 up to 256";
   if (element.isInteger() && schedule.n > 32 && schedule.n % 16 != 0)
-    return "a block's columns are " + text(schedule.n) + ", and of int8 must be a multiple of 16 from 32 on";
+    return "a block has " + text(schedule.n) + " columns, but for int8, a number above 32 must be a multiple of 16";
   const int64_t line = lineElements(element);
   if (schedule.k != line)
-    return "k is " + text(schedule.k) + ", and must be " + text(line) + ", a line of shared memory";
+    return "k is " + text(schedule.k) + ", but must be " + text(line) + ", the length of a line of shared memory";
   if (schedule.cluster != 1 && schedule.cluster != 2)
-    return "clusters have " + text(schedule.cluster) + " blocks, and may have one or two";
+    return "clusters have " + text(schedule.cluster) + " blocks, but must have one or two";
   if (schedule.n / schedule.cluster % 8 != 0)
-    return "a block's columns are " + text(schedule.n) + ", and the blocks of a cluster load multiples of 8";
+    return "a block has " + text(schedule.n) +
+           " columns, but each block of a cluster must load a multiple of 8 columns";
   if (schedule.tilesPerBlock < 1)
-    return "a block takes " + text(schedule.tilesPerBlock) + " tiles in turn, and must take one";
+    return "a block computes " + text(schedule.tilesPerBlock) + " tiles, but must compute at least one";
   if (schedule.stages < 2 || schedule.stages > 64)
-    return "stages are " + text(schedule.stages) + ", and must be 2 to 64";
+    return "stages is " + text(schedule.stages) + ", but must be 2 to 64";
   if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)
-    return "threads are " + text(schedule.threads) + ", and its warp groups have " +
+    return "it has " + text(schedule.threads) + " threads, but its warp groups have " +
            text((schedule.consumers + 1) * warpGroupSize);
   std::string reason;
   std::optional<MappedOperand> b = mapOperand(product, product.rhs(), product.columns, reason);
   if (b && !b->alongK && schedule.n % (line * schedule.cluster) != 0)
-    return "a block's columns are " + text(schedule.n) + ", and must be a multiple of " +
-           text(line * schedule.cluster) + " where they are contiguous in memory";
+    return "a block has " + text(schedule.n) + " columns, but the number must be a multiple of " +
+           text(line * schedule.cluster) + " if columns are contiguous in memory";
   if (int64_t bytes = bytesOfRing(schedule); bytes > sharedBytes)
     return "it needs " + text(bytes) + " bytes of shared memory, and a block has " + text(sharedBytes);
   if (int64_t used = registersOfConsumer(schedule, setsOfSums(product)); used > consumerRegisters)

@@ -135,9 +135,9 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
     return std::max<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), atLeast);
   };
   atMost(mostOf(product.likelySizeOf(product.rows), groupRows), {{1, {consumerRows, consumers}}},
-         "a tile has not many more rows than there are");
+         "a tile does not have many more rows than the product");
   atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {columns}}},
-         "a tile has not many more columns than there are");
+         "a tile does not have many more columns than the product");
   // These are the limits that registersOfConsumer() and bytesOfRing() compute.
   atMost((consumerRegisters - otherRegisters) * warpGroupSize, {{setsOfSums(product), {consumerRows, columns}}},
          "sums fit a thread's registers");

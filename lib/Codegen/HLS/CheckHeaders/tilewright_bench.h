@@ -61,7 +61,7 @@ public:
       return nullptr;
     };
     if (pthread_create(&thread, &attributes, run, const_cast<std::function<void()> *>(&body)) != 0) {
-      fprintf(stderr, "cannot make a thread with a stack of %zu bytes\n", stackBytes);
+      fprintf(stderr, "cannot create a thread with a stack of %zu bytes\n", stackBytes);
       exit(2);
     }
     pthread_join(thread, nullptr);

@@ -106,7 +106,7 @@ public:
       Monitor::get().started();
     for (size_t i = 0; i < tasks.size(); ++i)
       if (pthread_create(&threads[i], &attributes, runOne, &tasks[i]) != 0) {
-        fprintf(stderr, "cannot make a thread with a stack of %zu bytes\n", stackBytes);
+        fprintf(stderr, "cannot create a thread with a stack of %zu bytes\n", stackBytes);
         exit(2);
       }
     for (pthread_t thread : threads)

@@ -81,10 +81,10 @@ public:
           const int64_t needed = store.start - load.start;
           std::optional<int64_t> distance = distanceOnce(store, load);
           if (distance && *distance * nest.ii < needed)
-            return problem(load.op, "an iteration of loop '" + nest.label + "' begins every " +
-                                        std::to_string(nest.ii) + " cycles, and what it reads is written " +
-                                        std::to_string(needed) + " cycles later by the iteration " +
-                                        std::to_string(*distance) + " before it");
+            return problem(load.op, "loop '" + nest.label + "' begins an iteration every " + std::to_string(nest.ii) +
+                                        " cycles, but the value that it loads is stored " + std::to_string(needed) +
+                                        " cycles after the load by the iteration " + std::to_string(*distance) +
+                                        " before it");
           load.bypassed |= distance && *distance * nest.ii == needed;
         }
   }
@@ -240,7 +240,7 @@ private:
       step.kind = Step::Kind::Counter;
       step.at = {*index};
     } else {
-      problem(user, "it takes a value from outside of its loop");
+      problem(user, "it uses a value from outside of its loop");
     }
     return add(step);
   }
@@ -250,7 +250,7 @@ private:
       return;
     if (auto loop = dyn_cast<affine::AffineForOp>(op)) {
       if (!loop.hasConstantBounds() || loop.getNumResults() || loop.getStepAsInt() != 1)
-        return problem(&op, "a loop that carries values is not scheduled");
+        return problem(&op, "an inner loop must have constant bounds, step 1 and no loop-carried values");
       for (int64_t at = loop.getConstantLowerBound(); at < loop.getConstantUpperBound(); ++at) {
         indices[loop.getInductionVar()] = IndexSum{{}, at};
         block(*loop.getBody());
@@ -259,8 +259,8 @@ private:
     }
     for (Type type : op.getOperandTypes())
       if (isa<FloatType>(getElementTypeOrSelf(type)))
-        return problem(&op,
-                       "floats have no form in Verilog here: quantize the model, or give the C++ to a vendor's tool");
+        return problem(
+            &op, "floats are not supported in Verilog: quantize the model, or compile the C++ with a vendor's tool");
     Step step;
     step.op = &op;
     step.latency = operatorCost(&op).latency;
@@ -276,7 +276,7 @@ private:
       step.memory = write.getStream();
       step.operands = {stepOf(&op, write.getValue())};
     } else if (!isSupported(&op)) {
-      return problem(&op, "'" + op.getName().getStringRef().str() + "' has no form in Verilog");
+      return problem(&op, "'" + op.getName().getStringRef().str() + "' is not supported in Verilog");
     } else {
       for (Value operand : op.getOperands())
         step.operands.push_back(stepOf(&op, operand));
@@ -284,7 +284,7 @@ private:
     if (step.memory) // a queue is accessed once per iteration, because steps may be reordered
       for (const Step &other : nest.steps)
         if (other.memory == step.memory)
-          return problem(&op, "an iteration takes or puts two elements of one queue");
+          return problem(&op, "an iteration reads or writes two elements of one queue");
     for (size_t operand : step.operands)
       step.start = std::max(step.start, nest.steps[operand].ready());
     if (op.getNumResults() == 1) {
@@ -429,7 +429,7 @@ PipelineNest pipelineNest(affine::AffineForOp loop, std::vector<std::string> &pr
   while (true) {
     auto attribute = at->getAttrOfType<LoopAttr>(loopAttrName);
     if (!at.hasConstantBounds() || at.getStepAsInt() != 1 || at.getNumResults()) {
-      problems.push_back(locationText(at) + "a loop whose bounds are not constants is not scheduled");
+      problems.push_back(locationText(at) + "a loop must have constant bounds, step 1 and no loop-carried values");
       return nest;
     }
     flattener.counter(at);
@@ -440,7 +440,7 @@ PipelineNest pipelineNest(affine::AffineForOp loop, std::vector<std::string> &pr
     }
     auto inner = dyn_cast<affine::AffineForOp>(at.getBody()->front());
     if (!inner || !llvm::hasNItems(*at.getBody(), 2)) {
-      problems.push_back(locationText(at) + "its loop has no schedule: iterations run one after another");
+      problems.push_back(locationText(at) + "its loop has no schedule, so its iterations cannot be pipelined");
       return nest;
     }
     at = inner;

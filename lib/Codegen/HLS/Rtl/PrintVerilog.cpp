@@ -36,7 +36,7 @@ public:
       made->width = port.memory.getElementType().isIndex() ? 32 : port.memory.getElementTypeBitWidth();
       if (isa<FloatType>(port.memory.getElementType()))
         problems.push_back("port '" + port.name +
-                           "' has floats, and Verilog is made of integers here: quantize the model");
+                           "' has float elements, which are not supported in Verilog: quantize the model");
       portOf[argument] = made.get();
       ports.push_back(std::move(made));
     }
@@ -68,7 +68,7 @@ public:
 
 private:
   llvm::Error refusal() {
-    return llvm::createStringError("this design has no form in Verilog:\n  " + llvm::join(problems, "\n  "));
+    return llvm::createStringError("this design cannot be printed as Verilog:\n  " + llvm::join(problems, "\n  "));
   }
 
   RtlArray *addArray(BufferOp buffer, const std::string &name) {
@@ -76,14 +76,14 @@ private:
     array->name = names.take(name + "_mem");
     array->type = cast<MemRefType>(buffer.getMemory().getType());
     if (isa<FloatType>(array->type.getElementType()))
-      problems.push_back(locationText(buffer) + "floats have no form in Verilog here: quantize the model");
+      problems.push_back(locationText(buffer) + "floats are not supported in Verilog: quantize the model");
     if (buffer.getValue())
       array->value = *buffer.getValue();
     PartitionAttr partition = banksOf(array->type);
     for (auto [dim, size] : llvm::enumerate(array->type.getShape())) {
       int64_t banks = partition ? partition.getBanks(dim, size) : 1;
       if (partition && partition.getKinds()[dim] == PartitionKind::Block && banks > 1)
-        problems.push_back(locationText(buffer) + "an array in blocks has no form in Verilog yet");
+        problems.push_back(locationText(buffer) + "block partitioning of an array is not supported in Verilog yet");
       array->banks.push_back(banks);
       array->inBank.push_back(int64_t(llvm::divideCeil(size, banks)));
     }
@@ -133,7 +133,7 @@ private:
         plan.pipelines.push_back(pipelineNest(loop, problems));
       } else if (!isa<arith::ConstantOp, func::ReturnOp>(op)) {
         problems.push_back(locationText(&op) + "'" + op.getName().getStringRef().str() +
-                           "' outside of a loop with a schedule");
+                           "' is outside of a loop with a schedule");
       }
     }
     planned.push_back(std::move(plan));

@@ -9,7 +9,7 @@
 // EMULATED-LABEL: func private @pairs
 // EMULATED: arith.extf %{{.*}} : vector<16xf16> to vector<16xf32>
 // EMULATED-NOT: amx.
-// BF16: error: {{.*}} expected f16 operands one by one (group = 1): pairs are for tiles (amx-f16, split-f16)
+// BF16: error: {{.*}} expected unpaired f16 operands (group = 1), because only tiles (amx-f16, split-f16) read pairs
 func.func private @pairs(%a: memref<64x128xf16>, %b: memref<1x64x64xf16>, %c: memref<64x32xf32>) attributes {tw.kernel} {
   tw_tile.matmul {group = 2 : i64, lhs_permutation = array<i64: 0, 1>, panel = 32 : i64} ins(%a, %b : memref<64x128xf16>, memref<1x64x64xf16>) outs(%c : memref<64x32xf32>)
   return

@@ -51,7 +51,7 @@ func.func private @inserted(%a: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6,
 
 // -----
 
-func.func private @across(%a: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8)>}, %b: tensor<2x8xf32> {tw.sizes = affine_map<() -> (2, 8)>}, %out: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8)>}) -> tensor<6x8xf32> attributes {tw.kernel, tw.schedule = #tw_cpu.schedule<tiles = [2, 0]>} { // expected-error {{its schedule cuts dimension 0, along which tensors are put together}}
+func.func private @across(%a: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8)>}, %b: tensor<2x8xf32> {tw.sizes = affine_map<() -> (2, 8)>}, %out: tensor<6x8xf32> {tw.sizes = affine_map<() -> (6, 8)>}) -> tensor<6x8xf32> attributes {tw.kernel, tw.schedule = #tw_cpu.schedule<tiles = [2, 0]>} { // expected-error {{its schedule tiles dimension 0, along which tensors are concatenated}}
   %0 = tensor.insert_slice %b into %a[1, 0] [2, 8] [2, 1] : tensor<2x8xf32> into tensor<6x8xf32>
   return %0 : tensor<6x8xf32>
 }

@@ -28,9 +28,9 @@
 // CHECK-NOT: .visible .entry
 
 // LIST: matmul_add_0 (matmul+matmul+add), 1 call
-// LIST-NEXT: cannot be tuned: target cuda makes it a part of another kernel of the model
+// LIST-NEXT: cannot be tuned: target cuda merges it into another kernel of the model
 
-// CUT: rows that are reduced must be whole
+// CUT: row reductions require whole rows
 func.func @main(%x: tensor<300x256xbf16>, %w: tensor<256x128xbf16>, %r: tensor<300x128xbf16>, %g: tensor<128xbf16>) -> tensor<300x128xbf16> {
   %m = tw.matmul %x, %w : (tensor<300x256xbf16>, tensor<256x128xbf16>) -> tensor<300x128xbf16>
   %h = tw.add %m, %r : (tensor<300x128xbf16>, tensor<300x128xbf16>) -> tensor<300x128xbf16>

@@ -6,14 +6,14 @@
 // LIST-NEXT: warp_n: 16 32 64 128 (default {{[0-9]+}})
 // LIST: stages: 2 3 4 5 (default {{[0-9]+}})
 // LIST: at most 49152: 2 * warp_m * warps_m * k * stages + 2 * warp_n * warps_n * k * stages (the stages fit a block's shared memory)
-// LIST: the model ranks first: warp_m=
+// LIST: the cost model ranks first: warp_m=
 // LIST: relu_1 (relu), 1 call
 // LIST-NEXT: one schedule
 
 // RUN: tilewright tune --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=RANKED
-// RANKED: default consumer_rows={{.*}}: the default is what the model ranks first; nothing was measured
-// RANKED: it has one schedule
-// RANKED: the whole model: ranked by the model of sm_90a: there is no GPU to measure on, and no record is written
+// RANKED: default consumer_rows={{.*}}: the cost model ranks the default first; nothing was measured
+// RANKED: it has only one schedule
+// RANKED: the whole model: ranked by the cost model of sm_90a, because there is no GPU for measurements; no record is written
 // RUN: tilewright tune --list --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=GROUPS
 // GROUPS: consumer_rows: 64 128 (default {{[0-9]+}})
 // GROUPS-NEXT: consumers: 1 2 (default {{[0-9]+}})
@@ -25,9 +25,9 @@
 // SUMS: does not fit matmul_0 (matmul+matmul): it needs about 352 registers, and a thread has 232
 // RUN: bash -c 'echo "{\"matmul_0\": {\"n\": 72}}" > %t.line.json'
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.line.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=LINE
-// LINE: a block's columns are 72, and must be a multiple of 64 where they are contiguous in memory
+// LINE: a block has 72 columns, but the number must be a multiple of 64 if columns are contiguous in memory
 // RUN: not tilewright tune --target=cuda %s --record-tables=%t 2>&1 | FileCheck %s --check-prefix=TABLES
-// TABLES: target 'cuda' is not measured here, and tables are measurements
+// TABLES: target 'cuda' cannot be measured here, but a table consists of measurements
 
 // RUN: tilewright tune --draw=1 --seed=3 --target=cuda %s > %t.json
 // RUN: FileCheck %s --check-prefix=DRAWN < %t.json
@@ -43,10 +43,10 @@
 // LARGE: schedule file '{{.*}}' entry 'matmul_0' does not fit matmul_0 (matmul+matmul): it needs {{[0-9]+}} bytes of shared memory
 // RUN: bash -c 'echo "{\"matmul_0\": {\"tiles\": [4]}}" > %t.knob.json'
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.knob.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=KNOB
-// KNOB: it has no tiles of that value; its knobs are
+// KNOB: it has no knob tiles with this value; its knobs are
 // RUN: bash -c 'echo "{\"relu_1\": {\"k\": 16}}" > %t.relu.json'
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.relu.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=ONE
-// ONE: does not fit relu_1 (relu): it has one schedule
+// ONE: does not fit relu_1 (relu): the kernel has only one schedule
 // RUN: bash -c 'echo "{\"softmax\": {\"k\": 16}}" > %t.name.json'
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.name.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: names 'softmax', but the graph's kernels are matmul_0 (matmul+matmul), relu_1 (relu)

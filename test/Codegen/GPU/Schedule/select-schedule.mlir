@@ -16,7 +16,7 @@
 // SPACE-SAME: tw.predicted = array<f64: {{[0-9.]+}}, {{.*}}tw.space = {{.*}}warp_m
 // FILE: func.func private @product
 // FILE-SAME: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [32, 32, {{[0-9]+}}]
-// REFUSED: entry 'product' does not fit product (): a warp's rows are 7, and must be a multiple of 16
+// REFUSED: entry 'product' does not fit product (): a warp has 7 rows, which is not a multiple of 16
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>

@@ -108,8 +108,8 @@ TEST_F(Graphs, DriverErrorsAreReportedAndTheNextCallWorks) {
 
 TEST_F(Graphs, BelongToOneGpu) {
   EXPECT_FALSE(compile(branches, "emulated", true));
-  EXPECT_EQ(refusal, "CUDA graphs are of a GPU; target 'cuda' on device 'emulated' runs without: leave the option "
-                     "cuda_graph (--cuda-graph) out");
+  EXPECT_EQ(refusal, "device 'emulated' of target 'cuda' does not support CUDA graphs; remove the option cuda_graph "
+                     "(--cuda-graph)");
 }
 
 TEST_F(Graphs, EverythingIsReleased) {

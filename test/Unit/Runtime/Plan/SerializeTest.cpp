@@ -152,7 +152,7 @@ TEST(Verify, RefusalsNameTheCause) {
   expectError([](Plan &plan) { plan.steps[0].operands[0].buffer = 6; }, "no buffer 6");
   expectError([](Plan &plan) { plan.buffers[0].index = 2; }, "no input 2");
   expectError([](Plan &plan) { plan.steps.erase(plan.steps.begin()); }, "before it is written");
-  expectError([](Plan &plan) { plan.steps[0].writes = 2 | 8; }, "packed buffers are written by once steps");
+  expectError([](Plan &plan) { plan.steps[0].writes = 2 | 8; }, "once steps write only packed buffers");
   expectError([](Plan &plan) { plan.steps[0].writes = 1 | 4 | 8; }, "writes constant");
   expectError([](Plan &plan) { plan.buffers[0].inPlace = false, plan.steps[0].writes = 1 | 8; },
               "not declared in place");
