@@ -43,7 +43,7 @@ def explain(arguments) -> int:
         explanation = report.explanation()
         text = explanation.to_json() if arguments.json else str(explanation)
         if not report and not explanation.left:
-            text = "nothing was compiled by Tilewright: pass backend=\"tilewright\" to torch.compile, or --force here"
+            text = "nothing was compiled by Tilewright: pass backend=\"tilewright\" to torch.compile, or the flag --force to this command"
         print(text)
         if arguments.html and any(graph.records for graph in report):
             report.html(arguments.html)
@@ -55,10 +55,10 @@ def explain(arguments) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tilewright", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("explain", help="run a program, then say what became of each compiled function")
-    command.add_argument("--json", action="store_true", help="as JSON")
+    command = commands.add_parser("explain", help="run a program, then report how each of its functions was compiled")
+    command.add_argument("--json", action="store_true", help="print the report as JSON")
     command.add_argument("--html", metavar="FILE", help="also write a page with every stage of every graph")
-    command.add_argument("--force", action="store_true", help="every torch.compile uses Tilewright")
+    command.add_argument("--force", action="store_true", help="use Tilewright in every call of torch.compile")
     command.add_argument("script")
     command.add_argument("arguments", nargs=argparse.REMAINDER)
     command.set_defaults(run=explain)

@@ -81,9 +81,9 @@ def export(model, inputs, path, *, kwargs=None, dynamic_shapes=None):
         raise ValueError(f"tilewright: the path {path!r} does not end in .pt2")
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
-        raise FileNotFoundError(f"tilewright: there is no folder {folder!r} to write {os.path.basename(path)!r} into")
+        raise FileNotFoundError(f"tilewright: there is no folder {folder!r}, in which {os.path.basename(path)!r} would be written")
     if isinstance(inputs, torch.Tensor):
-        raise TypeError("tilewright: inputs is the tuple of the model's arguments: (x,), not x")
+        raise TypeError("tilewright: inputs must be the tuple of the model's arguments, (x,), not the tensor x")
     with torch.no_grad():
         program = torch.export.export(model, tuple(inputs), kwargs, dynamic_shapes=dynamic_shapes)
         program = program.run_decompositions(_table())

@@ -51,7 +51,7 @@ class Library:
 
         An argument is a torch tensor on the CPU, or an array of another package that supports DLPack (NumPy, JAX, CuPy on
         the host), with the dtype and sizes that `inputs` lists. An input that a call writes must be contiguous. Returns a
-        tensor, or a tuple of tensors if there are several results; no gradient flows through the results. Raises
+        tensor, or a tuple of tensors if there are several results; the results do not require gradients. Raises
         TypeError for a wrong number of inputs, a wrong name, type or dtype; ValueError for wrong sizes, another device, or
         a written input that is not contiguous; and RuntimeError if the call fails, for example because an index is out of
         range.
@@ -97,7 +97,7 @@ class Library:
         if value.dim() != len(info.sizes):
             raise ValueError(f"tilewright: the input {info} of {self.model} has the sizes {list(value.shape)}")
         if info.written and not value.is_contiguous():
-            raise ValueError(f"tilewright: the input {info} of {self.model} is written by the call, and is not contiguous")
+            raise ValueError(f"tilewright: the input {info} of {self.model} is written by the call, and is not contiguous; pass a contiguous tensor")
         return value.detach().contiguous()
 
 

@@ -35,25 +35,27 @@ def _option(default, help: str, *, native: bool = True, values: tuple = (), olde
 class CommonOptions:
     """The options that do not depend on the target."""
 
-    strict: bool = _option(False, "raises an error that names all operators which would run in eager, instead of one warning", native=False)
+    strict: bool = _option(False, "raises an error that lists all operators that would run in eager, instead of a warning", native=False)
     target: str = _option("cpu", "the target to generate code for: `cpu`, `cuda`, `reference` (slow; computes in f64), or that of a plug-in")
     cpu: str = _option("native", "the CPU to generate code for: `native`, `x86-64-v3`, `x86-64-v4`, `znver5`, `sapphirerapids`, `graniterapids`")
-    tf32: bool = _option(False, "target `cuda`: products of f32 round their operands to tf32 and run on tensor cores; unset, "
-                                "`torch.set_float32_matmul_precision` decides, where `highest`, torch's default, keeps f32", native=False)  # fmt: skip
+    tf32: bool = _option(False, "target `cuda`: computes products of f32 on tensor cores, with operands rounded to tf32; if the option is not set, "
+                                "`torch.set_float32_matmul_precision` decides (`highest`, torch's default, keeps f32)", native=False)  # fmt: skip
     rounding: str = _option("fused", "`fused` keeps f32 between the ops of a kernel; `eager` rounds each op's result as eager does", values=("fused", "eager"))
-    random: str = _option("native", "`native` draws random numbers in compiled code; `eager` calls eager's operators, so that the numbers are eager's",
+    random: str = _option("native", "`native` draws random numbers in compiled code; `eager` calls eager's operators, for equal numbers",
                           native=False, values=("native", "eager"))  # fmt: skip
-    record: bool = _option(False, "keeps what `tilewright.report().html(path)` shows; compiles each graph twice", native=False)
+    record: bool = _option(False, "records the data for the page of `tilewright.report().html(path)`; each graph is compiled twice", native=False)
     dump: str = _option("", "a folder into which the IR of every stage is written", older="TILEWRIGHT_DUMP_DIRECTORY")
     schedule_file: str = _option("", "a JSON file that maps a kernel's name or ops to tile sizes, or a transform-dialect script (`.mlir`)")
     cache: bool = _option(True, "keeps compiled code on disk (`TILEWRIGHT_CACHE_DIR`)")
-    tune: str = _option("records", "`records` uses measured schedules that there are; `quick` and `full` measure first (seconds, minutes) and keep records; "
-                                   "`strict` refuses kernels without a record; `off` uses no record. `mode=\"max-autotune\"` is `quick`",
+    tune: str = _option("records", "`records` uses the existing records; `quick` and `full` first measure schedules for seconds or minutes, "
+                                   "and write records; `strict` raises an error for kernels without a record; `off` uses no records. "
+                                   "`mode=\"max-autotune\"` sets `quick`",
                         values=("records", "quick", "full", "strict", "off"))  # fmt: skip
-    records: str = _option("", "the folder of records; empty: `TILEWRIGHT_RECORDS_DIR`, or next to the cache")
-    deterministic: bool = _option(False, "tuned schedules may not change a bit of any result")
+    records: str = _option("", "the folder of tuning records; empty: the folder `TILEWRIGHT_RECORDS_DIR`, or a folder next to the cache")
+    deterministic: bool = _option(False, "uses only tuned schedules that change no bit of any result")
     threads: int = _option(0, "the number of threads to plan for; 0: all processors that the process may use")
-    freeze: bool = _option(False, "inference: releases the memory of parameters once they are packed; the compiled model alone can use them then", native=False)
+    freeze: bool = _option(False, "inference only: releases the memory of parameters after packing them; afterwards, only the compiled model "
+                                  "can use them", native=False)  # fmt: skip
     check: str = _option("", "`reference` compares every kernel of every call with plain loops in f64, `eager` compares every operator with torch; both stop at the "
                              "first difference", native=False, values=("", "reference", "eager"))  # fmt: skip
 
@@ -69,19 +71,19 @@ class CommonOptions:
         """Returns the options for a graph whose tensors are on `device`. A GPU selects the target cuda."""
         if device.type == "cpu":
             if self.own("cuda_graph") and self.target != "cuda":
-                warnings.warn("tilewright: CUDA graphs (options['cuda_graph'], mode='reduce-overhead') are of a GPU; a graph whose tensors "
-                              "are on the CPU is compiled without", stacklevel=2)  # fmt: skip
+                warnings.warn("tilewright: CUDA graphs (options['cuda_graph'], mode='reduce-overhead') require a GPU; the tensors of this graph "
+                              "are on the CPU, so it is compiled without CUDA graphs", stacklevel=2)  # fmt: skip
                 return replace(self, **{"cuda_graph": False})
             return self
         if self.target not in ("cpu", "cuda"):
-            raise ValueError(f"tilewright: options['target'] is {self.target!r}, and the graph's tensors are on {device}; "
-                             "leave it out, or move the model to the CPU")  # fmt: skip
+            raise ValueError(f"tilewright: options['target'] is {self.target!r}, but the graph's tensors are on {device}; "
+                             "remove this option, or move the model to the CPU")  # fmt: skip
         given = self.own("device")
         if given not in ("", str(device)) and (given, str(device)) != ("cuda", "cuda:0"):
-            raise ValueError(f"tilewright: options['device'] is {given!r}, and the graph's tensors are on {device}; "
-                             "leave it out, or move the model to the CPU, from where it takes them")  # fmt: skip
+            raise ValueError(f"tilewright: options['device'] is {given!r}, but the graph's tensors are on {device}; "
+                             "remove this option, or move the model to the CPU, from which tensors are copied to the device")  # fmt: skip
         if self.check == "reference":
-            raise ValueError(f"tilewright: options['check'] = 'reference' computes on the CPU, and the graph's tensors are on {device}; "
+            raise ValueError(f"tilewright: options['check'] = 'reference' computes on the CPU, but the graph's tensors are on {device}; "
                              "move the model to the CPU, and set options['target'] = 'cuda'")  # fmt: skip
         tf32 = self.tf32 or (self.target == "cpu" and torch.get_float32_matmul_precision() != "highest")
         return replace(self, **{"target": "cuda", "device": str(device), "tf32": tf32})
@@ -150,26 +152,26 @@ def _check_values(result: CompileOptions) -> None:
         value = getattr(result, f.name)
         if f.metadata["values"] and value not in f.metadata["values"]:
             allowed = " or ".join(repr(v) for v in f.metadata["values"])
-            raise ValueError(f"tilewright: options[{f.name!r}] is {allowed}, not {value!r}{_hint(value, f.metadata['values'])}")
+            raise ValueError(f"tilewright: options[{f.name!r}] must be {allowed}, not {value!r}{_hint(value, f.metadata['values'])}")
     targets = _tilewright.target_names()
     device = result.own("device")
     if result.target not in targets:
         raise ValueError(f"tilewright: unknown target {result.target!r}{_hint(result.target, targets)}; "
                          f"the targets are {', '.join(targets)}")  # fmt: skip
     if device and device != "emulated" and not re.fullmatch(r"cuda(:\d+)?", device):
-        raise ValueError(f"tilewright: options['device'] is '', 'cuda', 'cuda:1' and so on, or 'emulated', not {device!r}"
+        raise ValueError(f"tilewright: options['device'] must be '', 'cuda', 'cuda:N' with a number N, or 'emulated', not {device!r}"
                          f"{_hint(device, ['cuda', 'emulated'])}")  # fmt: skip
     if device and result.target != "cuda":
-        raise ValueError(f"tilewright: options['device'] is of target 'cuda', not of {result.target!r}; set options['target'] = 'cuda'")
+        raise ValueError(f"tilewright: options['device'] is an option of target 'cuda', not of {result.target!r}; set options['target'] = 'cuda'")
     if result.own("cuda_graph") and device == "emulated":
-        raise ValueError("tilewright: options['cuda_graph'] is of a GPU, and options['device'] is 'emulated'; leave one of them out")
+        raise ValueError("tilewright: options['cuda_graph'] requires a GPU, but options['device'] is 'emulated'; remove one of these options")
     if result.tf32 and result.target != "cuda":
-        raise ValueError(f"tilewright: options['tf32'] is of target 'cuda', not of {result.target!r}")
+        raise ValueError(f"tilewright: options['tf32'] is an option of target 'cuda', not of {result.target!r}")
     if result.threads < 0:
-        raise ValueError(f"tilewright: options['threads'] is 0 (all) or a number of threads, not {result.threads}")
+        raise ValueError(f"tilewright: options['threads'] must be 0 (all processors) or a number of threads, not {result.threads}")
     if result.freeze and result.check:
         raise ValueError(f"tilewright: options['freeze'] releases the parameters that options['check'] = {result.check!r} "
-                         "computes with; leave one of them out")  # fmt: skip
+                         "reads; remove one of these options")  # fmt: skip
 
 
 def read_options(options: dict | None, mode: str | None) -> CompileOptions:
@@ -177,8 +179,8 @@ def read_options(options: dict | None, mode: str | None) -> CompileOptions:
     if mode in MODES:
         options = MODES[mode] | (options or {})
     elif mode not in (None, "", "default"):
-        raise ValueError(f"tilewright: mode={mode!r} is not supported: no such mode{_hint(str(mode), ['default', *MODES])}. "
-                         "Leave mode out and use options=")  # fmt: skip
+        raise ValueError(f"tilewright: unknown mode {mode!r}{_hint(str(mode), ['default', *MODES])}; "
+                         f"the modes are {', '.join(['default', *MODES])}; options= sets single options")  # fmt: skip
     known = {f.name: f for f in fields(CompileOptions)}
     values = {}
     for name, f in known.items():

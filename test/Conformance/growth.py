@@ -61,7 +61,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--calls", type=int, default=20_000)
     parser.add_argument("--compiles", type=int, default=200)
-    parser.add_argument("--backend", help="this one alone, as JSON")
+    parser.add_argument("--backend", help="measure only this backend, in this process, and print JSON")
     arguments = parser.parse_args()
     if arguments.backend:
         print(json.dumps(measure(arguments.backend, arguments.calls, arguments.compiles)))

@@ -104,7 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--to", type=int, default=256)
-    parser.add_argument("--one", metavar="BACKEND", help="in this process, as JSON")
+    parser.add_argument("--one", metavar="BACKEND", help="run the model with this backend in this process, and print JSON")
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(measure(arguments.names[0], arguments.to, arguments.one)))
@@ -118,7 +118,7 @@ def main() -> int:
         ran = subprocess.run(command, capture_output=True, text=True, env=environment)
         if ran.returncode:
             said = [line.strip() for line in ran.stderr.splitlines() if line.strip(" ^~")]
-            print(f"{name:24} fails with {using}: {(said or ['no word'])[-1][:160]}", flush=True)
+            print(f"{name:24} fails with {using}: {(said or ['no output'])[-1][:160]}", flush=True)
         return None if ran.returncode else json.loads(ran.stdout.splitlines()[-1])
 
     for name in names:
@@ -126,15 +126,15 @@ def main() -> int:
         if found is None:
             unable += run(name, "aot_eager") is None  # the length is not a symbol in this model (its window, a list of lengths)
             continue
-        right = "right" if not found["missed"] else f"not by the numbers rule: {found['missed'][:3]}"
+        right = "right" if not found["missed"] else f"violates the numbers rule: {found['missed'][:3]}"
         beyond = found["again"]
         if beyond and (torchs := run(name, "aot_eager")):
             beyond = max(0, beyond - torchs["again"])
-            right += f"; with aot_eager {torchs['again']} again"
+            right += f"; with aot_eager, {torchs['again']} compiled again"
         print(f"{name:24} lengths 2 to {found['last']:3}: {found['graphs']} graphs, {found['again']} compiled again, {right}", flush=True)
         held += not beyond and not found["missed"]
-    print(f"{held} of {len(names)} compile once for every length, but for what torch specialises with any backend, and are right; "
-          f"{unable} torch.compile cannot with aot_eager either")  # fmt: skip
+    print(f"{held} of {len(names)} models are right and compile once for all lengths, except for lengths that torch specializes with any "
+          f"backend; {unable} models fail with aot_eager, too")  # fmt: skip
     return int(held + unable < len(names))
 
 

@@ -89,7 +89,7 @@ def paired(ours, eager, inputs, calls: int) -> tuple[float, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", default=".*", help="a pattern for rows, '<table> <name>'")
+    parser.add_argument("--rows", default=".*", help="a regular expression for the names of rows, '<table> <name>'")
     parser.add_argument("--dtype", choices=list(ALL_DTYPES), default="f32", help="of rows that have one shape")
     parser.add_argument("--elements", type=int, default=1 << 20)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -110,7 +110,7 @@ def main() -> int:
                 eager, *inputs = build()
                 eager(*inputs)
         except (RuntimeError, TypeError, NotImplementedError) as error:
-            print(f"{name:40} eager cannot: {str(error).splitlines()[0][:100]}", flush=True)
+            print(f"{name:40} eager fails: {str(error).splitlines()[0][:100]}", flush=True)
             continue
         with torch.no_grad():
             ours = compiled_strictly(eager)
@@ -131,7 +131,7 @@ def main() -> int:
         sys.exit(f"no row that can be timed matches '{options.rows}'")
     slow = [name for name in calls if ratios[name] > 1.1 * calls[name]]
     print(f"{len(ratios)} rows of {options.elements} elements, {options.threads} threads: median {statistics.median(ratios.values()):.2f} of eager's time, "
-          f"{len(calls)} above {options.bar:g}, {len(slow)} of them by more than a call with backend='eager' is")  # fmt: skip
+          f"{len(calls)} above {options.bar:g}; {len(slow)} of these take over 1.1 times as long as with backend='eager'")  # fmt: skip
     return int(bool(slow))
 
 

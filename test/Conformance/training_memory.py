@@ -3,11 +3,11 @@
     python test/Conformance/training_memory.py [--models bert gpt2 ...] [--steps 6] [--cold]
 
 Each backend trains in a separate process: forward, loss, backward, AdamW, `zero_grad(set_to_none=True)`. In each step
-after the sixth, when heaps and pools have settled, the peak of the process's resident memory is read (Linux counts
-it; it is reset before each step). The median is printed in MB: of the whole process, and beyond the memory that the
-process holds between steps without gradients. "ever" is the peak of all steps, including the first ones, which trace
-and compile or load. The measured process finds its caches filled: memory that tracing and compiling leave allocated
-belongs to no step.
+after the sixth, when heaps and pools no longer grow, the peak of the process's resident memory is read (Linux counts
+it; it is reset before each step). The medians are printed in MB: "process" is the peak of the whole process, and "the
+step" is the part of it that exceeds the memory of the process between steps without gradients. "ever" is the peak of
+all steps, including the first ones, which trace and compile or load. Unless --cold is given, another process fills the
+caches first, so that memory that tracing and compiling leave allocated is not attributed to a step.
 """
 
 import argparse
@@ -112,8 +112,8 @@ def main() -> int:
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--backends", nargs="+", default=["eager", "aot_eager", "tilewright"])
     parser.add_argument("--steps", type=int, default=5)
-    parser.add_argument("--cold", action="store_true", help="the process that is measured compiles")
-    parser.add_argument("--one", nargs=2, help="a model and a backend, in this process, as JSON")
+    parser.add_argument("--cold", action="store_true", help="do not fill the caches first, so that the measured process compiles")
+    parser.add_argument("--one", nargs=2, help="measure this model and backend in this process, and print JSON")
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(measure(*arguments.one, arguments.steps)))

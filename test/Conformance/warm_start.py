@@ -4,7 +4,7 @@ first result.
     python test/Conformance/warm_start.py [--processes 5] [--layers 12]
 
 BERT-base, 128 tokens, float32. A first process fills torch's and our caches in a folder of this run; each further
-process times its first call. Dynamo's part of it is the time before the backend is called, and the time between the
+process times its first call. Dynamo's part of this time is the time before the backend is called, and the time between the
 backend and the first call of its result (guards and code). The rest is Tilewright's and AOTAutograd's: finding the
 graph, loading machine code, packing parameters, running the model. Medians are printed.
 """
@@ -65,7 +65,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", type=int, default=5)
     parser.add_argument("--layers", type=int, default=12)
-    parser.add_argument("--one", action="store_true", help="this process alone, as JSON")
+    parser.add_argument("--one", action="store_true", help="measure only this process, and print JSON")
     arguments = parser.parse_args()
     if arguments.one:
         print(json.dumps(measure(arguments.layers)))

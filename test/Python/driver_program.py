@@ -260,15 +260,15 @@ def tensors_on_the_gpu():
     except ValueError as error:
         assert "is on the CPU; the graph was compiled for cuda:0; move it there" in str(error), error
     else:
-        raise AssertionError("tensors of the CPU were taken for the GPU's")
+        raise AssertionError("tensors on the CPU were used as tensors on the GPU")
     number = walk(traced(lambda x, y: [x * y], "cuda:0", "number"))
-    assert not number.refusals, "a number comes with the call"
+    assert not number.refusals, "a 0-d tensor on the CPU is copied at each call"
     mixed = walk(traced(lambda x, y: [torch.exp(x), torch.exp(y)], "cuda:0", "cpu"))
     assert any("it is on cpu; the graph is compiled for cuda:0" in r.reason for r in mixed.refusals), mixed.refusals
     moved = walk(traced(lambda x: [x.to("cpu").exp()], "cuda:0"))
     assert any("it is on cpu; the graph is compiled for cuda:0" in r.reason for r in moved.refusals), moved.refusals
-    for options, wanted in [({"target": "reference"}, "leave it out"), ({"target": "cuda", "device": "emulated"}, "from where it takes them"),
-                            ({"target": "cuda", "device": "cuda:1"}, "leave it out"), ({"check": "reference"}, "computes on the CPU")]:  # fmt: skip
+    for options, wanted in [({"target": "reference"}, "remove this"), ({"target": "cuda", "device": "emulated"}, "from which tensors"),
+                            ({"target": "cuda", "device": "cuda:1"}, "remove this"), ({"check": "reference"}, "computes on the CPU")]:  # fmt: skip
         try:
             read_options(options, None).on(torch.device("cuda:0"))
         except ValueError as error:
@@ -374,7 +374,7 @@ def reduced_overhead():
     with warnings.catch_warnings(record=True) as told, torch.no_grad():
         warnings.simplefilter("always")
         assert call(torch.ones(4, 16))[1] == 64
-        assert any("CUDA graphs" in str(w.message) and "are of a GPU" in str(w.message) for w in told), told
+        assert any("CUDA graphs" in str(w.message) and "require a GPU" in str(w.message) for w in told), told
     os.environ["TILEWRIGHT_TARGET"] = "cuda"
     torch._dynamo.reset()
     before = report()["calls"]
@@ -399,7 +399,7 @@ def main(*names):
     gc.collect()
     left = report()
     held = {kind: left[kind] for kind in ("allocations", "pinned", "modules", "events", "graphs", "contexts")}
-    assert not any(held.values()), f"not given back: {held}"
+    assert not any(held.values()), f"not freed: {held}"
 
 
 if __name__ == "__main__":

@@ -43,26 +43,26 @@ def assert_numbers(results, eager, reference, names=(), eps=0.0, selected=None):
     """Checks results by the numbers rule.
 
     `eager`: one list of results per eager run. `reference`: the results of the float64 run. `names`: names of the
-    first results. `eps`: that of the dtype to which an option rounds operands, if it is larger than the results'.
+    first results. `eps`: the eps of the dtype to which an option rounds operands, if it is larger than that of the results.
     `selected`: returns the elements that a tensor of indices selects. Eager orders equal elements arbitrarily, so indices
     that differ from eager's must select equal elements. Without it, integers are equal to eager's.
     """
-    assert len(results) == len(eager[0]), f"{len(results)} results where eager gives {len(eager[0])}"
+    assert len(results) == len(eager[0]), f"{len(results)} results, but eager returns {len(eager[0])}"
     largest = max((rms(torch.nan_to_num(r, 0, 0, 0)) for r in reference if r.is_floating_point()), default=0.0)
     for index, (got, want, exact) in enumerate(zip(results, eager[0], reference)):
         what = f"{names[index] if index < len(names) else f'result {index}'}: {got.dtype}{list(got.shape)}"
-        assert got.dtype == want.dtype, f"{what}: eager gives {want.dtype}"
-        assert got.shape == want.shape, f"{what}: eager gives {list(want.shape)}"
+        assert got.dtype == want.dtype, f"{what}: eager returns {want.dtype}"
+        assert got.shape == want.shape, f"{what}: eager returns {list(want.shape)}"
         if got.numel():
             meaningful = [d for d in range(got.dim()) if got.shape[d] > 1]
             strides = [(got.stride(d), want.stride(d)) for d in meaningful]
-            assert all(a == b for a, b in strides), f"{what}: strides {got.stride()}, eager gives {want.stride()}"
+            assert all(a == b for a, b in strides), f"{what}: strides {got.stride()}, eager returns {want.stride()}"
         if not got.is_floating_point():
             same = torch.equal(got, want) or (selected is not None and torch.equal(selected(got), selected(want)))
             assert same, f"{what}: {(got != want).sum()} of {got.numel()} differ from eager"
             continue
-        assert torch.equal(got.isnan(), want.isnan()), f"{what}: NaN elsewhere than in eager"
-        assert torch.equal(got.isinf(), want.isinf()), f"{what}: infinities elsewhere than in eager"
+        assert torch.equal(got.isnan(), want.isnan()), f"{what}: NaN at other indices than in eager"
+        assert torch.equal(got.isinf(), want.isinf()), f"{what}: infinities at other indices than in eager"
         finite = want.isfinite() & exact.isfinite()
         error = rms((got.double() - exact)[finite])
         if got.dtype == torch.float64:

@@ -162,7 +162,7 @@ def test_workload_with_a_graph_break_is_an_error(monkeypatch):
 
     broken = workloads.Workload(breaks, {"x": torch.zeros(4)})
     monkeypatch.setitem(workloads.WORKLOADS, "broken", lambda: broken)
-    with pytest.raises(RuntimeError, match="the graph breaks"):
+    with pytest.raises(RuntimeError, match="the workload has graph breaks"):
         Worker().start("broken", "f32", "tilewright", 1)
 
 
@@ -198,7 +198,7 @@ def test_driver_forwards_bench_arguments_to_python():
     listed = subprocess.run([DRIVER, "bench", "--list"], env=environment, capture_output=True, text=True, timeout=120)
     assert listed.returncode == 0 and "gemm:MxNxK" in listed.stdout and "inductor-freezing" in listed.stdout
     wrong = subprocess.run([DRIVER, "bench", "nonsense"], env=environment, capture_output=True, text=True, timeout=120)
-    assert wrong.returncode == 2 and "no workload 'nonsense'; --list names them" in wrong.stderr
+    assert wrong.returncode == 2 and "unknown workload 'nonsense'; --list prints the names" in wrong.stderr
 
 
 @pytest.mark.parametrize("peer", ["jax", "openvino"])

@@ -110,7 +110,7 @@ def test_reference_check_names_index_of_a_wrong_element(unbroken):
 
 
 def test_unknown_check_value_is_refused():
-    with pytest.raises(Exception, match=r"options\['check'\] is .*'reference'.*'eager'"):
+    with pytest.raises(Exception, match=r"options\['check'\] must be .*'reference'.*'eager'"):
         compiled(two_layers, "both")(*inputs())
 
 

@@ -210,7 +210,7 @@ def test_invalid_arch_and_device_options_are_refused():
         run({"target": "cuda", "device": "emulated", "arch": "sm_75"})
     with pytest.raises(Exception, match="target 'cpu' takes no arch, an option of target 'cuda'"):
         run({"target": "cpu", "device": "", "arch": "sm_80"})
-    with pytest.raises(Exception, match="options\\['device'\\] is '', 'cuda', 'cuda:1' and so on, or 'emulated', not 'tpu'"):
+    with pytest.raises(Exception, match="options\\['device'\\] must be '', 'cuda', 'cuda:N' with a number N, or 'emulated', not 'tpu'"):
         run({"target": "cuda", "device": "tpu"})
 
 

@@ -248,7 +248,7 @@ def test_tf32_follows_the_option_and_the_precision_of_torch(monkeypatch, tmp_pat
         assert kinds() == ["mma"] and kinds(tf32=False) == ["fma"]
     finally:
         torch.set_float32_matmul_precision(before)
-    with pytest.raises(Exception, match="options\\['tf32'\\] is of target 'cuda', not of 'cpu'"):
+    with pytest.raises(Exception, match="options\\['tf32'\\] is an option of target 'cuda', not of 'cpu'"):
         torch.compile(torch.matmul, backend="tilewright", options={"target": "cpu", "device": "", "arch": "", "tf32": True})(*inputs)
 
 

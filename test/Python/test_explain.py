@@ -98,7 +98,7 @@ def test_report_names_functions_left_to_eager():
     told = str(tilewright.report(model))
     line = LeftToEager.forward.__code__.co_firstlineno
     where = rf"  forward \({__file__}:{line}\): at {__file__}:{line + 1}: "
-    assert re.search(rf"^left to eager by torch\.compile, .*\n{where}.*RNN, GRU, or LSTM.*allow_rnn=True", told, re.M)
+    assert re.search(rf"^functions that torch\.compile leaves to eager as a whole\n{where}.*RNN, GRU, or LSTM.*allow_rnn=True", told, re.M)
     assert "breaks_in_a_loop" not in told
     (left,) = json.loads(tilewright.report(breaks_in_a_loop).to_json())["left"]
     assert left["function"]["name"] == "breaks_in_a_loop" and "nonzero" in left["reason"] and "loop" in left["reason"]
@@ -151,14 +151,14 @@ def test_failed_compile_writes_a_reproducer_script(tmp_path, monkeypatch, dynami
     constant = torch.tensor([[1.0], [2.0]])
     options = {"schedule_file": str(schedules)}
     fn = torch.compile(lambda x, w: (x @ w).relu() * 2 + constant, backend=backend, options=options, dynamic=dynamic)
-    with pytest.raises(Exception, match="a script that repeats this, and the IR, are in") as caught:
+    with pytest.raises(Exception, match="the IR, and a script that reproduces this error, are in") as caught:
         fn(torch.randn(2, 3), torch.randn(3, 5).t().contiguous().t())
     folder = pathlib.Path(re.search(r"are in (\S+)", str(caught.value))[1])
     assert folder.parent == tmp_path and "func.func @main" in (folder / "graph.mlir").read_text()
     assert "schedules.json" in (folder / "error.txt").read_text()
     env = {**os.environ, "PYTHONPATH": str(pathlib.Path(tilewright.__file__).parent.parent)}
     again = subprocess.run([sys.executable, folder / "reproduce.py"], env=env, capture_output=True, text=True)
-    assert again.returncode != 0 and "a script that repeats this" in again.stderr
+    assert again.returncode != 0 and "a script that reproduces this error" in again.stderr
     schedules.write_text("{}")
     mended = subprocess.run([sys.executable, folder / "reproduce.py"], env=env, capture_output=True, text=True)
     assert mended.returncode == 0, mended.stderr

@@ -27,7 +27,7 @@ SIZES = [(96, 64), (96,), (7, 33), (1,), (3, 5, 3, 3)]
 def test_three_optimizer_steps_match_eager_at_unchanged_addresses(name, dtype):
     """Checks parameters and states by the numbers rule, and that their addresses do not change."""
     torch.manual_seed(3)
-    start = [torch.randn(size).to(dtype) for size in SIZES] + [torch.zeros(50, dtype=dtype)]  # of zeros the update is left
+    start = [torch.randn(size).to(dtype) for size in SIZES] + [torch.zeros(50, dtype=dtype)]  # for zeros, only the update remains
     gradients = [[torch.randn(p.shape).to(dtype) for p in start] for _ in range(3)]
 
     def train(compile, cast=lambda x: x):

@@ -105,7 +105,7 @@ def tensors_of(value):
 def check(tmp_path, model, example, most, sizes, same_graph):
     """Checks the C program's results by the numbers rule, against eager and against torch.compile.
 
-    They are byte for byte those of torch.compile if torch traces the same operations (when it exports, it does not
+    The results are bitwise equal to those of torch.compile if torch traces the same operations (when it exports, it does not
     decompose attention with boolean masks).
     """
     model = model.eval()

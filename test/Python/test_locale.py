@@ -109,7 +109,7 @@ MAY = {
 
 def test_no_object_writes_or_reads_numbers_by_the_locale():
     objects = [path for top in ("dialects", "lib", "tools", "python") for path in (BUILD / top).rglob("*.o")]
-    assert len(objects) > 50, f"{BUILD} has no object files: this test reads them"
+    assert len(objects) > 50, f"{BUILD} has no object files, which this test reads"
     found = []
     for path in objects:
         symbols = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout

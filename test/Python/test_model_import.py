@@ -14,7 +14,7 @@ from models import MODELS, graphs_of
 @pytest.mark.parametrize("name", MODELS)
 def test_every_op_of_the_model_is_imported(name, dtype, training, dynamic):
     if dynamic and dtype == torch.bfloat16 and not os.environ.get("TILEWRIGHT_TEST_FULL"):
-        pytest.skip("with --full: torch traces symbolic sizes for two minutes, and what is imported are the ops of f32 with other types")
+        pytest.skip("run by tools/test.sh --full: torch traces symbolic sizes for two minutes, and the ops are those of f32 with other dtypes")
     graphs = graphs_of(name, dtype, training, dynamic)
     kinds = [kind for kind, _, _ in graphs]
     assert kinds == (["forward", "backward"] if training else ["inference"])

@@ -38,7 +38,7 @@ def test_first_call_with_parameters_packed_ahead_matches_eager(seen):
 
 
 def test_first_call_uses_parameters_written_after_compiling():
-    """A backend that wraps Tilewright's writes them after it has returned."""
+    """A backend that wraps Tilewright's backend writes the parameters after Tilewright's backend has returned."""
     from tilewright.dynamo.backend import tilewright as ours
 
     model, x = network(), torch.randn(64, 1024)
@@ -87,7 +87,7 @@ def test_pages_are_prefaulted_for_parameters_that_will_be_packed(monkeypatch):
             torch.testing.assert_close(torch.compile(model, backend="tilewright", fullgraph=True)(x), model(x))
             assert asked == [4 * 1024 * 1024 * 4]  # biases are not packed; each weight once
 
-        torch._dynamo.reset()  # as if the start of tracing was not reported: a table is seen to be none
+        torch._dynamo.reset()  # without a report of the start of tracing, the graph shows that the table is not packed
 
         class Other(torch.nn.Module):
             def __init__(self):
@@ -130,7 +130,7 @@ def test_pages_are_prefaulted_when_tracing_begins(monkeypatch):
     with torch.no_grad():
         torch.testing.assert_close(torch.compile(model, backend=backend)(x), model(x))
         assert when_called == [[64 * 32 * 4]] and len(asked) == 1
-        torch.compile(Words(), backend="aot_eager")(x)  # another backend's
+        torch.compile(Words(), backend="aot_eager")(x)  # a graph of another backend
         assert len(asked) == 1
         torch.compile(Words(), backend="tilewright", options={"threads": 1})(x)
         assert len(asked) == 2

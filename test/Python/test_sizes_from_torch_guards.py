@@ -123,7 +123,7 @@ def test_equations_of_guards_are_solved():
     assert read(above * t + above) == 4 * t + 4 and read(s) == s
     read = solved(sympy.Eq(above, half))
     assert read(above - half) == 0
-    read = solved(sympy.Eq(s * t, 12), sympy.Eq(s, t + 6), sympy.Eq(FloorDiv(t, 3), half))  # a graph may have but one of these symbols
+    read = solved(sympy.Eq(s * t, 12), sympy.Eq(s, t + 6), sympy.Eq(FloorDiv(t, 3), half))  # a graph may contain only one of these symbols
     assert read(s * t) == s * t and read(s) == s and read(t) == t and read(half) == half
     read = solved(sympy.Eq(FloorDiv(half, 2), half - 3))
     assert read(FloorDiv(half, 2)) == half - 3 and read(half) == half

@@ -128,4 +128,4 @@ def test_dropout_mask_is_random_and_shared_with_backward(p):
     for first, second in ((kept[:-1], kept[1:]), (kept[:, :-1], kept[:, 1:])):
         both, total = (first & second).sum().item(), first.numel()
         expected = total * (1 - p) ** 2
-        assert abs(both - expected) < 6 * expected**0.5, "neighbours are not independent"
+        assert abs(both - expected) < 6 * expected**0.5, "adjacent elements are not independent"

@@ -273,7 +273,7 @@ def test_without_a_worker_the_graph_is_compiled_untuned(tmp_path, monkeypatch, w
     """If Python is embedded, no interpreter may be found, or the program that is started may not be a worker."""
     monkeypatch.setattr(tilewright.runtime.tuning, "_interpreter", lambda: worker)
     model, x = _mlp(), torch.randn(64, 96)
-    with pytest.warns(UserWarning, match=f"there are none: .*{reason}"):
+    with pytest.warns(UserWarning, match=f"do not work here: .*{reason}"):
         result = _run(model, x, tune="quick", records=str(tmp_path))
     assert torch.equal(result, _run(model, x, tune="off")) and not list(tmp_path.glob("*.json"))
 

@@ -292,7 +292,7 @@ def run_group(name: str, dry: bool, seconds: float) -> None:
         now = time.monotonic()
         result = {"group": name, "row": row.name, "peer": row.peer, "bar": row.bar}
         if now > end:
-            result["failed"] = "left out: the group's time is over"
+            result["failed"] = "not measured: the time limit of the group was reached"
         else:
             try:
                 share = now if dry else now + (end - now) / (len(todo) - at)
@@ -334,9 +334,9 @@ def table(results: list[dict]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
-    parser.add_argument("--rows", default=",".join(GROUPS), help="groups, with commas")
+    parser.add_argument("--rows", default=",".join(GROUPS), help="the groups of rows to run, separated by commas")
     parser.add_argument("--dry", action="store_true")
-    parser.add_argument("--group", choices=GROUPS, help="run this one here (for this program itself)")
+    parser.add_argument("--group", choices=GROUPS, help="run this group in this process (internal)")
     chosen = parser.parse_args()
     os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
     if chosen.group:

@@ -66,8 +66,8 @@ WRITES = "writes into its argument: torch replaces it by a functional operator, 
 REASONS = {
     r"sym_\w+": "a size, which is known without executing the operator",
     r"_fft_.*": "eager: Fourier transforms have no implementation",
-    r"nonzero": "eager: the size of its result follows from the contents of a tensor",
-    r"_local_scalar_dense": "eager: its result is a number on the host that follows from the contents of a tensor",
+    r"nonzero": "eager: the size of its result depends on the contents of a tensor",
+    r"_local_scalar_dense": "eager: its result is a number on the host that depends on the contents of a tensor",
     r"randperm": "eager: it draws torch's own sequence of random numbers",
     r".*": "eager",
 }

@@ -83,7 +83,7 @@ def page() -> str:
         "([environment variables](environment.md)). Flags of the [program `tilewright`](cli.md) have the same names and meanings. An unknown option and a",
         "value of a wrong type raise a `ValueError` that lists the valid options or types.", "",
         "| option | type | default | meaning |", "|---|---|---|---|", *rows, "",
-        "`torch.compile(..., mode=...)` stands for options; other options can be given in addition to it:", "",
+        "The argument `mode` of `torch.compile` sets these options. Other options can be specified in addition to it:", "",
         "| mode | options |", "|---|---|", *modes, "",
         "Written by `tools/dev/write_options_doc.py`.", "",
     ]  # fmt: skip

@@ -28,10 +28,10 @@ with torch.no_grad():
 
 INTRO = """# From Python to machine code
 
-One layer, `Linear(64, 96)` and GELU on 128 rows, at every level: the program, the graph that torch hands over, each stage's IR, the machine code for a CPU
-with AVX-512, and the PTX for an NVIDIA GPU. `tools/dev/write_pipeline_doc.py` writes this page from what the programs print, and a test
-(`tools/dev/check_pipeline_doc.py`) fails if they print something else. Lines are cut after {line} characters. [Architecture](explanation/architecture.md)
-describes the stages.
+One layer, `Linear(64, 96)` and GELU on 128 rows, at every level: the program, the graph that torch passes to the backend, the IR of each stage, the
+machine code for a CPU with AVX-512, and the PTX for an NVIDIA GPU. `tools/dev/write_pipeline_doc.py` writes this page with the output of the
+programs, and the test `tools/dev/check_pipeline_doc.py` fails if the output changes. Lines are cut after {line} characters.
+[Architecture](explanation/architecture.md) describes the stages.
 
 ## The program
 
@@ -47,11 +47,12 @@ describes the stages.
 {imported}
 ## Stages that all targets share
 
-**graph** rewrites `tw` ops: views are collapsed, convolutions become channels-last. Here it has nothing to do.
+**graph** rewrites `tw` ops: views are collapsed, convolutions become channels-last. It changes nothing in this graph.
 
 {graph}
-**structured** lowers to `linalg` and forms kernels: the product, the bias and GELU are one function, `@main` calls it. `tw.decisions` has the decisions
-for the report, here that the ops are fused. The ops state how results may be rounded: sums are in f32, and `contract` is the only fast-math flag.
+**structured** lowers to `linalg` and forms kernels: the product, the bias and GELU are one function, which `@main` calls. `tw.decisions` lists the
+decisions for the report, such as that these ops are fused. The ops state how results may be rounded: sums are in f32, and `contract` is the only
+fast-math flag.
 
 {structured}
 ## CPU with AVX-512

@@ -15,9 +15,9 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     given = parser().parse_args(argv)
     for name in given.workloads:
         if name not in workloads.WORKLOADS and not name.startswith("gemm:"):
-            parser().error(f"no workload {name!r}; --list names them")
+            parser().error(f"unknown workload {name!r}; --list prints the names")
     if not (given.workloads or given.list or given.dynamic or given.goals is not None):
-        parser().error("name workloads, or --goals; --list names them")
+        parser().error("specify workloads (--list prints their names), --dynamic or --goals")
     return given
 
 
@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
         races, verdicts = report.run_goals(given.goals, given.peers, given.threads[0], given.seconds, machine)
     else:
         if given.cold:
-            print("cold: the second-level caches are flooded before each call")
+            print("cold: the L2 caches are flushed before each call")
         print(report.RACE_HEADER)
         for name in given.workloads:
             for dtype in given.dtype:

@@ -87,5 +87,5 @@ def measure(shape: str, dtype: str, threads: int, seconds: float, rows: tuple[in
 
 
 def table(shape: str, dtype: str, threads: int, rows: list[DynamicRow]) -> str:
-    head = f"{shape} {dtype}, {threads} threads: time of the compile for each number of rows over that of one compile"
+    head = f"{shape} {dtype}, {threads} threads: time of a program for each number of rows, and its ratio to the time of one program for all numbers"
     return "\n".join([head] + [f"{row.rows:6} rows {row.seconds * 1e6:10.1f} us {row.ratio:7.3f}" for row in rows])

@@ -70,7 +70,7 @@ def translate(work: Workload) -> Callable:
             return x + linear(jax.nn.gelu(linear(norm(x, "norm2"), "up"), approximate=False), "down")
 
     else:
-        raise Unavailable("not written in jax")
+        raise Unavailable("the workload has no JAX version")
     compiled, inputs = jax.jit(function), [array(value) for value in work.inputs.values()]
 
     first = torch.from_numpy(numpy.array(compiled(*inputs), dtype="float32"))

@@ -71,7 +71,7 @@ def eager(work: Workload) -> Callable:
 
 def eager_fused(work: Workload) -> Callable:
     if not work.optimizer:
-        raise Unavailable("fused kernels of torch are for optimizers")
+        raise Unavailable("torch has fused kernels only for optimizers")
     return _update(work, lambda step: step, fused=True)
 
 
@@ -98,7 +98,7 @@ def _native(compiled: Callable, recorders: list[_Recorder]) -> Callable:
     """Returns the function that the backend compiled, without Dynamo's guards and AOTAutograd's wrappers."""
     compiled()
     if len(recorders) != 1:
-        raise Unavailable(f"{len(recorders)} graphs where one was expected")
+        raise Unavailable(f"the workload was compiled as {len(recorders)} graphs instead of one")
     inner, arguments = recorders[0].inner, recorders[0].arguments
     return lambda: inner(list(arguments))
 
@@ -165,13 +165,13 @@ def inductor(work: Workload) -> Callable:
 
 def inductor_freezing(work: Workload) -> Callable:
     if work.training or work.optimizer:
-        raise Unavailable("freezing is for inference")
+        raise Unavailable("freezing supports inference only")
     return _inductor(work, freezing=True, cpp_wrapper=True)
 
 
 def inductor_autotune(work: Workload) -> Callable:
     if work.training or work.optimizer:
-        raise Unavailable("freezing is for inference")
+        raise Unavailable("freezing supports inference only")
     return _inductor(work, freezing=True, max_autotune_gemm_backends="CPP,ATEN")
 
 
@@ -179,7 +179,7 @@ def openvino(work: Workload) -> Callable:
     if importlib.util.find_spec("openvino") is None:
         raise Unavailable("openvino is not installed; pip install tilewright[bench]")
     if work.training or work.optimizer:
-        raise Unavailable("openvino is for inference")
+        raise Unavailable("openvino supports inference only")
     import openvino
 
     values = [*work.inputs.values(), *(work.model.parameters() if isinstance(work.model, torch.nn.Module) else ())]

@@ -77,7 +77,7 @@ class Process:
             line = ""
         if not line:
             code = self.process.wait()
-            return {"failed": f"the process ended with {code}"}
+            return {"failed": f"the worker process ended with exit status {code}"}
         return json.loads(line)
 
     def close(self) -> None:

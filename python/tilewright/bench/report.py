@@ -36,7 +36,7 @@ def race_lines(race: Race) -> str:
     for entry in race.entries.values():
         head = f"{race.workload:18} {race.dtype:5} {race.threads} {entry.peer:18} "
         if entry.failed:
-            lines.append(head + f"left out: {entry.failed}")
+            lines.append(head + f"not measured: {entry.failed}")
             continue
         lines.append(head + f"{entry.seconds * 1e3:10.3f} {entry.ratio:7.3f} [{entry.low:6.3f}, {entry.high:6.3f}] {entry.first:8.2f} "
                      f"{entry.warm:7.2f} {entry.peak >> 20:8} {entry.error:9.2e}")  # fmt: skip
@@ -44,10 +44,10 @@ def race_lines(race: Race) -> str:
 
 
 def _verdict_line(verdict: Verdict) -> str:
-    worst = f"; worst {verdict.worst:.2f} (bar {verdict.worst_bar:.2f}, {verdict.worst_name})" if verdict.worst_bar else (
+    worst = f"; worst {verdict.worst:.2f} (required {verdict.worst_bar:.2f}, {verdict.worst_name})" if verdict.worst_bar else (
         f" ({verdict.worst_name})" if verdict.worst_name else "")
     roof = f"; {verdict.roof:.1%} of the roof: {', '.join(verdict.short)}" if verdict.roof else ""
-    return f"{'held ' if verdict.held else 'SHORT'} {verdict.value:6.2f} (bar {verdict.bar:.2f}) against {verdict.against}{worst}{roof}"
+    return f"{'reached' if verdict.held else 'MISSED '} {verdict.value:6.2f} (required {verdict.bar:.2f}) against {verdict.against}{worst}{roof}"
 
 
 def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, machine: dict) -> tuple[list[Race], list[Verdict]]:
@@ -75,10 +75,10 @@ def run_goals(words: list[str], peers: list[str], threads: int, seconds: float, 
         for verdict in found:
             print(_verdict_line(verdict), flush=True)
         verdicts += found
-    print(f"\n{sum(v.held for v in verdicts)} of {len(verdicts)} bars held")
+    print(f"\n{sum(v.held for v in verdicts)} of {len(verdicts)} required ratios reached")
     for verdict in verdicts:
         if not verdict.held:
-            print(f"short: {verdict.goal}: {_verdict_line(verdict)}")
+            print(f"missed: {verdict.goal}: {_verdict_line(verdict)}")
     return list(races.values()), verdicts
 
 
@@ -149,8 +149,8 @@ def _sweep(goal: Goal, peers: list[str], threads: int) -> Race:
     race, answers = sweep(goal.workloads[0], goal.dtype, threads, peers)
     for peer, entry in race.entries.items():
         if entry.failed:
-            print(f"{peer}: left out: {entry.failed}")
+            print(f"{peer}: not measured: {entry.failed}")
         else:
             entry.compiles = answers[peer]["graphs"]
-            print(f"{peer}: {entry.seconds:.2f} s, {entry.compiles} compiles; a second pass {answers[peer]['again']:.2f} s")
+            print(f"{peer}: {entry.seconds:.2f} s, {entry.compiles} compilations; the second pass took {answers[peer]['again']:.2f} s")
     return race

@@ -56,7 +56,7 @@ def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[
         program()
     compiled = [call for graph in report() if not any(graph is old for old in earlier) for call in graph.calls]
     if not compiled:
-        raise RuntimeError(f"nothing of {work.name or 'the workload'} was compiled: there are no kernels to look at")
+        raise RuntimeError(f"no part of {work.name or 'the workload'} was compiled, so there are no kernels to measure")
     for call in compiled:
         call.profile(True)
     began = time.perf_counter()
@@ -108,5 +108,5 @@ def table(rows: list[KernelRow], seconds: float, limits: dict[str, float], most:
                      f"{row.bytes / row.seconds / 1e9 if row.seconds else 0:7.1f} {row.launches:3}  "
                      f"{row.schedule or '-'}, {short_operations(row.operations)}")  # fmt: skip
     if len(rows) > most:
-        lines.append(f"... {len(rows) - most} more")
+        lines.append(f"... {len(rows) - most} more kernels")
     return "\n".join(lines)

@@ -60,8 +60,8 @@ def _schedules(plt, tuning: dict):
     axes.set_yticks(range(len(rows)), [text for text, _, _ in rows], fontsize=6)
     axes.set_ylim(-0.8, len(rows) - 0.2)
     axes.invert_yaxis()
-    arrows = "; arrow: slower than the axis shows" if max(ratios, default=1.0) > last else ""
-    axes.set_xlabel(f"time over the default's, 95% interval of the median; blue: chosen{arrows}")
+    arrows = "; arrow: slower than the largest ratio of the axis" if max(ratios, default=1.0) > last else ""
+    axes.set_xlabel(f"time / time of the default schedule, 95% interval of the median; blue: chosen schedule{arrows}")
     if not ratios:
         axes.set_xlim(0.9, 1.1)
         axes.text(0.5, 0.5, f"nothing was measured: {tuning['verdict']}", transform=axes.transAxes, ha="center", fontsize=8, wrap=True)
@@ -75,7 +75,7 @@ def _designs(plt, tuning: dict):
     fitting = [point for point in tuning["designs"] if not point["refusal"]]
     best = sorted((point for point in fitting if point["best"]), key=lambda point: point["dsp"])
     axes.plot([p["dsp"] for p in fitting], [p["latency"] for p in fitting], ".", color="tab:gray", label="designs")
-    axes.plot([p["dsp"] for p in best], [p["latency"] for p in best], "o-", color="tab:blue", label="no other is better in both")
+    axes.plot([p["dsp"] for p in best], [p["latency"] for p in best], "o-", color="tab:blue", label="Pareto-optimal designs")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("DSP")
@@ -104,7 +104,7 @@ def main(arguments: list[str]) -> int:
     try:
         draw(json.loads(Path(arguments[0]).read_text()), arguments[1])
     except ImportError as error:
-        print(f"{error}; pip install tilewright[bench] brings it", file=sys.stderr)
+        print(f"{error}; install it with pip install tilewright[bench]", file=sys.stderr)
         return 1
     except OSError as error:
         print(f"cannot write '{arguments[1]}': {error.strerror}", file=sys.stderr)

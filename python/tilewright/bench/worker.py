@@ -2,7 +2,7 @@
 
     {"do": "start", "workload": "bert", "dtype": "f32", "peer": "eager", "threads": 2}   -> first, peak, rss, ...
     {"do": "time", "side": 0.05, "settle": 0.02, "cold": false}                          -> seconds per call
-    {"do": "save", "path": "..."}    {"do": "error", "path": "..."}                      -> RMS error to what was saved
+    {"do": "save", "path": "..."}    {"do": "error", "path": "..."}                      -> RMS error relative to the saved results
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Worker:
             from ..reports.report import report
 
             if (breaks := torch._dynamo.utils.counters["graph_break"]) and not work.optimizer:
-                raise RuntimeError(f"the graph breaks, which no row of ours may: {'; '.join(breaks)}")
+                raise RuntimeError(f"the workload has graph breaks, so its time is not comparable: {'; '.join(breaks)}")
             details = [detail for graph in report(clear=True) for detail in graph.details()]
             answer["backend"] = sum(ms for detail in details for _, ms in detail.get("stage_milliseconds", [])) / 1e3
             answer["cache"] = [detail.get("cache", "") for detail in details]

@@ -274,7 +274,7 @@ def make(name: str, dtype: str, seed: int = 0) -> Workload:
     elif name in WORKLOADS:
         work = WORKLOADS[name]()
     else:
-        raise KeyError(f"no workload {name!r}; there are gemm:MxNxK and {', '.join(WORKLOADS)}")
+        raise KeyError(f"unknown workload {name!r}; the workloads are gemm:MxNxK and {', '.join(WORKLOADS)}")
     work = work.cast(DTYPES[dtype])
     work.name = name
     if isinstance(work.model, torch.nn.Module):

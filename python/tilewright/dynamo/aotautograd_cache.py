@@ -35,7 +35,7 @@ def keeps(options: CompileOptions) -> bool:
     ahead = functorch_config.force_autograd_cache  # aot_compile will save the compiled code
     if ahead and (options.check or options.freeze):
         name = "check" if options.check else "freeze"
-        raise ValueError(f"tilewright: a function compiled with options[{name!r}] cannot be saved; leave it out")
+        raise ValueError(f"tilewright: a function compiled with options[{name!r}] cannot be saved; remove this option")
     wanted = options.cache and (should_use_local_autograd_cache() or should_use_remote_autograd_cache())
     return (wanted or ahead) and not options.check and not options.freeze
 
@@ -77,7 +77,7 @@ class _LazyBackward:
 
     def __init__(self):
         self.patch = None
-        self.callback = torch._dynamo.disable(lambda _arguments: self.end(), reason="it runs while torch holds a lock that a compile takes")
+        self.callback = torch._dynamo.disable(lambda _arguments: self.end(), reason="it runs while torch holds a lock that a compilation acquires")
 
     def begin(self) -> None:
         if functorch_config.bundled_autograd_cache:

@@ -61,7 +61,7 @@ def compile_whole(gm, options, static, report, keep, watch=None, **layouts) -> P
         again = walk(gm, static, report.name, asserts=True, **layouts)  # the failed compile consumed the first import
         assert again.graph is not None  # walk() creates one
         folder = reproducer.write(gm, again.graph.text(), options, error)
-        said = f"{error}\ntilewright: a script that repeats this, and the IR, are in {folder}"
+        said = f"{error}\ntilewright: the IR, and a script that reproduces this error, are in {folder}"
         if isinstance(error, _tilewright.Crashed) and not options.strict:
             return crashes.left_to_eager(gm, said)
         raise CompileError(said) from error
@@ -169,7 +169,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
         moved = {n.name for n in gm.graph.nodes if is_transfer(n)}
         unreported = [r for r in result.refusals if r.node not in moved and not r.chosen]
         if options.strict and any(not r.follows for r in unreported):
-            raise UnsupportedError("tilewright: strict mode, and these ops cannot be compiled:\n" + describe(unreported))
+            raise UnsupportedError("tilewright: strict mode allows no op in eager, but these ops cannot be compiled:\n" + describe(unreported))
         warn_of(unreported)
         refusals = result.refusals
         result = compile_parts(gm, options, static, refusals, report, keep, orders_of(gm, strides), freezer)

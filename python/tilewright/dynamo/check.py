@@ -54,14 +54,14 @@ def tensors_of(value) -> list:
 def worst_element(got, want, error) -> str:
     where = int(error.argmax())
     position = [int(i) for i in torch.unravel_index(torch.tensor(where), got.shape)]
-    return f"element {position}: tilewright gives {got.flatten()[where].item()}, torch {want.flatten()[where].item()}"
+    return f"element {position}: tilewright returns {got.flatten()[where].item()}, torch {want.flatten()[where].item()}"
 
 
 def difference(got: torch.Tensor, want: torch.Tensor, exact: torch.Tensor) -> str:
     """Returns a description of the error of `got`, or '' if it is within the bound. `want` is the result of eager, and `exact` is the
     reference in float64."""
     if got.dtype != want.dtype or got.shape != want.shape:
-        return f"it is {got.dtype}{list(got.shape)}, torch's {want.dtype}{list(want.shape)}"
+        return f"its type is {got.dtype}{list(got.shape)}, that of torch's result {want.dtype}{list(want.shape)}"
     if not got.numel():
         return ""
     if not got.is_floating_point():
@@ -119,7 +119,7 @@ def compile_alone(node: fx.Node, root, options):
     graph.output(tuple(results))
     imported = walk(fx.GraphModule(root, graph), (), node.name)
     if imported.refusals:
-        return None, inputs, "it does not compile alone: " + "; ".join(r.reason for r in imported.refusals)
+        return None, inputs, "it cannot be compiled separately: " + "; ".join(r.reason for r in imported.refusals)
     return build(imported, options), inputs, ""
 
 
@@ -145,17 +145,17 @@ class EagerCheck:
                 self.programs[node] = (program, inputs)
         self.checked = len(self.programs)
         if refused:
-            warnings.warn("tilewright: check='eager' cannot compare " + "; ".join(refused), stacklevel=2)
+            warnings.warn("tilewright: check='eager' cannot compare these nodes: " + "; ".join(refused), stacklevel=2)
 
     @staticmethod
     def why_not(node: fx.Node) -> str:
         value = node.meta.get("val")
         if not any(isinstance(v, torch.Tensor) for v in tensors_of(value)):
-            return "it gives no tensor"
+            return "its result is not a tensor"
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
-            return "it gives random numbers"
+            return "its results are random numbers"
         if str(node.target).startswith(WITHOUT_CONTENTS):
-            return "its contents are undefined"
+            return "the contents of its result are undefined"
         return ""
 
     def compare(self, node: fx.Node, values: dict, want, args, kwargs):

@@ -35,6 +35,6 @@ def left_to_eager(gm: fx.GraphModule, said: str) -> Imported:
     refusals = [Refusal(n.name, "", said, follows=i > 0) for i, n in enumerate(nodes)]
     if not _said:
         _said.append(said)
-        warnings.warn(f"tilewright: {said}\nThis graph and all later ones of this process run in eager.", stacklevel=2)
+        warnings.warn(f"tilewright: {said}\nThis graph and all later graphs of this process run in eager.", stacklevel=2)
     compiled._warned.add(describe(refusals))
     return Imported(None, refusals)

@@ -49,7 +49,7 @@ def _refuse(function, tensor):
     raise ReleasedError(
         f"tilewright: {what} needs the parameter {getattr(tensor, _ATTRIBUTE).name} ({_describe(tensor)}), whose "
         "memory was released when options={'freeze': True} had packed it; only the compiled model can use it. Save or "
-        "copy the model before its first frozen call, load what changed into a new model, or leave freeze out")  # fmt: skip
+        "copy the model before its first frozen call, load changed parameters into a new model, or remove the option freeze")  # fmt: skip
 
 
 def _dispatch(function, args, kwargs):
@@ -227,7 +227,7 @@ class Freezer:
                     raise ReleasedError(
                         f"tilewright: the parameter {name} ({_describe(tensor)}) was released by an earlier graph with "
                         "options={'freeze': True}, and this graph reads it unpacked; compile this graph, too, before the "
-                        "first frozen call, or leave freeze out")  # fmt: skip
+                        "first frozen call, or remove the option freeze")  # fmt: skip
                 continue
             reason = blocked.get(number, "")
             if not reason and not packed[index]:
@@ -284,7 +284,7 @@ def shared(tensor) -> str:
     if storage_bytes != nbytes:
         return f"it is part of a storage of {storage_bytes} bytes"
     if uses > 2:  # two uses: the parameter and the storage object of this query
-        return "other tensors share its storage (a tied weight, a view, a state_dict that is held)"
+        return "other tensors share its storage (a tied weight, a view, a state_dict that still exists)"
     if find_reader(tensor):
         return "a kernel of another graph reads it unpacked"
     return ""
@@ -310,6 +310,6 @@ def find_reader(tensor) -> bool:
 def check_kind(kind: str) -> None:
     """Raises a RuntimeError unless `kind`, the kind of a graph, is inference."""
     if kind != "inference":
-        raise RuntimeError("tilewright: options={'freeze': True} is for inference, and this graph trains: its parameters "
-                           "require gradients. Call the model under torch.no_grad() or torch.inference_mode() (and in "
-                           "model.eval()), or leave freeze out")  # fmt: skip
+        raise RuntimeError("tilewright: options={'freeze': True} supports inference only, but the parameters of this "
+                           "graph require gradients. Call the model under torch.no_grad() or torch.inference_mode() (and in "
+                           "model.eval()), or remove the option freeze")  # fmt: skip

@@ -87,8 +87,8 @@ def watch(ours) -> None:
             if arguments.callback_trigger is CallbackTrigger.DYNAMO:
                 prepare(_compiling())
         except Exception:  # a module may override parameters() or have no attributes yet; the compile itself does not depend on this
-            log.debug("tilewright: a compile could not be prepared", exc_info=True)
+            log.debug("tilewright: the preparation of a compilation failed", exc_info=True)
 
-    callback = torch._dynamo.disable(begins, reason="it runs while torch holds a lock that a compile takes")
+    callback = torch._dynamo.disable(begins, reason="it runs while torch holds a lock that a compilation acquires")
     callback.backend = ours
     callback_handler.register_start_callback(callback)

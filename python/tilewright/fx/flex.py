@@ -56,7 +56,7 @@ class Expansion(Rewriter):
             else:
                 args, kwargs = (fx.map_arg(given, values.__getitem__) for given in (step.args, step.kwargs))
                 values[step] = self.emit(step.target, *args, **kwargs)
-        raise AssertionError("a function of indices without a result")
+        raise AssertionError("the graph of a score_mod or mask_mod function has no result")
 
     def size(self, tensor: fx.Node, dim: int):
         known = tensor.meta["val"].shape[dim]

@@ -46,7 +46,7 @@ def number_of(walker, value) -> _tilewright.Ref:
         operands = [number_of(walker, argument) for argument in value.args]
         walker.refs[value] = _tilewright.Ref(walker.graph.node(_OPS[value.target], operands, {}, [_NUMBER], walker.frames_of(value)))
     else:
-        raise _tilewright.Refused(f"its argument {value.name} is a symbolic float that follows from more than sizes")
+        raise _tilewright.Refused(f"its argument {value.name} is a symbolic float that does not depend on sizes only")
     return walker.refs[value]
 
 

@@ -300,7 +300,7 @@ class Walker:
         here = value.device if value.device.type == "cpu" and value.dim() == 0 else self.device
         reason = unsupported_tensor(value, here)
         if not reason and value.is_neg() and any(writes_argument(user) for user in node.users):
-            reason = "it is a lazy negative, and is written; pass it with .resolve_neg()"
+            reason = "it is a lazy negative that the graph writes; pass the result of its method resolve_neg() instead"
         if not reason and value.is_neg() and argument < 0:
             reason = "it is a constant that is a lazy negative"
         if reason:
@@ -428,7 +428,7 @@ class Walker:
             # The segments after this node get the new symbols as arguments.
             self.found |= unbound
             what = f"its value {value}" if isinstance(value, torch.SymInt) else f"the size {', '.join(sorted(unbound))} of its result"
-            return self.refuse(node, f"{what} follows from the contents of a tensor")
+            return self.refuse(node, f"{what} depends on the contents of a tensor")
         if writes_argument(node):
             return self.add_write(node)
         if self.asserts and is_checked(node):
@@ -461,7 +461,7 @@ class Walker:
             self.refuse(node, f"{node.target} writes into its arguments")
             return
         if self.eager_random and is_random(node.target):
-            return self.refuse(node, "options['random'] = 'eager' draws eager's numbers", chosen=True)
+            return self.refuse(node, "with options['random'] = 'eager', ops that draw random numbers run in eager", chosen=True)
         if reason := refused_by_eager.reason_of_node(node):
             return self.refuse(node, f"eager refuses this call: {reason}")
         values = value if isinstance(value, (list, tuple)) else [value] if value is not None else []

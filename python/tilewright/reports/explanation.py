@@ -51,7 +51,7 @@ class Break:
 
 @dataclass
 class Left:
-    """A function that torch.compile leaves to eager from its start: no backend sees any part of it."""
+    """A function that runs in eager as a whole, because torch.compile passes no part of it to a backend."""
 
     function: Function
     reason: str
@@ -157,7 +157,7 @@ class Explanation:
             lines.append(f"{function}" + (f": traced again {again} times" if again > 1 else ": traced again once" if again else ""))
             for one in function.compiles:
                 parts = [f"{text}{seconds:.2f} s" for text, seconds in
-                         (("", one.seconds), ("of it AOTAutograd and backend ", one.aot_seconds)) if seconds]  # fmt: skip
+                         (("", one.seconds), ("of which AOTAutograd and backend took ", one.aot_seconds)) if seconds]  # fmt: skip
                 lines.append(f"  compile {one.compile_id or '?'}" + (f" ({', '.join(parts)})" if parts else ""))
                 if one.reason:
                     lines.append(f"    because: {' '.join(one.reason.split())}")
@@ -169,7 +169,7 @@ class Explanation:
             lines.append("graph breaks")
             lines += [f"  {broken}" for broken in self.breaks]
         if self.left:
-            lines.append("left to eager by torch.compile, from the first line on")
+            lines.append("functions that torch.compile leaves to eager as a whole")
             lines += [f"  {one}" for one in self.left]
         return "\n".join(lines)
 

@@ -95,7 +95,7 @@ class GraphReport:
         lines = [f"{self.name} ({self.kind}): {self.nodes} nodes, {self.segments} compiled and {self.eager_segments} eager "
                  f"segments, {self.kernels()} kernels, called {sum(c.calls for c in self.calls)} times"]  # fmt: skip
         if self.restored:
-            lines.append("  restored by torch: AOTAutograd did not run")
+            lines.append("  restored by torch from its cache: AOTAutograd did not run")
         for refusal in self.refusals:
             lines.append(f"  eager: {refusal.reason}" + (f" [{refusal.where}]" if refusal.where else ""))
         for name in self.transfers:

@@ -52,6 +52,6 @@ def write(gm: fx.GraphModule, ir: str, options: CompileOptions, error: Exception
         try:
             text = make()
         except Exception as trouble:  # the original error is more important
-            text = f"# this file could not be made: {trouble!r}\n"
+            text = f"# this file could not be written: {trouble!r}\n"
         (folder / name).write_text(text)
     return folder

@@ -99,7 +99,8 @@ def build(imported: Imported, options: CompileOptions) -> _tilewright.GraphCall:
     """Compiles a graph that was imported without refusals."""
     assert imported.graph is not None and imported.device is not None
     if unbound := imported.graph.symbols[len(imported.symbol_sources) :]:
-        raise RuntimeError(f"tilewright: the symbols {', '.join(unbound)} are read, and no argument gives them a value: a mistake of Tilewright's")
+        raise RuntimeError(f"tilewright: the graph reads the symbols {', '.join(unbound)}, but no argument determines their values; "
+                           "this is a bug of Tilewright")  # fmt: skip
     options = options.on(imported.device)
     needs_seed = imported.graph.needs_seed()
     if options.tune in ("quick", "full"):
@@ -151,7 +152,7 @@ class Program:
 
     def __reduce__(self):
         if self.kept is None:
-            raise BypassAOTAutogradCache(f"{self.title} was compiled without a record of it")
+            raise BypassAOTAutogradCache(f"{self.title} was compiled without keeping its imported graph, so it cannot be pickled")
         return Program.restored, (self.kept, self.options, self.title)
 
     def programs(self) -> list[Program]:
@@ -251,7 +252,7 @@ class CompiledGraph(OutputCode):
         except BypassAOTAutogradCache:
             raise
         except Exception as error:  # an eager segment may contain any object
-            raise BypassAOTAutogradCache(f"tilewright: {self.report.name} ({self.report.kind}) cannot be kept: {error}") from error
+            raise BypassAOTAutogradCache(f"tilewright: {self.report.name} ({self.report.kind}) cannot be pickled for the cache: {error}") from error
         self.body = self.run = None
 
     def post_compile(self, example_inputs, constants, graph_kwargs) -> None:

@@ -94,11 +94,12 @@ class AliasCheck:
                 return compiled(*arguments)
             pairs = ", ".join(f"{names[a]} and {names[b]}" for a, b, *_ in found or self.expected or ())
             if found:
-                said = f"tilewright: the arguments {pairs} share memory, and one of them is written; the graph was compiled for others"
+                said = (f"tilewright: the arguments {pairs} share memory, and one of them is written; "
+                        "the graph was compiled for arguments that overlap differently")  # fmt: skip
             else:
-                said = f"tilewright: the graph was compiled for arguments {pairs} that share memory and are written; these do not"
+                said = f"tilewright: the graph was compiled for arguments {pairs} that share memory; those of this call do not share memory"
             if strict:
-                raise ValueError(f"{said}; pass copies (.clone()), or compile a function of its own for such calls")
+                raise ValueError(f"{said}; pass copies (.clone()), or compile a separate function for such calls")
             if not warned:
                 warnings.warn(f"{said}, and such calls run in eager. Pass copies (.clone()) to run the compiled graph", stacklevel=2)
                 warned = True

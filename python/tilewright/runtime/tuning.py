@@ -38,12 +38,12 @@ def tune(graph, options: CompileOptions, sizes: list[int]) -> list[str]:
     """
     if options.target != "cpu":
         raise ValueError(f"tilewright: options['tune'] = {options.tune!r} measures kernels on the CPU; target {options.target!r} "
-                         "has no schedules that can be measured. Leave it out")  # fmt: skip
+                         "has no schedules that can be measured. Remove this option")  # fmt: skip
     worker = [_interpreter(), "-c", _WORKER, str(pathlib.Path(_tilewright.__file__).parent)]
     try:
         lines = graph.tune(options.native(), options.tune, worker, sizes)
     except _tilewright.NoTuneWorker as why:
-        warnings.warn(f"tilewright: options['tune'] = {options.tune!r} measures in processes of their own, and there are none: {why}. The graph is "
+        warnings.warn(f"tilewright: options['tune'] = {options.tune!r} measures in separate processes, which do not work here: {why}. The graph is "
                       "compiled with the schedules of the cost model", stacklevel=2)  # fmt: skip
         return []
     for line in lines:

@@ -5,12 +5,12 @@ compared.
     python test/Conformance/fuzz run --metamorphic ...     the same graphs with identities before some operands
     python test/Conformance/fuzz run --through onnx ...    the same graphs through a file: pt2, onnx or mlir
     python test/Conformance/fuzz case SEED                 one graph, in this process: for gdb
-    python test/Conformance/fuzz reduce SEED               a small script that shows its failure
-    python test/Conformance/fuzz share                     some hundred graphs that depend on the commit, and as many of images
+    python test/Conformance/fuzz reduce SEED               a small script that reproduces the failure of a graph
+    python test/Conformance/fuzz share                     some hundred graphs, and as many graphs of images; their seeds depend on the commit
     python test/Conformance/fuzz full                      the graphs of table.json, missing ones first
     python test/Conformance/fuzz table --results FILE      writes the results of a run into table.json
     python test/Conformance/fuzz summary [--results FILE]  prints a summary of the table, or of a run
-    python test/Conformance/fuzz planted                   which planted bugs are found
+    python test/Conformance/fuzz planted                   checks which planted bugs the fuzzer finds
 
 --results FILE stores the results of a run; the same command again continues that run.
 """
@@ -75,7 +75,7 @@ def run_graphs(first: int, count: int, processes: int, seconds: float, results: 
 
     Pool(here / "worker.py", lambda chunk: asked(*chunk, **how), processes, seconds, HANG).run(chunks, tell)
     left = sum(length for _, length in chunks) - ran
-    print(f"{ran} graphs in {time.monotonic() - before:.0f} s, {left} left for lack of time", flush=True)
+    print(f"{ran} graphs in {time.monotonic() - before:.0f} s, {left} not started because the time limit was reached", flush=True)
     return found
 
 
@@ -128,11 +128,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--graphs", type=int, default=SHARE_GRAPHS)
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--seconds", type=float, default=1e9, help="no graphs are begun later")
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no further graph after this many seconds")
     parser.add_argument("--results", type=Path)
-    parser.add_argument("--output", type=Path, help="of reduce: where the script goes")
-    parser.add_argument("--metamorphic", action="store_true", help="with identities before some operands")
-    parser.add_argument("--through", choices=["pt2", "onnx", "mlir"], default="", help="through a file instead of torch.compile")
+    parser.add_argument("--output", type=Path, help="the file to which the command reduce writes the script")
+    parser.add_argument("--metamorphic", action="store_true", help="insert identities before some operands")
+    parser.add_argument("--through", choices=["pt2", "onnx", "mlir"], default="", help="compile a file instead of calling torch.compile")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     if options.command == "case":
@@ -154,14 +154,14 @@ def main() -> int:
     seed, seconds = options.seed, options.seconds
     if options.command == "share":
         seed, seconds = share_seed(), min(seconds, SHARE_SECONDS)
-        print(f"fuzz: graphs from seed {seed}, that of this commit; run --seed {seed} repeats them")
+        print(f"fuzz: graphs from seed {seed} on, which is derived from the commit; run --seed {seed} runs them again")
     known = {}
     if options.command == "full":
         seed, options.graphs, known = FULL_SEED, FULL_GRAPHS, ledger.states(ledger.load())
     how = {"metamorphic": options.metamorphic, "through": options.through}
     found = run_graphs(seed, options.graphs, options.processes, seconds, options.results, known, **how)
     if options.command == "share":
-        print(f"fuzz: and of images, from seed {IMAGES + seed}")
+        print(f"fuzz: graphs of images, from seed {IMAGES + seed} on")
         found |= run_graphs(IMAGES + seed, options.graphs, options.processes, IMAGES_SECONDS, **how)
     tally.show(ledger.merged(ledger.empty(), found, commit()[:7]))
     again = {seed: [ledger.plain(outcome)] for seed, outcome in found.items() if seed in known}

@@ -55,7 +55,7 @@ def command(*words) -> str:
     if done.returncode == 1 and "cannot be compiled:" in done.stderr:
         raise Refused(done.stderr.partition("cannot be compiled:")[2])
     if done.returncode:
-        raise RuntimeError(f"tilewright {words[0]} ended by {done.returncode}: {done.stderr[-500:]}")
+        raise RuntimeError(f"tilewright {words[0]} ended with exit status {done.returncode}: {done.stderr[-500:]}")
     return done.stdout
 
 

@@ -140,7 +140,7 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, com
     """Compares all tensors. Returns how they were judged. Raises Wrong if one is wrong."""
     want = runs[0]
     if len(got.aliases) != len(want.aliases) or got.gradients != want.gradients:
-        raise Wrong("structure", f"{len(got.aliases)} results and {got.gradients} gradients, eager gives {len(want.aliases)} and {want.gradients}")
+        raise Wrong("structure", f"{len(got.aliases)} results and {got.gradients} gradients, eager returns {len(want.aliases)} and {want.gradients}")
     names = want.names()
     words = set()
     for index, (what, ours, theirs) in enumerate(zip(names, got.tensors, want.tensors)):
@@ -156,7 +156,7 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, com
     made = [i for i, (ours, theirs) in enumerate(zip(got.aliases, want.aliases)) if ours < 0 <= theirs < len(program.inputs) and i in compiled.fresh]
     words |= {"told"} if made else set()
     if [-1 if i in made else alias for i, alias in enumerate(want.aliases)] != got.aliases:
-        raise Wrong("aliasing", f"results lie in the memory of {got.aliases} (inputs first, -1: their own), eager's in that of {want.aliases}")
+        raise Wrong("aliasing", f"results share memory with {got.aliases} (inputs first, -1: separate memory), eager's results with {want.aliases}")
     precise = [t.double() if t.is_floating_point() else t for t in exact.tensors]
     results = len(want.aliases) + want.gradients
     largest = max((rms(torch.nan_to_num(t, 0, 0, 0)) for t in precise[:results] if t.is_floating_point()), default=0.0)

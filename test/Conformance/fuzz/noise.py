@@ -12,8 +12,9 @@ In every second run u is a function of the number: results computed from equal o
 a sum of few different numbers (normalized inputs that are multiples of 1/4) is then a multiple of one error, not a
 random walk.
 
-An op is one of ATen's: `kl_div(log_softmax(x), softmax(x))` is several ops whose terms cancel, and attention is its
-products and its softmax, whose scores are rounded before the exponential amplifies their errors.
+Noise is added to the results of ATen ops. `kl_div(log_softmax(x), softmax(x))` consists of several ATen ops, whose terms
+cancel. Attention consists of its products and its softmax, because the scores are rounded before the exponential
+amplifies their errors.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ planted/planted.h:
     (build there as always, then here:)
     PYTHONPATH=../planted/build/python python test/Conformance/fuzz planted
 
-A compiler without the patch has no C++ bugs, and none is found. FUZZ_PLANTED names the bug to both.
+A compiler without the patch has none of the C++ bugs, so that none of them is found. The environment variable
+FUZZ_PLANTED selects the bug in Python and in C++.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ import torch
 
 # Bugs in C++, in the order of their libraries: lib/Import/ATen, lib/Kernels, lib/Codegen/CPU/Vectorize, lib/Runtime.
 COMPILED = {
-    "dropped-scale": "index_add forgets alpha",
+    "dropped-scale": "index_add ignores alpha",
     "cast-rounds": "a cast from float to integer rounds up instead of towards zero",
-    "signed-bool": "true becomes -1.0",
+    "signed-bool": "true is converted to -1.0",
     "narrow-sums": "sums of bf16 and f16 are accumulated in bf16 and f16",
     "maximum-of-nan": "maximum(NaN, x) is x",
-    "dilation": "a convolution's dilation is forgotten where it becomes a plain loop",
-    "pooled-padding": "average pooling counts padding though it was told not to",
-    "pad-sides": "padding is put on the other side",
+    "dilation": "a convolution that is lowered to plain loops ignores its dilation",
+    "pooled-padding": "average pooling counts padding despite count_include_pad=False",
+    "pad-sides": "padding is added on the opposite side",
     "correction": "a variance divides by n instead of n - 1",
     "written-too-early": "a result is written over an operand that is read elsewhere",
-    "tail-mask": "the masked rest of a vector loop leaves out its last element",
-    "reduction-identity": "a maximum begins with 0",
-    "lost-accumulators": "the third of four sets of accumulators is counted twice, the last not at all",
-    "causal": "causal attention does not see the diagonal",
-    "arena": "a buffer is free one step before its last use",
+    "tail-mask": "the masked tail of a vector loop omits its last element",
+    "reduction-identity": "a maximum is initialized with 0",
+    "lost-accumulators": "the third of four sets of accumulators is added twice, and the fourth is omitted",
+    "causal": "causal attention masks the diagonal",
+    "arena": "a buffer is freed one step before its last use",
 }
 
 
@@ -102,11 +103,11 @@ PYTHON = {
 
 
 def plant(name: str) -> None:
-    """Plants a bug in a worker, before any graph. C++ reads the name itself."""
+    """Plants a bug in a worker before it runs a graph. C++ code reads FUZZ_PLANTED itself."""
     if name in PYTHON:
         PYTHON[name]()
     elif name and name not in COMPILED:
-        raise ValueError(f"no bug is called {name}; there are {', '.join([*PYTHON, *COMPILED])}")
+        raise ValueError(f"unknown bug {name!r}; the bugs are {', '.join([*PYTHON, *COMPILED])}")
 
 
 def find_all(options) -> int:

@@ -9,7 +9,7 @@ import resource
 import sys
 from collections.abc import Callable, Iterator
 
-MEMORY = 12 << 30  # bytes of address space: beyond, the sample gets an error, and the machine stays usable
+MEMORY = 12 << 30  # bytes of address space; a sample that needs more gets an error, before the machine runs out of memory
 
 
 def open_channel() -> Callable:

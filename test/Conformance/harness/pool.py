@@ -81,9 +81,9 @@ class Worker:
 class Pool:
     """Runs cases on `count` workers that run `script`.
 
-    `ask(case)` returns the request for a case; the entry `after` is added, the sample after which the worker
-    begins. `hang`: seconds for a sample. `tell(case, results, reason)` gets {sample: Outcome} of each case, from
-    one thread at a time. A worker is replaced after `samples` samples.
+    `ask(case)` returns the request for a case. The pool adds the entry `after` to the request: the worker begins with
+    the next sample. `hang` is the time limit of a sample in seconds. For each case, `tell(case, results, reason)` is
+    called with the results {sample: Outcome}, from one thread at a time. A worker is replaced after `samples` samples.
     """
 
     def __init__(self, script: Path, ask: Callable[[object], dict], count: int, seconds: float, hang: float, samples: int = SAMPLES):
@@ -93,7 +93,7 @@ class Pool:
         self.left: queue.SimpleQueue = queue.SimpleQueue()
 
     def run(self, cases: list, tell: Callable[[object, dict, str], None]) -> int:
-        """Runs the cases. Returns how many were left when the time was over."""
+        """Runs the cases. Returns the number of cases that were not started before the time limit."""
         for case in cases:
             self.left.put(case)
         with ThreadPoolExecutor(self.count) as threads:
@@ -121,7 +121,7 @@ class Pool:
                     worker = None
                     started = [i for i, outcome in results.items() if outcome is STARTED or outcome is IN_EAGER]
                     in_eager = bool(started) and results[started[0]] is IN_EAGER
-                    if not started:  # it ended before it began a sample: a new worker would, too
+                    if not started:  # the worker ended before its first sample, and a new worker would do the same
                         reason = ""
                     after = started[0] if started else -1
                     results[after] = Outcome("eager" if in_eager else gone.state, gone.reason, gone.reason)

@@ -5,7 +5,7 @@ import gc
 
 
 def keep_freed_memory() -> None:
-    """Makes malloc keep freed memory. By default the kernel takes large blocks back, and clears them again for the next
+    """Makes malloc keep freed memory. By default, malloc returns large blocks to the kernel, which clears them for the next
     compilation."""
     trim_threshold, top_pad, mmap_threshold = -1, -2, -3  # malloc.h of glibc; 32 MiB is the largest mmap threshold
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
@@ -15,8 +15,8 @@ def keep_freed_memory() -> None:
 
 
 def skip_timing_of_guards() -> None:
-    """Dynamo times the guards of each compiled frame for its metrics. Before that it writes 256 MiB to flush the caches:
-    20 ms for each frame. torch/_dynamo/guards.py"""
+    """Dynamo times the guards of each compiled frame for its metrics. Before that, it writes 256 MiB to flush the
+    caches, which takes 20 ms per frame (torch/_dynamo/guards.py)."""
     import torch._dynamo.guards
 
     torch._dynamo.guards.profile_guard_manager = lambda root, scope, iterations: 0.0

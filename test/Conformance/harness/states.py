@@ -48,7 +48,7 @@ def worse(found: State, expected: State) -> str:
 
 def better(found: State, expected: State) -> str:
     """Returns why the table is out of date if `found` covers all samples, or ''."""
-    return f"{found}; the table says {expected}" if found != expected and not worse(found, expected) else ""
+    return f"{found}; in the table: {expected}" if found != expected and not worse(found, expected) else ""
 
 
 def verdict(name: str, results: dict, expected: dict, complete: bool) -> int:
@@ -70,5 +70,5 @@ def verdict(name: str, results: dict, expected: dict, complete: bool) -> int:
             bad += 1
             first = next((o for o in outcomes if o.state == found.word), None)
             print(f"{kind}: {case}: {text}" + (f"\n    {first.detail.strip()[:300]}" if first and first.detail else ""))
-    print(f"{name}: {known} cases as the table says, {bad} not")
+    print(f"{name}: {known} cases have the state in the table, {bad} cases do not")
     return int(bad > 0)

@@ -63,17 +63,17 @@ def plain(tensor: torch.Tensor) -> torch.Tensor:
 
 def check_metadata(got, want, what: str) -> None:
     if type(got) is not type(want) and not isinstance(got, torch.Tensor):
-        raise Wrong("type", f"{what}: {type(got).__name__}, eager gives {type(want).__name__}")
+        raise Wrong("type", f"{what}: {type(got).__name__}, eager returns {type(want).__name__}")
     if got.dtype != want.dtype:
-        raise Wrong("dtype", f"{what}: {got.dtype}, eager gives {want.dtype}")
+        raise Wrong("dtype", f"{what}: {got.dtype}, eager returns {want.dtype}")
     if got.shape != want.shape:
-        raise Wrong("shape", f"{what}: {list(got.shape)}, eager gives {list(want.shape)}")
+        raise Wrong("shape", f"{what}: {list(got.shape)}, eager returns {list(want.shape)}")
     if got.layout != want.layout:
-        raise Wrong("layout", f"{what}: {got.layout}, eager gives {want.layout}")
+        raise Wrong("layout", f"{what}: {got.layout}, eager returns {want.layout}")
     if got.layout == torch.strided and got.numel():
         strides = [(a, b) for a, b, size in zip(got.stride(), want.stride(), got.shape) if size > 1]
         if any(a != b for a, b in strides):
-            raise Wrong("strides", f"{what}: strides {got.stride()}, eager gives {want.stride()}")
+            raise Wrong("strides", f"{what}: strides {got.stride()}, eager returns {want.stride()}")
         # A result that is a part of an intermediate value may have a separate storage of exactly its extent.
         extent = 1 + sum((size - 1) * stride for size, stride in zip(got.shape, got.stride()))
         alone = got.storage_offset() == 0 and got.untyped_storage().nbytes() == extent * got.element_size()
@@ -91,7 +91,7 @@ def check_numbers(got, runs, exact, largest: float, what: str) -> None:
         # A comparison of floats may have the result of eager in its dtype, or of eager in float64.
         wrong = (got != want) & (got != exact.to(want.dtype))
         if wrong.any():
-            raise Wrong("integers", f"{what}: {int(wrong.sum())} of {got.numel()} differ: {got[wrong][:3].tolist()}, eager gives "
+            raise Wrong("integers", f"{what}: {int(wrong.sum())} of {got.numel()} differ: {got[wrong][:3].tolist()}, eager returns "
                                     f"{want[wrong][:3].tolist()}")  # fmt: skip
         return
     # At a pole, eager may return a finite number that consists only of rounding error. Therefore infinity is accepted,
@@ -102,10 +102,10 @@ def check_numbers(got, runs, exact, largest: float, what: str) -> None:
     for name, test in (("NaN", torch.isnan), ("infinities", torch.isinf)):
         if not torch.equal(test(got), test(want)):
             where = test(got) != test(want)
-            raise Wrong(name, f"{what}: {name} elsewhere than in eager: {got[where][:3].tolist()}, eager gives {want[where][:3].tolist()}")
+            raise Wrong(name, f"{what}: {name} at other indices than in eager: {got[where][:3].tolist()}, eager returns {want[where][:3].tolist()}")
     infinite = got.isinf()
     if not torch.equal(got[infinite], want[infinite]):
-        raise Wrong("infinities", f"{what}: infinities of the other sign")
+        raise Wrong("infinities", f"{what}: infinities with another sign than in eager")
     finite = want.isfinite() & exact.isfinite()
     error, size = rms((got.double() - exact)[finite]), rms(exact[finite])
     if got.dtype == torch.float64:

@@ -92,13 +92,13 @@ def lint_region(top: Function, functions, constants) -> list[str]:
                 if argument in channels:
                     channels[argument].append("write" if writes else "read")
                 elif argument not in ports:
-                    complaints.append(f"name: {match[1]} gets '{argument}', which is not there")
+                    complaints.append(f"name: {match[1]} has the argument '{argument}', which is not declared")
                 elif used.setdefault(argument, match[1]) != match[1] or f"{argument} twice" in used:
                     complaints.append(f"port: {argument} is used by {used[argument]} and {match[1]}")
                 else:
                     used[f"{argument} twice"] = match[1]
         else:
-            complaints.append(f"region: '{line}' in the dataflow region of {top.name}")
+            complaints.append(f"region: '{line}' is not allowed in the dataflow region of {top.name}")
     for name, uses in channels.items():
         if uses not in (["write", "read"], ["ROM", "read"]):
             complaints.append(f"channel: {name} has {' then '.join(uses) or 'no'} uses")
@@ -107,7 +107,7 @@ def lint_region(top: Function, functions, constants) -> list[str]:
 
 def lint_interfaces(top: Function) -> list[str]:
     bundles = re.findall(r"m_axi port=(\w+) bundle=(\w+)", "\n".join(top.lines))
-    complaints = [f"port: bundle {b} of {p} is another port's too" for i, (p, b) in enumerate(bundles) if b in [x for _, x in bundles[:i]]]
+    complaints = [f"port: bundle {b} of {p} has another port, too" for i, (p, b) in enumerate(bundles) if b in [x for _, x in bundles[:i]]]
     pointers = {name_of(p) for p in top.parameters if "*" in p}
     return complaints + [f"port: {p} has no m_axi bundle" for p in sorted(pointers - {p for p, _ in bundles})]
 
@@ -133,7 +133,7 @@ def lint_body(function: Function, constants) -> list[str]:
             if not match or not match[3].isdigit() or not match[5].isdigit() or not match[6].startswith(("++", match[2] + " += ")):
                 complaints.append(f"bounds: '{line}' in {function.name}")
             elif match[1] and match[1] in labels:
-                complaints.append(f"name: label {match[1]} is there twice in {function.name}")
+                complaints.append(f"name: label {match[1]} occurs twice in {function.name}")
             elif match[1]:
                 labels.add(match[1])
             loops.append({"line": line, "pipelined": False, "unrolled": False})
@@ -145,7 +145,7 @@ def lint_body(function: Function, constants) -> list[str]:
         if match := re.match(r"#pragma HLS array_partition variable=(\w+) type=(\w+)(?: factor=(\d+))? dim=(\d+)", line):
             name, kind, factor, dim = match[1], match[2], match[3], int(match[4])
             if name not in arrays or dim > len(arrays[name]):
-                complaints.append(f"name: a partition of '{name}', which is not there, in {function.name}")
+                complaints.append(f"name: a partition of '{name}', which is not declared, in {function.name}")
                 continue
             size = arrays[name][dim - 1]
             parts = size if kind == "complete" else int(factor)
@@ -153,7 +153,7 @@ def lint_body(function: Function, constants) -> list[str]:
             if parts > size or banks[name] > 4096:
                 complaints.append(f"partition: {name} in {function.name} has {banks[name]} banks, {parts} of them along a size of {size}")
         if (match := re.match(r"#pragma HLS dependence variable=(\w+) ", line)) and match[1] not in arrays:
-            complaints.append(f"name: a dependence of '{match[1]}', which is not there, in {function.name}")
+            complaints.append(f"name: a dependence of '{match[1]}', which is not declared, in {function.name}")
         if line.endswith("{") and not line.endswith("= {"):
             loops.append({"line": line, "pipelined": False, "unrolled": True})
         if line in ("}", "};") and loops and line == "}":

@@ -59,7 +59,7 @@ def simulate(folder: Path, result: Simulated) -> None:
     if ran.returncode != 0 or not ran.stdout.endswith("PASS\n"):
         result.failures.append(f"simulation: exit {ran.returncode}: {said(ran)}")
     elif result.cycles is None or result.off() > 0.01:
-        result.failures.append(f"cycles: {result.cycles}, and the estimate is {result.report['latency']}")
+        result.failures.append(f"cycles: {result.cycles}, but the estimate is {result.report['latency']}")
 
 
 def needs_depths(folder: Path, result: Simulated) -> None:
@@ -77,7 +77,7 @@ def needs_depths(folder: Path, result: Simulated) -> None:
         cycles = re.search(r"cycles (\d+)|no end", ran.stdout)
         waits = built.returncode == 0 and bool(cycles) and (cycles[1] is None or int(cycles[1]) > result.cycles)
         if not waits:
-            result.failures.append(f"depth: {name} is {depth} deep, and one place less takes no longer: {said(ran)}")
+            result.failures.append(f"depth: queue {name} has {depth} elements, but with one less the design takes no longer: {said(ran)}")
 
 
 def count_parts(text: str) -> dict[str, int]:
@@ -102,9 +102,9 @@ def compare_parts(parts: dict[str, int], report: dict) -> list[str]:
     """Checks that multipliers and block memories equal the estimate, and that lookup tables are within 30 % of the
     report's number for the Verilog."""
     expected = {"dsp": report["dsp"], "bram": report["one_call_bram"]}
-    failures = [f"{kind}: yosys has {parts[kind]}, and the estimate is {its}" for kind, its in expected.items() if parts[kind] != its]
+    failures = [f"{kind}: yosys counts {parts[kind]}, but the estimate is {its}" for kind, its in expected.items() if parts[kind] != its]
     if not abs(report["rtl"]["lut"] - parts["lut"]) <= MOST_OFF * parts["lut"]:
-        failures.append(f"lut: yosys has {parts['lut']}, and the estimate is {report['rtl']['lut']}")
+        failures.append(f"lut: yosys counts {parts['lut']}, but the estimate is {report['rtl']['lut']}")
     return failures
 
 

@@ -49,7 +49,7 @@ def run(words, folder, **more: str) -> subprocess.CompletedProcess:
     try:
         return subprocess.run([str(w) for w in words], cwd=folder, capture_output=True, text=True, timeout=LIMIT, env=environment)
     except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 124, "", f"no end after {LIMIT} s")
+        return subprocess.CompletedProcess(words, 124, "", f"it did not end within {LIMIT} s")
 
 
 def generate(model: Path, folder: Path, *flags: str) -> subprocess.CompletedProcess:
@@ -65,7 +65,7 @@ def shallower(folder: Path, program: str) -> list[str]:
             continue
         ran = run([f"./{program}"], folder, TILEWRIGHT_SHALLOWER=name)
         if ran.returncode != 3 or "deadlock:" not in ran.stderr:
-            failures.append(f"depth: {name} is {depth} deep, and one less is enough: exit {ran.returncode}")
+            failures.append(f"depth: queue {name} has {depth} elements, but one less is enough: exit {ran.returncode}")
     return failures
 
 
@@ -160,7 +160,8 @@ def off(report: dict) -> list[str]:
     fixed = report.get("fixed") or {"errors": [], "proved": []}
     if len(fixed["errors"]) != len(fixed["proved"]):
         return [f"fixed: {len(fixed['errors'])} results compared, {len(fixed['proved'])} proved"]
-    return [f"fixed: off by {error['largest']}, and at most {most} was proved" for error, most in zip(fixed["errors"], fixed["proved"]) if not error["largest"] <= most]
+    return [f"fixed: the error is {error['largest']}, but the proved bound is {most}"
+            for error, most in zip(fixed["errors"], fixed["proved"]) if not error["largest"] <= most]  # fmt: skip
 
 
 def trial(name: str, *flags: str, keep: Path | None = None) -> Result:

@@ -1,12 +1,12 @@
 """Compiles small models of libraries of models (timm, torchvision, diffusers, MONAI, PyTorch Geometric, vit-pytorch,
 x-transformers) with Tilewright: docs/conformance.md describes what is compared.
 
-    python test/Conformance/libraries install                   the libraries themselves, into build/libraries
+    python test/Conformance/libraries install                   installs the libraries into build/libraries
     python test/Conformance/libraries case timm/resnet [--mode training]   one case, in this process
     python test/Conformance/libraries full                      every case of the table
-    python test/Conformance/libraries run --entries 'timm/.*'   those models
+    python test/Conformance/libraries run --entries 'timm/.*'   the models that match
     python test/Conformance/libraries table --results FILE      writes the results of a run into table.json
-    python test/Conformance/libraries summary --results FILE    the bars of a run
+    python test/Conformance/libraries summary --results FILE    prints the counts of a run
 
 --results FILE stores the results of a run; the same command again continues that run.
 """

@@ -60,7 +60,7 @@ def run_cases(subject: Subject, chosen: list[Case], options, seconds: float) -> 
         return {"entry": case.entry, "mode": case.mode}
 
     left = Pool(subject.folder / "worker.py", ask, options.jobs, seconds, subject.hang, subject.samples).run(chosen, tell)
-    print(f"{len(chosen) - left} cases in {time.monotonic() - before:.0f} s, {left} left for lack of time", flush=True)
+    print(f"{len(chosen) - left} cases in {time.monotonic() - before:.0f} s, {left} not started because the time limit was reached", flush=True)
     return results, left
 
 
@@ -70,7 +70,7 @@ def more_breaks(subject: Subject, results: dict) -> int:
     for case, outcomes in results.items():
         found = expected.row(outcomes)
         if case in known and found["breaks"] > known[case]["breaks"]:
-            print(f"WORSE: {case}: {found['breaks']} graph breaks; expected are {known[case]['breaks']}")
+            print(f"WORSE: {case}: {found['breaks']} graph breaks; in the table: {known[case]['breaks']}")
             bad += 1
     return int(bad > 0)
 
@@ -81,9 +81,9 @@ def main(subject: Subject, description: str) -> int:
     parser.add_argument("command", choices=["case", "share", "full", "run", "table", "summary"])
     parser.add_argument("entry", nargs="?")
     parser.add_argument("--modes", "--mode", nargs="+", choices=MODES, default=list(MODES))
-    parser.add_argument("--entries", default=".*", help="a pattern that the whole name matches")
+    parser.add_argument("--entries", default=".*", help="a regular expression that must match the whole name of an architecture")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--seconds", type=float, default=0, help="no case is begun later")
+    parser.add_argument("--seconds", type=float, default=0, help="start no further case after this many seconds")
     parser.add_argument("--results", type=Path)
     options = parser.parse_args()
     if options.command == "case":

@@ -83,13 +83,13 @@ class ExportedModel:
         if done.returncode == 1:
             raise Refused(done.stderr)
         if done.returncode != 0:
-            raise Wrong("crash", f"the program ends with {done.returncode}: {done.stderr[-500:]}")
+            raise Wrong("crash", f"the program ended with exit status {done.returncode}: {done.stderr[-500:]}")
         found = {file.stem: from_numpy(np.load(file)) for file in (folder / "results").iterdir()}
         with torch.no_grad():
             eager = self.model(**tensors_in(arguments))  # for its class and the order of its contents
         names = named_tensors(eager)
         if sorted(found) != sorted(names):
-            raise Wrong("structure", f"results {sorted(found)[:6]} where eager has {sorted(names)[:6]}")
+            raise Wrong("structure", f"results {sorted(found)[:6]}, but eager has {sorted(names)[:6]}")
         # The program's result files have no strides, so results are converted to eager's strides.
         return {name: torch.empty_strided(eager.shape, eager.stride(), dtype=found[name].dtype).copy_(found[name])
                 if eager.shape == found[name].shape else found[name] for name, eager in names.items()}  # fmt: skip

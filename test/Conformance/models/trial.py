@@ -157,7 +157,7 @@ def differentiable(value) -> list[torch.Tensor]:
 def same_names(got: Results, want: Results) -> None:
     if list(got) != list(want):
         odd = sorted(set(got) ^ set(want))
-        raise Wrong("structure", f"results {odd[:4] or list(got)[:4]} are not in both, or in another order")
+        raise Wrong("structure", f"results {odd[:4] or list(got)[:4]} are not in both runs, or are in another order")
 
 
 def largest_of(exact: Results) -> float:

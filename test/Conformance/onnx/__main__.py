@@ -3,9 +3,9 @@
     python test/Conformance/onnx case node/test_abs    one case; prints its output
     python test/Conformance/onnx share                 a tenth of the cases
     python test/Conformance/onnx full                  all cases against table.json
-    python test/Conformance/onnx run 'test_conv.*'     those cases; prints their states
+    python test/Conformance/onnx run 'test_conv.*'     the cases that match; prints their states
     python test/Conformance/onnx table                 runs all cases and writes table.json
-    python test/Conformance/onnx summary               a summary of table.json
+    python test/Conformance/onnx summary               prints a summary of table.json
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def word(state: str) -> str:
 def load() -> dict:
     table = json.loads(TABLE.read_text())
     if table["onnx"] != onnx.__version__:
-        sys.exit(f"table.json is of onnx {table['onnx']}, installed is {onnx.__version__}: tools/setup.sh pins it")
+        sys.exit(f"table.json is for onnx {table['onnx']}, not {onnx.__version__}; tools/setup.sh installs the right version")
     return table["cases"]
 
 
@@ -58,8 +58,8 @@ def compare(names) -> int:
     for name, state in found.items():
         if state != expected.get(name):
             bad += 1
-            print(f"{name}: {state}; the table says {expected.get(name, 'nothing')}")
-    print(f"onnx: {len(found) - bad} cases as the table says, {bad} not; {time.monotonic() - begin:.0f} s")
+            print(f"{name}: {state}; in the table: {expected.get(name, 'nothing')}")
+    print(f"onnx: {len(found) - bad} cases have the state in the table, {bad} cases do not; {time.monotonic() - begin:.0f} s")
     return int(bad > 0)
 
 
@@ -68,7 +68,7 @@ def summary() -> int:
     words = collections.Counter(word(state) for state in table.values())
     constants = sum(state.startswith("pass: ") for state in table.values())
     print(f"{len(table)} cases of onnx {onnx.__version__}: " + ", ".join(f"{count} {name}" for name, count in words.most_common()))
-    print(f"{100 * words['pass'] / len(table):.1f}% pass, {constants} of them with inputs that are made initializers")
+    print(f"{100 * words['pass'] / len(table):.1f}% pass, {constants} of them with inputs that were converted to initializers")
     reasons = collections.Counter(state.split(": ", 1)[1] for state in table.values() if word(state) in ("refused", *BAD) and ": " in state)
     for reason, count in reasons.most_common():
         print(f"{count:5} {reason}")
@@ -78,7 +78,7 @@ def summary() -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("case", "share", "full", "run", "table", "summary"))
-    parser.add_argument("name", nargs="?", default=".*", help="a case, or a pattern of cases")
+    parser.add_argument("name", nargs="?", default=".*", help="a case, or a regular expression for cases")
     options = parser.parse_args()
     if options.what == "summary":
         return summary()

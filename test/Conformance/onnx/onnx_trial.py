@@ -151,7 +151,7 @@ def run(case: Case, details: bool = False) -> str:
         if state != "pass":
             break
     if details:
-        return state + (f"\n(inputs made initializers: {', '.join(sorted(constants))})" if constants else "")
+        return state + (f"\n(inputs converted to initializers: {', '.join(sorted(constants))})" if constants else "")
     if state.startswith("refused: "):
         return "refused: " + reason_of(state.removeprefix("refused: "))
     if state.startswith(("wrong", "finer")):

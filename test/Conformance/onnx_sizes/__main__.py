@@ -39,7 +39,7 @@ def in_process(seed: int, calls: int) -> dict:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     except subprocess.TimeoutExpired:
-        return {"findings": [f"graph {seed}: no end in 600 s"]}
+        return {"findings": [f"graph {seed}: the process did not end within 600 s"]}
     if done.returncode == 0:
         return json.loads(done.stdout.splitlines()[-1])
     last = done.stderr.strip().splitlines()[-1:] or [f"graph {seed}"]

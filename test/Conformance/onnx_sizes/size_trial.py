@@ -174,7 +174,7 @@ def trial(seed: int, count: int) -> dict:
             elif mine is None:
                 result["refused here alone"] += 1
             elif expected is None:
-                result["findings"].append(f"{where}: the reference refuses what was computed here")
+                result["findings"].append(f"{where}: the reference refuses the call, but Tilewright returns a result")
             else:
                 bad = next(filter(None, (differs(a, b) for a, b in zip(mine, expected))), "")
                 result["findings" if bad else "same"] = (

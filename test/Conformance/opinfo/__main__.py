@@ -3,10 +3,10 @@
     python test/Conformance/opinfo case ENTRY [--dtype f32] [--mode forward] [--sample N]   one case, in this process
     python test/Conformance/opinfo share                     a sample of every entry in every mode
     python test/Conformance/opinfo full                      every sample of every case in the table
-    python test/Conformance/opinfo run --entries 'conv.*'    those entries
+    python test/Conformance/opinfo run --entries 'conv.*'    every sample of the entries that match
     python test/Conformance/opinfo table --results FILE      writes the results of a run into table.json
-    python test/Conformance/opinfo summary --results FILE    the bars of a run
-    python test/Conformance/opinfo core                      the core ATen overloads
+    python test/Conformance/opinfo summary --results FILE    prints the counts of a run
+    python test/Conformance/opinfo core                      counts the core ATen overloads that are imported, decomposed or run in eager
 
 --results FILE stores the results of a run; the same command again continues that run.
 """
@@ -84,12 +84,13 @@ def run_cases(chosen: list[Case], options, limit: int, seed: str, seconds: float
         return {"entry": case.entry, "dtype": case.dtype, "mode": case.mode, "limit": limit, "seed": seed}
 
     left = Pool(here / "worker.py", ask, options.jobs, seconds, HANG).run(chosen, tell)
-    print(f"{len(chosen) - left} cases in {time.monotonic() - before:.0f} s, {left} left for lack of time", flush=True)
+    print(f"{len(chosen) - left} cases in {time.monotonic() - before:.0f} s, {left} not started because the time limit was reached", flush=True)
     return results, left
 
 
 def core() -> int:
-    """Counts the core ATen overloads that are native, decomposed by torch, or left to eager."""
+    """Prints the number of core ATen overloads of each kind (importer, size, decomposition, eager), and the names of all
+    overloads that are not imported."""
     import torch
     from tilewright import operators
     from tilewright.decompositions.table import decompositions
@@ -118,11 +119,11 @@ def main() -> int:
     parser.add_argument("--dtypes", "--dtype", nargs="+", choices=DTYPES)
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES))
     parser.add_argument("--mode", choices=MODES, default="forward")
-    parser.add_argument("--entries", default="", help="a pattern that the whole name matches")
+    parser.add_argument("--entries", default="", help="a regular expression that must match the whole name of an entry")
     parser.add_argument("--sample", type=int)
-    parser.add_argument("--limit", type=int, default=0, help="samples of a case, 0: all")
+    parser.add_argument("--limit", type=int, default=0, help="run at most this many samples of each case; 0: all samples")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--seconds", type=float, default=0, help="no case is begun later")
+    parser.add_argument("--seconds", type=float, default=0, help="start no further case after this many seconds")
     parser.add_argument("--results", type=Path)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()

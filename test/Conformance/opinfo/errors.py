@@ -138,9 +138,9 @@ def judge(case: Refused) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="", help="entries that match")
-    parser.add_argument("--share", action="store_true", help="one entry of many")
-    parser.add_argument("--from", dest="sources", default="errors,modules", help="errors, modules, dtypes")
+    parser.add_argument("--only", default="", help="run only entries in whose name this regular expression is found")
+    parser.add_argument("--share", action="store_true", help="run one entry of many")
+    parser.add_argument("--from", dest="sources", default="errors,modules", help="sources of inputs, separated by commas: errors, modules, dtypes")
     arguments = parser.parse_args()
     names = [info.full_name for info in op_db] + [info.name for info in module_db]
     only = re.compile(f"^({'|'.join(map(re.escape, share(names, PARTS)))})$" if arguments.share else arguments.only)
@@ -155,7 +155,8 @@ def main() -> int:
         if said not in ("", "answered", "torch"):
             print(f"{case.name}: {said}", flush=True)
     bad, refused = counts["bad"], counts[""]
-    print(f"{refused + bad} refused inputs, {bad} findings; aot_eager answers {counts['torch']} others, eager {counts['answered']}")
+    print(f"{refused + bad} refused inputs, {bad} findings; aot_eager returns a result for {counts['torch']} other inputs, "
+          f"eager for {counts['answered']}")  # fmt: skip
     return 1 if bad else 0
 
 

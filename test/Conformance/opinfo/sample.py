@@ -132,13 +132,13 @@ def check_places(info, sample, got: Run, want: Run, index: int) -> bool:
 def compare(info, case: Case, sample, got: Run, runs: list[Run], exact: Run | None, draws: list[Run]) -> None:
     want = runs[0]
     if got.structure != want.structure:
-        raise Wrong("structure", f"results {got.structure}, eager gives {want.structure}")
+        raise Wrong("structure", f"results {got.structure}, eager returns {want.structure}")
     if got.others != want.others and not draws:
-        raise Wrong("values", f"values {got.others}, eager gives {want.others}")
+        raise Wrong("values", f"values {got.others}, eager returns {want.others}")
     if got.aliases != want.aliases:
-        raise Wrong("aliasing", f"results lie in the memory of {got.aliases} (inputs first, -1: their own), eager's in that of {want.aliases}")
+        raise Wrong("aliasing", f"results share memory with {got.aliases} (inputs first, -1: separate memory), eager's results with {want.aliases}")
     if len(got.tensors) != len(want.tensors):
-        raise Wrong("gradients", f"{got.gradients} gradients, eager gives {want.gradients}")
+        raise Wrong("gradients", f"{got.gradients} gradients, eager returns {want.gradients}")
     count = len(want.aliases)
     names = [f"result {i}" for i in range(count)] + [f"gradient {i}" for i in range(want.gradients)]
     names += [f"input {i} afterwards" for i in range(len(want.tensors) - len(names))]

@@ -1,4 +1,4 @@
-"""The bars of a run: counts of samples and entries, and the ops that entries fall back on."""
+"""Prints the counts of samples and entries of a run, and the ops that run in eager."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def show(results: Results, long: bool = False) -> None:
         print(f"{name:76} {value}")
     if not long:
         return
-    print("\nentries that an op alone makes non-native, entries that have it, the op:")
+    print("\nnumber of entries that are not native only because of an op, number of entries that contain it, the op:")
     for alone, have, op, names in blockers(results):
         print(f"{alone:4} {have:4}  {op}: {', '.join(names[:6])}{', ...' if len(names) > 6 else ''}")
     print("\nfailures:")

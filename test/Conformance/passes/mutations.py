@@ -123,12 +123,12 @@ def ended_by_signal(command: list[str]) -> str | None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, errors="replace")
     except subprocess.TimeoutExpired:
-        return f"no end in {LIMIT} s"
+        return f"it did not end within {LIMIT} s"
     if done.returncode in (0, 1, 2):
         return None
     lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("PLEASE", "Stack dump"))]
     said = [line for line in lines if "crashed" in line or "LLVM ERROR" in line or "tilewright::" in line or "Assertion" in line]
-    return f"ended by {done.returncode}: {' | '.join((said or lines)[:3])[:400]}"
+    return f"ended with exit status {done.returncode}: {' | '.join((said or lines)[:3])[:400]}"
 
 
 class Trial:
@@ -196,7 +196,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--bin", type=Path, default=ROOT / "build/bin")
-    parser.add_argument("--keep", type=Path, help="where files that crash are kept")
+    parser.add_argument("--keep", type=Path, help="the folder to which files that crash are written")
     arguments = parser.parse_args()
     keep = arguments.keep or Path(tempfile.mkdtemp(prefix="tilewright-mutations-"))
     keep.mkdir(parents=True, exist_ok=True)

@@ -58,11 +58,11 @@ def crash_of(opt: str, model: Path, order: list[str]) -> str | None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, errors="replace")
     except subprocess.TimeoutExpired:
-        return f"{' '.join(command)}: no end in {LIMIT} s"
+        return f"{' '.join(command)}: it did not end within {LIMIT} s"
     if done.returncode in (0, 1, 2):
         return None
     said = [line for line in done.stderr.splitlines() if line and not line.startswith(("PLEASE", "Stack dump", " #", "0.", "1."))]
-    return f"{' '.join(command)}: ended by {done.returncode}: {' | '.join(said[:2])[:300]}"
+    return f"{' '.join(command)}: ended with exit status {done.returncode}: {' | '.join(said[:2])[:300]}"
 
 
 def run(cases, opt: str, jobs: int) -> list[str]:

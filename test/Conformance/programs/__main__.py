@@ -4,11 +4,11 @@ does.
     python test/Conformance/programs run --seed S --programs N [--jobs J]   programs S, S + 1, ...
     python test/Conformance/programs case SEED                              one, with its text
     python test/Conformance/programs peer SEED                              one, with aot_eager only
-    python test/Conformance/programs share                                  one in twenty of those that are known to be right
+    python test/Conformance/programs share                                  one in twenty of the programs that are known to be right
 
-The values, strides and offsets of results and arguments are compared after each of two calls, and which of them share
-memory and are views, and how often arguments were written. A program on which aot_eager differs as well is attributed
-to torch.
+After each of two calls, these properties of results and arguments are compared: values, strides and offsets; which of them
+share memory, and which are views; how often arguments were written. If aot_eager also differs from eager for a program,
+the difference is attributed to torch.
 """
 
 from __future__ import annotations
@@ -152,12 +152,12 @@ def in_processes(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
             deaths += 1
             peer = subprocess.run([sys.executable, str(here), "peer", str(seed)], capture_output=True)
             own = collections.Counter(["torch" if peer.returncode == status else "wrong"])
-            lines = [f"{seed}: its process ended by {status}: {text}"] if own["wrong"] else []
+            lines = [f"{seed}: its process ended with exit status {status}: {text}"] if own["wrong"] else []
         counts += own
         said += lines
     if not deaths:
         counts["wrong"] += 1
-        said.append(f"a process of the programs {seeds[0]} to {seeds[-1]} ended by {ended}, that of each alone did not: {why}")
+        said.append(f"one process for {seeds[0]} to {seeds[-1]} ended with status {ended}, but separate processes did not: {why}")
     return counts, said
 
 

@@ -103,7 +103,7 @@ def show(results: list[tuple[Site, Verdict]]) -> float:
     known = argued()
     wrong = [site.key for site, verdict in results if site.key in known and verdict.how != "survived"]
     for key in wrong:
-        print(f"argued to be equivalent, and found: {key}")
+        print(f"equivalent.json lists it as equivalent, but it was found: {key}")
     real = sum(total.values()) - total["equivalent"]
     part = (total["finding"] + total["numbers"]) / max(real, 1)
     print(f"found: {100 * part:.1f}% of {real} that are not equivalent")
@@ -130,8 +130,8 @@ def try_share(folder: Path, every: list[Site], seconds: float) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, help="where compiled kernels are kept, to be used again")
-    parser.add_argument("--kernels", type=lambda names: names.split(","), help="these only, with commas between")
+    parser.add_argument("--folder", type=Path, help="the folder in which compiled kernels are stored for later runs")
+    parser.add_argument("--kernels", type=lambda names: names.split(","), help="run only these kernels, separated by commas")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run")
     run.add_argument("--seed", type=int, default=0)

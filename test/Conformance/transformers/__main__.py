@@ -4,9 +4,9 @@ compared.
     python test/Conformance/transformers case bert [--mode training]   one case, in this process
     python test/Conformance/transformers share                   some architectures, the same ones each time
     python test/Conformance/transformers full                    every case of the table
-    python test/Conformance/transformers run --entries 'qwen.*'  those architectures
+    python test/Conformance/transformers run --entries 'qwen.*'  the architectures that match
     python test/Conformance/transformers table --results FILE    writes the results of a run into table.json
-    python test/Conformance/transformers summary --results FILE  the bars of a run
+    python test/Conformance/transformers summary --results FILE  prints the counts of a run
 
 --results FILE stores the results of a run; the same command again continues that run.
 """

@@ -77,7 +77,7 @@ def check(values, results, targets, what):
         # A value has the same result at every index.
         seen = {}
         for bit, number in zip(bits(values).tolist(), got.tolist(), strict=True):
-            assert seen.setdefault(bit, number) == number, f"{what}: {values.dtype} to {to}: another result at another place"
+            assert seen.setdefault(bit, number) == number, f"{what}: {values.dtype} to {to}: the result depends on the index"
 
 
 def to_numpy(tensor):

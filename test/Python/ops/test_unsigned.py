@@ -65,7 +65,7 @@ def test_wide_unsigned_op_matches_eager(name, dtype):
     try:
         OF_WIDE[name](x)
     except (NotImplementedError, RuntimeError) as error:
-        pytest.skip(f"eager has it not: {error}")
+        pytest.skip(f"eager does not support it: {error}")
     check(OF_WIDE[name], x)
 
 
