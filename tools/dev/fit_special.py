@@ -102,7 +102,8 @@ SERIES = {
 
 
 def main() -> None:
-    lines = ['"""Chebyshev series, written by tools/dev/fit_special.py, which says of what and where."""', "", "# fmt: off"]
+    text = "The coefficients of Chebyshev series. tools/dev/fit_special.py generates this file, and describes the functions and intervals."
+    lines = [f'"""{text}"""', "", "# fmt: off"]
     for name, function in SERIES.items():
         found = series(function)
         rows = [", ".join(repr(c) for c in found[i : i + 5]) for i in range(0, len(found), 5)]

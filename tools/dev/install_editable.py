@@ -12,7 +12,7 @@ import sysconfig
 def main() -> None:
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve() / "python"
     if not (build / "tilewright").is_dir():
-        sys.exit(f"{build} holds no package: build the target _tilewright first")
+        sys.exit(f"{build} contains no package; build the target _tilewright first")
     site = pathlib.Path(sysconfig.get_path("purelib"))
     (site / "tilewright.pth").write_text(f"{build}\n")
     info = site / "tilewright-0.1.0.dist-info"

@@ -63,7 +63,7 @@ def count(folder: Path, name: str, status: int) -> tuple[int, int, int, str]:
             return passed, 1, skipped, f"crashed, exit {status}"
         return passed, failed, skipped, ""
     if name in RUNNERS or name.endswith("_tests"):
-        return 0, 1, 0, f"crashed, exit {status}: it left no results"
+        return 0, 1, 0, f"crashed, exit {status}: it wrote no results"
     return (0, 1, 0, f"exit {status}") if status else (1, 0, 0, "")
 
 
