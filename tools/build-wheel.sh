@@ -14,9 +14,9 @@ say() { printf '[%s] %s\n' "$(date +%H:%M:%S)" "$*"; }
 
 [ -x .venv/bin/cmake ] || die "There is no .venv/bin/cmake: run tools/setup.sh first."
 mlir_dir=${MLIR_DIR:-/usr/lib/llvm-22/lib/cmake/mlir}
-llvm_bin=$(cd "$mlir_dir/../../../bin" && pwd) || die "MLIR_DIR is $mlir_dir, and there is no LLVM."
+llvm_bin=$(cd "$mlir_dir/../../../bin" && pwd) || die "MLIR_DIR is $mlir_dir, which is not part of an LLVM installation."
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-[ -n "$SOURCE_DATE_EPOCH" ] || die "No commit says what time files in the wheel should have: set SOURCE_DATE_EPOCH."
+[ -n "$SOURCE_DATE_EPOCH" ] || die "There is no git commit whose time the files in the wheel could have. Set SOURCE_DATE_EPOCH."
 [ $# -gt 0 ] || set -- .venv/bin/python
 largest=$((60 * 1000 * 1000))
 
@@ -26,10 +26,10 @@ repository=$PWD
 mkdir -p build-wheel dist
 
 for python in "$@"; do
-  name=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])') || die "$python is no Python."
+  name=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])') || die "$python is not a Python interpreter."
   "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "Tilewright needs Python 3.11 or newer; $python is $name."
   headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
-  [ -f "$headers/Python.h" ] || die "$python has no headers ($headers/Python.h). Debian: python3-dev."
+  [ -f "$headers/Python.h" ] || die "$headers/Python.h is missing. Install the headers of $python (Debian: python3-dev)."
   venv=$repository/build-wheel/$name
   if [ "$(cat "$venv/tools" 2>/dev/null)" != "$tools" ]; then
     say "$name: installing $tools"
@@ -48,13 +48,13 @@ for python in "$@"; do
   PATH=$venv/bin:$repository/.venv/bin:$PATH "$venv/bin/python" -m pip wheel . -q --disable-pip-version-check --no-deps \
     --no-build-isolation -w "build-wheel/wheels-$name" -C build-dir=build-wheel/cmake \
     "${defines[@]/#/-Ccmake.define.}" > "build-wheel/$name.log" 2>&1 ||
-    { tail -n 40 "build-wheel/$name.log" >&2; die "building failed; all of it is in build-wheel/$name.log"; }
+    { tail -n 40 "build-wheel/$name.log" >&2; die "the build failed; its output is in build-wheel/$name.log"; }
 
   # auditwheel sets the wheel's platform tag, which states the oldest supported glibc and libstdc++. It rejects dependencies on libraries
   # that the tag does not allow. libTilewright.so is excluded from this check, because it is a part of the wheel.
   PATH=$venv/bin:$PATH "$venv/bin/auditwheel" repair --exclude libTilewright.so -w "build-wheel/wheels-$name/tagged" \
     "build-wheel/wheels-$name"/*.whl > "build-wheel/$name.log" 2>&1 ||
-    { cat "build-wheel/$name.log" >&2; die "auditwheel refuses the wheel"; }
+    { cat "build-wheel/$name.log" >&2; die "auditwheel rejects the wheel"; }
   wheel=$(ls "build-wheel/wheels-$name/tagged"/*.whl)
   size=$(stat -c %s "$wheel")
   [ "$size" -le "$largest" ] || die "$wheel has $size bytes; at most $largest are allowed."

@@ -4,5 +4,5 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 bash tools/setup.sh
-.venv/bin/python -c 'import tilewright; print("this machine, for the choice of schedules:", tilewright.calibrate())'
+.venv/bin/python -c 'import tilewright; print("measured rates of this machine:", tilewright.calibrate())'
 exec .venv/bin/python docs/examples/quickstart.py "$@"

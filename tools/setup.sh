@@ -10,7 +10,7 @@ say() { printf '[%s] %s\n' "$(date +%H:%M:%S)" "$*"; }
 die() { printf '%s\n' "$@" >&2; exit 1; }
 
 python=${PYTHON:-python3}
-command -v "$python" >/dev/null || die "Tilewright needs Python 3.11 or newer, and there is no $python. Set PYTHON."
+command -v "$python" >/dev/null || die "Tilewright needs Python 3.11 or newer, but the program $python does not exist. Set PYTHON to an interpreter."
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
   die "Tilewright needs Python 3.11 or newer; $python is $("$python" --version 2>&1). Set PYTHON to a newer one."
 
@@ -21,7 +21,7 @@ other_packages=(ccache libgtest-dev nlohmann-json3-dev libcpp-httplib-dev libpro
 command -v ninja >/dev/null || other_packages+=(ninja-build)
 command -v g++ >/dev/null || other_packages+=(g++) # test/Conformance/hls also compiles designs with g++
 if [ -n "${MLIR_DIR:-}" ]; then
-  [ -f "$MLIR_DIR/MLIRConfig.cmake" ] || die "MLIR_DIR is $MLIR_DIR, and there is no MLIRConfig.cmake in it."
+  [ -f "$MLIR_DIR/MLIRConfig.cmake" ] || die "MLIR_DIR is $MLIR_DIR, which does not contain MLIRConfig.cmake."
   packages=("${other_packages[@]}")
 else
   packages=("${llvm_packages[@]}" "${other_packages[@]}")
@@ -34,12 +34,12 @@ if ! "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(syscon
   packages+=(python3-dev); missing=1
 fi
 if [ "$missing" = 1 ]; then
-  [ "$(id -u)" = 0 ] || die "Packages are missing, and this user cannot install them. As root:" \
+  [ "$(id -u)" = 0 ] || die "Packages are missing, and this user cannot install them. Run as root:" \
     "apt-get update && apt-get install -y --no-install-recommends ${packages[*]}"
   say "installing ${packages[*]}"
   log=$(mktemp)
   { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${packages[@]}"; } \
-    > "$log" 2>&1 || { tail -n 30 "$log" >&2; die "apt-get failed; all it said is in $log"; }
+    > "$log" 2>&1 || { tail -n 30 "$log" >&2; die "apt-get failed; its output is in $log"; }
   rm -f "$log"
 fi
 
@@ -51,14 +51,14 @@ elif [ -x "$mlir_dir/../../../bin/clang++" ]; then
   bin=$(cd "$mlir_dir/../../../bin" && pwd)
   cc=$bin/clang cxx=$bin/clang++
 else
-  die "No clang++-22 in PATH, and none next to the LLVM of MLIR_DIR ($mlir_dir)."
+  die "There is no clang++-22 in PATH, and no clang++ in the LLVM installation of MLIR_DIR ($mlir_dir)."
 fi
 
 # The virtual environment.
 requirements="torch==2.13.0 transformers==5.23.0 numpy pybind11 lit pytest pytest-xdist hypothesis expecttest rich cmake onnx==1.23.2 onnxscript==0.7.2 onnxruntime==1.32.0 sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19"
 stamp=.venv/tilewright-requirements
 if [ ! -x .venv/bin/python ]; then
-  say "making .venv"
+  say "creating .venv"
   "$python" -m venv .venv
 fi
 if [ "$(cat "$stamp" 2>/dev/null)" != "$requirements" ]; then
@@ -80,13 +80,13 @@ if ! configured; then
     -DTILEWRIGHT_UNITY=ON -DTILEWRIGHT_PYTHON=ON -DTILEWRIGHT_TESTS=ON \
     -DPython3_EXECUTABLE="$PWD/.venv/bin/python" -DPython_EXECUTABLE="$PWD/.venv/bin/python" \
     -Dpybind11_DIR="$(.venv/bin/python -m pybind11 --cmakedir)" > build/configure.log 2>&1 ||
-    { cat build/configure.log >&2; die "configuring failed"; }
+    { cat build/configure.log >&2; die "the configuration failed"; }
 fi
-say "building (ninja, $(nproc) cores; the first time takes minutes)"
+say "building (ninja, $(nproc) cores; the first build takes minutes)"
 if [ -t 1 ]; then
   "$cmake" --build build
 else
-  "$cmake" --build build > build/build.log 2>&1 || { tail -n 60 build/build.log >&2; die "building failed; all of it is in build/build.log"; }
+  "$cmake" --build build > build/build.log 2>&1 || { tail -n 60 build/build.log >&2; die "the build failed; its output is in build/build.log"; }
 fi
 
 # Install the package in editable mode: a .pth file, and the entry points by which torch finds the backend.

@@ -40,7 +40,7 @@ bash tools/setup.sh || { echo "the build failed"; echo "0 passed, 1 failed, 0 sk
 echo "== build: $((SECONDS - started)) s"
 if [ -n "${TILEWRIGHT_TEST_FULL:-}" ] && [ "$(id -u)" = 0 ] && ! command -v chromium-headless-shell chromium > /dev/null; then
   { apt-get update && apt-get install -y --no-install-recommends chromium-headless-shell; } > build/chromium.log 2>&1 ||
-    echo "no browser could be installed (build/chromium.log): its tests are skipped"
+    echo "no browser could be installed (build/chromium.log); browser tests are skipped"
 fi
 rm -rf "$results"
 mkdir -p "$results"
@@ -109,7 +109,7 @@ if [ -n "${TILEWRIGHT_TEST_FULL:-}" ]; then
     run "fuzz-$file" $limit $python test/Conformance/fuzz share --through "$file"
   done
 else
-  skip fuzz "of graphs that were never run some may fail by chance; --full draws some"
+  skip fuzz "new random graphs may fail; --full runs some"
 fi
 
 if [ -f test/Conformance/onnx/table.json ]; then

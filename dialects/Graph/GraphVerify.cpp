@@ -196,7 +196,7 @@ LogicalResult verifyElementwise(Operation *op) {
       return broken(op, "elementwise", 2)
              << "operands of " << elementOf(computed.front()) << " and " << elementOf(operand) << "; cast one";
   if (!hasMeaning(op, elementOf(computed.front())))
-    return broken(op, "elementwise", 3) << "it has no meaning on elements of " << elementOf(computed.front());
+    return broken(op, "elementwise", 3) << "it is not defined for elements of " << elementOf(computed.front());
   Type expected = boolean ? Type(IntegerType::get(op->getContext(), 1)) : elementOf(computed.front());
   if (elementOf(result) != expected)
     return broken(op, "elementwise", 2) << "the result is of " << elementOf(result) << " but should be of " << expected;
@@ -212,7 +212,7 @@ LogicalResult IotaOp::verify() {
   if (failed(checkDim(*this, 1, getDim(), type.getRank())))
     return failure();
   if (!type.getElementType().isIntOrFloat() || type.getElementType().isInteger(1))
-    return broken(*this, 1) << "elements of " << type.getElementType() << " cannot count";
+    return broken(*this, 1) << "elements of " << type.getElementType() << " cannot represent indices";
   return success();
 }
 
@@ -294,8 +294,8 @@ LogicalResult SliceOp::verify() {
       int64_t last = 0;
       if (*count > 0 && (__builtin_mul_overflow(*count - 1, stride, &last) ||
                          __builtin_add_overflow(*first, last, &last) || last >= *all))
-        return broken(*this, 2) << "dimension " << i << " of size " << *all << " ends before element number " << *count
-                                << " from " << *first << " on by " << stride;
+        return broken(*this, 2) << "dimension " << i << " of size " << *all << " ends before element " << *count
+                                << " of the slice with offset " << *first << " and stride " << stride;
       continue;
     }
     AffineExpr end = canonicalSize(offset + (size - 1) * stride + 1); // the end of a slice that is not empty
@@ -331,7 +331,7 @@ LogicalResult PadOp::verify() {
 
 LogicalResult ConcatOp::verify() {
   if (getInputs().empty())
-    return broken(*this, 1) << "nothing to join";
+    return broken(*this, 1) << "there are no operands to concatenate";
   int64_t rank = rankOf(getResult()), dim = getDim();
   if (failed(checkDim(*this, 1, dim, rank)))
     return failure();

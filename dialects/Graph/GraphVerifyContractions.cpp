@@ -120,7 +120,7 @@ LogicalResult ConvolutionWeightGradOp::verify() {
         weight = plainWeight(*this, sizesOf(getResult()));
   if (rankOf(getResult()) != rankOf(getInput()) || surelyDiffer(weight[0], grad[1]) ||
       surelyDiffer(weight[1] * getGroups(), input[1]))
-    return broken(*this, 1) << "a weight of " << printSizes(weight) << " does not belong to an input of "
+    return broken(*this, 1) << "a weight of " << printSizes(weight) << " does not match an input of "
                             << printSizes(input) << " and a gradient of " << printSizes(grad);
   return success();
 }

@@ -46,9 +46,10 @@ LogicalResult ReduceOp::verify() {
   bool ordered = getKind() == ReduceKind::Max || getKind() == ReduceKind::Min;
   bool logical = getKind() == ReduceKind::Any || getKind() == ReduceKind::All;
   if (ordered && elementOf(getInput()) != elementOf(getResult()))
-    return broken(*this, 3) << "max and min of " << elementOf(getInput()) << " cannot give " << elementOf(getResult());
+    return broken(*this, 3) << "max and min of " << elementOf(getInput()) << " cannot have a result of "
+                            << elementOf(getResult());
   if (logical && !elementOf(getResult()).isInteger(1))
-    return broken(*this, 3) << "any and all give i1, not " << elementOf(getResult());
+    return broken(*this, 3) << "the result of any and all is i1, not " << elementOf(getResult());
   return success();
 }
 

@@ -66,7 +66,7 @@ LogicalResult LoopAttr::verify(function_ref<InFlightDiagnostic()> emitError, Str
 LogicalResult StreamType::verify(function_ref<InFlightDiagnostic()> emitError, Type, int64_t depth) {
   if (depth >= 1)
     return success();
-  return emitError() << "stream_c1: a stream of depth " << depth << " holds nothing; expected at least 1";
+  return emitError() << "stream_c1: the depth of a stream is " << depth << "; expected at least 1";
 }
 
 //===----------------------------------------------------------------------===//

@@ -42,10 +42,11 @@ LogicalResult verifyLoop(Operation *op, LoopAttr loop) {
       return failure();
   }
   if (loop.getDistance() > 0 && loop.getIi() == 0)
-    return op->emitError("loop_c5: loop '") << loop.getLabel() << "' has a distance and is not pipelined";
+    return op->emitError("loop_c5: loop '") << loop.getLabel() << "' has a distance but is not pipelined";
   Block &body = *affineFor.getBody();
   if (loop.getFlatten() && !(llvm::hasNItems(body, 2) && isa<affine::AffineForOp>(body.front())))
-    return op->emitError("loop_c4: loop '") << loop.getLabel() << "' is to be flattened, but holds more than a loop";
+    return op->emitError("loop_c4: loop '")
+           << loop.getLabel() << "' cannot be flattened, because it contains more than a loop";
   return success();
 }
 
@@ -57,7 +58,7 @@ LogicalResult verifySchedule(Operation *op, ScheduleAttr schedule) {
   SmallVector<int64_t> order(schedule.getOrder());
   llvm::sort(order);
   if (schedule.getUnroll().size() != loops || !llvm::equal(order, llvm::seq<int64_t>(0, loops)))
-    return op->emitError("schedule_c1: the op has ") << loops << " loops, its schedule another number, or no order";
+    return op->emitError("schedule_c1: the op has ") << loops << " loops, which its schedule does not order";
   SmallVector<int64_t> sizes = linalgOp.getStaticLoopRanges();
   if (ArrayRef<int64_t> block = schedule.getBlock(); !block.empty()) {
     if (block.size() != 2 || block[0] < 0 || block[0] >= int64_t(loops) || block[1] < 1 || sizes[block[0]] % block[1])
@@ -127,7 +128,7 @@ LogicalResult TaskOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("task_c1: there is no function @") << getCallee();
   if (TypeRange(callee.getArgumentTypes()) != TypeRange(getOperandTypes()) || callee.getNumResults() != 0)
     return emitOpError("task_c1: @") << getCallee() << " is of type " << callee.getFunctionType()
-                                     << ", which these operands do not fit";
+                                     << ", which does not match these operands";
   return success();
 }
 
@@ -140,7 +141,7 @@ LogicalResult DataflowOp::verify() {
     if (isa<BufferOp, StreamOp>(op))
       users[op.getResult(0)];
     else if (!isa<TaskOp>(op))
-      return op.emitError("dataflow_c1: a dataflow region holds buffers, streams and tasks, not '")
+      return op.emitError("dataflow_c1: a dataflow region contains buffers, streams and tasks, not '")
              << op.getName() << "'";
   }
   llvm::DenseMap<StringAttr, TaskOp> bundles;
@@ -154,11 +155,12 @@ LogicalResult DataflowOp::verify() {
       return task.emitOpError("dataflow_c4: a port that @") << mine.getCallee() << " uses already";
     if (mine)
       return task.emitOpError("dataflow_c2: ")
-             << (writes ? "writes" : "reads") << " what @" << mine.getCallee() << (writes ? " writes" : " reads")
-             << " already; a channel has one " << (writes ? "producer" : "consumer");
+             << (writes ? "writes" : "reads") << " a channel that @" << mine.getCallee()
+             << (writes ? " writes" : " reads") << " already; a channel has one " << (writes ? "producer" : "consumer");
     mine = task;
     if (other == task)
-      return task.emitOpError("dataflow_c3: @") << task.getCallee() << " reads what it writes: feedback";
+      return task.emitOpError("dataflow_c3: @")
+             << task.getCallee() << " reads a channel that it writes, but feedback is not allowed";
     if (isPort && other)
       return task.emitOpError("dataflow_c4: a port that @") << other.getCallee() << " uses already";
     if (!isPort || !function)
@@ -190,8 +192,8 @@ LogicalResult DataflowOp::verify() {
     if (!of.reader || (!of.writer && !rom) || (of.writer && rom))
       return channel->emitOpError("dataflow_c2: a channel has one producer and one consumer (a ROM no producer)");
     if (of.writer && position[of.writer] > position[of.reader])
-      return of.writer.emitOpError("dataflow_c3: writes what @")
-             << of.reader.getCallee() << " has read before it: feedback";
+      return of.writer.emitOpError("dataflow_c3: writes a channel that the earlier task @")
+             << of.reader.getCallee() << " reads, but feedback is not allowed";
   }
   return success();
 }

@@ -28,17 +28,18 @@ LogicalResult ProgramOp::verify() {
     if (auto launch = dyn_cast<LaunchOp>(op))
       for (int64_t number : launch.getBuffers())
         if (!known(number))
-          return launch.emitOpError("program_c2: no buffer ") << number;
+          return launch.emitOpError("program_c2: there is no buffer ") << number;
     if (auto copy = dyn_cast<CopyOp>(op))
       if (!known(copy.getFrom()) || !known(copy.getTo()))
-        return copy.emitOpError("program_c2: no buffer ") << (known(copy.getFrom()) ? copy.getTo() : copy.getFrom());
+        return copy.emitOpError("program_c2: there is no buffer ")
+               << (known(copy.getFrom()) ? copy.getTo() : copy.getFrom());
   }
   if (getMins().size() != getSymbols().size() || getMaxs().size() != getSymbols().size())
-    return emitOpError("program_c3: ") << getSymbols().size() << " symbols, " << getMins().size() << " least and "
-                                       << getMaxs().size() << " largest sizes";
+    return emitOpError("program_c3: ") << getSymbols().size() << " symbols, but " << getMins().size() << " minima and "
+                                       << getMaxs().size() << " maxima of sizes";
   for (auto [min, max] : llvm::zip_equal(getMins(), getMaxs()))
     if (min > max) // negative bounds are valid, because a symbol may be the start of a slice
-      return emitOpError("program_c3: a size from ") << min << " to " << max;
+      return emitOpError("program_c3: the range of a size is ") << min << " to " << max;
   return success();
 }
 
@@ -46,10 +47,11 @@ LogicalResult ProgramOp::verify() {
 static LogicalResult verifyMap(Operation *op, StringRef constraint, StringRef name, AffineMap map, int64_t results) {
   size_t symbols = cast<ProgramOp>(op->getParentOp()).getSymbols().size();
   if (map.getNumDims() != 0 || map.getNumSymbols() > symbols)
-    return op->emitOpError(constraint) << ": " << name << " is of " << map.getNumDims() << " dimensions and "
-                                       << map.getNumSymbols() << " symbols, the program has " << symbols << " symbols";
+    return op->emitOpError(constraint) << ": " << name << " has " << map.getNumDims() << " dimensions and "
+                                       << map.getNumSymbols() << " symbols, but the program has " << symbols
+                                       << " symbols";
   if (results >= 0 && map.getNumResults() != results)
-    return op->emitOpError(constraint) << ": " << name << " gives " << map.getNumResults() << " numbers, not "
+    return op->emitOpError(constraint) << ": " << name << " has " << map.getNumResults() << " results; expected "
                                        << results;
   return success();
 }
@@ -79,7 +81,7 @@ LogicalResult LaunchOp::verify() {
   uint64_t writes = getWrites();
   if (getBuffers().size() < 64 && writes >> getBuffers().size() != 0)
     return emitOpError("launch_c2: writes = ")
-           << writes << " names more than the " << getBuffers().size() << " operands";
+           << writes << " has a bit for more than the " << getBuffers().size() << " operands";
   if (std::optional<ArrayRef<int64_t>> starts = getStarts()) {
     if (starts->size() != getBuffers().size())
       return emitOpError("launch_c5: ") << starts->size() << " starts for " << getBuffers().size() << " operands";

@@ -36,7 +36,7 @@ llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readSched
     return llvm::createStringError("is not JSON: " + llvm::toString(value.takeError()));
   auto *object = value->getAsObject();
   if (!object)
-    return llvm::createStringError("must hold an object, such as {\"matmul_add_0\": {\"tiles\": [64, 48]}}");
+    return llvm::createStringError("must contain an object, such as {\"matmul_add_0\": {\"tiles\": [64, 48]}}");
   std::vector<std::pair<std::string, llvm::json::Value>> entries;
   for (bool patterns : {true, false})
     for (auto &[key, entry] : *object)

@@ -40,12 +40,11 @@ LogicalResult checkOperands(Operation *op, OperandRange inputs, OperandRange out
                             size_t numOutputs) {
   if (!llvm::is_contained(numInputs, inputs.size()) || outputs.size() != numOutputs)
     return op->emitOpError() << "has " << inputs.size() << " inputs and " << outputs.size()
-                             << " outputs, which is not its form";
+                             << " outputs, which this op does not support";
   bool tensors = llvm::all_of(outputs, [](Value v) { return isa<RankedTensorType>(v.getType()); });
   if (op->getNumResults() != (tensors ? numOutputs : 0))
     return op->emitOpError() << "has " << op->getNumResults()
-                             << " results; on tensors there is one for each output, on "
-                             << "buffers none";
+                             << " results; expected one per output on tensors, and none on buffers";
   for (auto [result, output] : llvm::zip(op->getResults(), outputs))
     if (result.getType() != output.getType())
       return op->emitOpError() << "has a result of " << result.getType() << " for an output of " << output.getType();
@@ -166,7 +165,7 @@ LogicalResult PackOp::verify() {
   int64_t rank = in.getRank(), last = out.getRank() - 1;
   if (!isPermutation(getPermutation(), rank) || out.getRank() != rank + 1 ||
       static_cast<int64_t>(getInner()) > rank - 2)
-    return broken(*this, 1) << "permutation and inner do not lay " << in << " out as " << out;
+    return broken(*this, 1) << "permutation and inner do not map the layout of " << in << " to that of " << out;
   int64_t k = in.getDimSize(getPermutation()[rank - 2]), n = in.getDimSize(getPermutation()[rank - 1]);
   if (differ(out.getDimSize(last), getPanel() * getGroup()) || less(scaled(out.getDimSize(last - 1), getGroup()), k) ||
       less(scaled(out.getDimSize(rank - 2 - getInner()), getPanel()), n))
@@ -182,7 +181,7 @@ static LogicalResult checkPermutations(Op op, std::optional<ArrayRef<int64_t>> p
                          << " operands";
   for (int64_t operand = 0; permutations && operand < count; ++operand)
     if (!isPermutation(permutations->slice(operand * 4, 4), 4))
-      return broken(op, 1) << "permutations places operand " << operand << " wrongly";
+      return broken(op, 1) << "permutations is not a permutation for operand " << operand;
   return success();
 }
 
@@ -261,7 +260,7 @@ LogicalResult ScatterOp::verify() {
   AffineMap map = getDestMap();
   int64_t rank = rankOf(getOutputs()[0]), loops = rankOf(getInputs()[0]);
   if (map.getNumResults() != rank || map.getNumDims() != loops || map.getNumSymbols() != getIndexMaps().size())
-    return broken(*this, 2) << "dest_map gives " << map.getNumResults() << " places from " << map.getNumDims()
+    return broken(*this, 2) << "dest_map gives " << map.getNumResults() << " positions from " << map.getNumDims()
                             << " loops and " << map.getNumSymbols() << " indices; expected " << rank << ", " << loops
                             << " and " << getIndexMaps().size();
   return success();

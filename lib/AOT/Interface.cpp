@@ -73,8 +73,9 @@ private:
     }
     tensor.dtype = *dtype;
     if (type.getRank() > maxRank)
-      return llvm::createStringError("%s '%s' has %d dimensions; an ahead-of-time library takes %d at most: reshape it",
-                                     what, tensor.name.c_str(), int(type.getRank()), maxRank);
+      return llvm::createStringError(
+          "%s '%s' has %d dimensions; an ahead-of-time library supports at most %d; reshape it", what,
+          tensor.name.c_str(), int(type.getRank()), maxRank);
     for (AffineExpr size : graph::sizesOf(type)) {
       tensor.sizes.push_back(exprFrom(AffineMap::get(0, made.symbols.size(), size)));
       tensor.sizeTexts.push_back(graph::sizeText(size, symbols));
@@ -82,7 +83,7 @@ private:
       tensor.fixedSizes.push_back(constant ? constant.getValue() : -1);
     }
     if (int64_t(tensor.sizes.size()) != type.getRank())
-      return llvm::createStringError("%s '%s' has sizes that do not follow from the symbolic ones", what,
+      return llvm::createStringError("%s '%s' has sizes that cannot be computed from the symbolic sizes", what,
                                      tensor.name.c_str());
     list.push_back(std::move(tensor));
     return llvm::Error::success();
@@ -107,10 +108,9 @@ private:
       };
       if (llvm::none_of(made.inputs,
                         [&](const InterfaceTensor &input) { return llvm::any_of(input.sizes, determines); }))
-        return llvm::createStringError(
-            "the symbolic size '%s' does not follow from the size of a dimension of an input, so that a "
-            "caller could not give it; export the model with it as a dimension",
-            symbol.name.c_str());
+        return llvm::createStringError("the symbolic size '%s' is not the size of a dimension of an input, so that a "
+                                       "caller cannot specify it; export the model with an input of this size",
+                                       symbol.name.c_str());
     }
     return std::move(made);
   }

@@ -73,8 +73,8 @@ llvm::Error runLinker(const std::vector<std::string> &arguments) {
   auto unlock = llvm::make_scope_exit([] { mutex->unlock(); });
   if (!usable)
     return llvm::createStringError(
-        "the linker failed before in this process, or was at work when the process was forked; compile the "
-        "library in a fresh process");
+        "the linker failed earlier in this process, or was running when the process was forked; compile the library "
+        "in a new process");
   // Use one thread, because a forked child process would not have the threads of lld's pool.
   std::vector<const char *> pointers{"ld.lld", "--threads=1"};
   for (const std::string &argument : arguments)

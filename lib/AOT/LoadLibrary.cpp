@@ -47,8 +47,9 @@ LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int t
   const llvm::StringRef name = llvm::sys::path::filename(absolute), folder = llvm::sys::path::parent_path(absolute);
   if (std::none_of(manifest.files.begin(), manifest.files.end(),
                    [&](const auto &file) { return file.role == "library" && file.name == name; }))
-    return loadFailed(path,
-                      "its manifest is not of a library of this name; do not rename a library without compiling anew");
+    return loadFailed(
+        path,
+        "its manifest belongs to a library of another name; a library cannot be renamed, but must be compiled again");
   if (manifest.model != identifierFrom(manifest.model))
     return loadFailed(path, "the manifest's model '" + manifest.model + "' is not the name of a C function");
   if (llvm::Error failed = verifyFiles(manifest, folder))
@@ -79,7 +80,7 @@ LoadedLibrary::load(llvm::StringRef path, const LibraryManifest &manifest, int t
   find("profile", f.profile); // absent from libraries of older versions
   find("steps", f.steps);
   if (size_t(f.numInputs()) != manifest.inputs.size() || size_t(f.numOutputs()) != manifest.outputs.size())
-    return loadFailed(path, "it has other inputs and outputs than its manifest");
+    return loadFailed(path, "its inputs and outputs are not those of its manifest");
 
   std::string weights;
   for (const LibraryManifest::File &file : manifest.files)
@@ -101,10 +102,10 @@ static llvm::Expected<std::vector<CallerTensor>> callerTensors(llvm::ArrayRef<Li
   std::vector<CallerTensor> list;
   for (const LibraryTensor &tensor : tensors) {
     if (tensor.sizes.size() > size_t(maxRank))
-      return llvm::createStringError("a tensor of %zu dimensions; a library takes up to %d", tensor.sizes.size(),
-                                     maxRank);
+      return llvm::createStringError("a tensor has %zu dimensions, but a library supports at most %d",
+                                     tensor.sizes.size(), maxRank);
     if (int(tensor.dtype) >= numDTypes)
-      return llvm::createStringError("a library takes no tensor of " + scalarTypeName(tensor.dtype));
+      return llvm::createStringError("a library does not support tensors of " + scalarTypeName(tensor.dtype));
     CallerTensor one{tensor.data, int32_t(tensor.dtype), int32_t(tensor.sizes.size()), {}, nullptr};
     std::copy(tensor.sizes.begin(), tensor.sizes.end(), one.sizes);
     list.push_back(one);
@@ -114,7 +115,8 @@ static llvm::Expected<std::vector<CallerTensor>> callerTensors(llvm::ArrayRef<Li
 
 llvm::Expected<std::vector<LibraryTensor>> LoadedLibrary::shape(llvm::ArrayRef<LibraryTensor> inputs) {
   if (inputs.size() != size_t(functions->numInputs()))
-    return llvm::createStringError("%zu inputs were given, the model takes %d", inputs.size(), functions->numInputs());
+    return llvm::createStringError("%zu inputs were passed, but the model has %d", inputs.size(),
+                                   functions->numInputs());
   llvm::Expected<std::vector<CallerTensor>> in = callerTensors(inputs);
   if (!in)
     return in.takeError();
@@ -133,8 +135,9 @@ llvm::Expected<std::vector<LibraryTensor>> LoadedLibrary::shape(llvm::ArrayRef<L
 
 llvm::Error LoadedLibrary::profile() {
   if (!functions->profile || !functions->steps)
-    return llvm::createStringError("an older version of Tilewright wrote this library, and its steps cannot be timed; "
-                                   "compile the model again");
+    return llvm::createStringError(
+        "an older version of Tilewright wrote this library, which cannot measure the times of its steps; "
+        "compile the model again");
   functions->profile(functions->model, 1);
   return llvm::Error::success();
 }
@@ -152,7 +155,7 @@ std::vector<LoadedLibrary::Step> LoadedLibrary::steps() {
 
 llvm::Error LoadedLibrary::run(llvm::ArrayRef<LibraryTensor> inputs, llvm::ArrayRef<LibraryTensor> outputs) {
   if (inputs.size() != size_t(functions->numInputs()) || outputs.size() != size_t(functions->numOutputs()))
-    return llvm::createStringError("%zu inputs and %zu outputs were given, the model has %d and %d", inputs.size(),
+    return llvm::createStringError("%zu inputs and %zu outputs were passed, but the model has %d and %d", inputs.size(),
                                    outputs.size(), functions->numInputs(), functions->numOutputs());
   llvm::Expected<std::vector<CallerTensor>> in = callerTensors(inputs), out = callerTensors(outputs);
   if (!in || !out)

@@ -155,7 +155,7 @@ llvm::Error verifyFiles(const LibraryManifest &manifest, llvm::StringRef folder)
     if (int64_t(bytes.size()) != file.bytes ||
         llvm::toHex(library::hashOf(llvm::arrayRefFromStringRef(bytes)), /*LowerCase=*/true) != file.blake3)
       return llvm::createStringError("'%s' is not the file that the manifest of the model '%s' was written with (%zu "
-                                     "bytes, %lld expected): it is damaged, or of another compile",
+                                     "bytes, %lld expected): it is damaged, or another compilation wrote it",
                                      path.c_str(), manifest.model.c_str(), bytes.size(), (long long)file.bytes);
   }
   return llvm::Error::success();

@@ -68,8 +68,8 @@ private:
         const plan::Buffer &buffer = plan.buffers[operand.buffer];
         if (buffer.kind == plan::Buffer::Kind::Input &&
             llvm::none_of(parts, [&](const Part &part) { return part.number == buffer.index; }))
-          return llvm::createStringError("step '%s' packs an input of the caller's once; this is a mistake of the "
-                                         "compiler, please report it",
+          return llvm::createStringError("internal error: step '%s' packs an input of the caller only once; please "
+                                         "report this bug",
                                          step.label.c_str());
       }
     return llvm::Error::success();

@@ -65,7 +65,7 @@ public:
     contents.weightData = store.take();
     contents.weightsId = hashOf(contents.weightData);
     if (!library.externalWeights && contents.weightData.size() > mostEmbeddedBytes)
-      return llvm::createStringError("the weights have %zu bytes, more than a library can hold; use "
+      return llvm::createStringError("the weights have %zu bytes, more than a library can contain; use "
                                      "--weights=external",
                                      contents.weightData.size());
     return writeFiles();
@@ -76,11 +76,9 @@ private:
     // Reject IR of a later stage: it already specifies which arguments are packed once, but does not contain the
     // weights that are bound here.
     if (!options.startAt.empty() && options.startAt != "graph" && options.startAt != "structured")
-      return llvm::createStringError(
-          "a library is compiled from IR of the stages graph or structured; later IR, such as "
-          "that of '%s', does not contain which inputs may change between calls: continue it "
-          "with --emit=asm",
-          options.startAt.c_str());
+      return llvm::createStringError("a library is compiled from IR of the stages graph or structured; IR of the stage "
+                                     "'%s' does not contain which inputs may change between calls; use --emit=asm",
+                                     options.startAt.c_str());
     auto main = module.lookupSymbol<func::FuncOp>("main");
     if (!main)
       return llvm::createStringError("the module has no function @main: expected a model's graph of tw ops");
@@ -154,10 +152,9 @@ private:
     std::string problem;
     Target *target = findTarget(options.target, problem); // not null, because lowerTo() has found the target
     if (target->hasDevices())
-      return llvm::createStringError(
-          "target '%s' makes code for a device, and no ahead-of-time library is of that yet; "
-          "use --target=cpu, or --emit=ptx",
-          options.target.c_str());
+      return llvm::createStringError("target '%s' generates code for a device, which ahead-of-time libraries do not "
+                                     "support yet; use --target=cpu, or --emit=ptx",
+                                     options.target.c_str());
     if (llvm::Error failed = target->configure(options)) // lowerTo() has configured only a copy of `options`
       return failed;
     llvm::Expected<std::string> emitted = target->emit(copy, options);
@@ -167,8 +164,8 @@ private:
     plan::Plan plan;
     if (!parts || !plan::deserialize(parts->plan.bytes_begin(), parts->plan.size(), plan, problem)) {
       llvm::consumeError(parts.takeError());
-      return llvm::createStringError("target '%s' does not make code for this kind of host, which an ahead-of-time "
-                                     "library is of; use --target=cpu",
+      return llvm::createStringError("target '%s' does not generate host code, which an ahead-of-time library "
+                                     "requires; use --target=cpu",
                                      options.target.c_str());
     }
     VariantContents &variant = contents.variants.emplace_back();
@@ -183,8 +180,8 @@ private:
   llvm::Error takePlan(plan::Plan plan, ModuleOp copy, const HostArtifact &parts,
                        const runtime::MachineDescription &machine, VariantContents &variant) {
     if (!plan.hostFunctions.empty())
-      return llvm::createStringError("the model calls '%s' of the process it was traced in, which a library does not "
-                                     "have; remove that call from the model",
+      return llvm::createStringError("the model calls '%s', a function of the process in which it was traced; a "
+                                     "library cannot contain this call, remove it from the model",
                                      plan.hostFunctions.front().c_str());
     const bool packHere =
         library.packed && machine.runsHere && (!machine.sets.amxTile || runtime::requestAmxPermission());
@@ -256,7 +253,7 @@ private:
       if (!code && !llvm::sys::fs::is_directory(folder))
         code = std::make_error_code(std::errc::not_a_directory);
       if (code)
-        return llvm::createStringError(code, "cannot make the folder '%s': %s", folder.str().c_str(),
+        return llvm::createStringError(code, "cannot create the folder '%s': %s", folder.str().c_str(),
                                        code.message().c_str());
     }
     // Write all files to a temporary folder next to the output, and rename them when all are complete. Older files stay
@@ -321,8 +318,8 @@ private:
     for (const LibraryManifest::File &there : read->files)
       for (const ManifestFile &here : files)
         if (there.role != "library" && there.name == here.name && there.blake3 != here.blake3)
-          return llvm::createStringError("'%s' is also the %s of '%s', for which it is another file: give this library "
-                                         "a name of its own with -o, or remove the other first",
+          return llvm::createStringError("'%s' is also the %s of the existing library '%s' and has other contents; "
+                                         "choose another name with -o, or remove this library first",
                                          here.name.c_str(), here.role.c_str(),
                                          llvm::sys::path::filename(other).str().c_str());
     return true;

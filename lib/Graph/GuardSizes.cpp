@@ -88,7 +88,7 @@ private:
     const std::string text = where(op) + ": " + sizeText(lhs, symbols) + " must be " +
                              (rule.atLeast ? "at least " : "") + sizeText(rhs, symbols);
     if (high < 0 || (!rule.atLeast && low > 0))
-      return op->emitOpError() << "has sizes that never fit, in the ranges of the symbolic sizes: " << text;
+      return op->emitOpError() << "has sizes that are never valid within the ranges of the symbolic sizes: " << text;
     add(guardAttr({lhs, rhs, rule.atLeast}, symbols.size(), text));
     return success();
   }

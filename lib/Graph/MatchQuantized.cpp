@@ -225,9 +225,9 @@ private:
 
   static std::string tooLong(std::optional<int64_t> count) {
     if (!count)
-      return "the length of its sums is symbolic, so 32 bits may not hold them";
-    return "32 bits may not hold a sum of " + std::to_string(*count) + " products; " + std::to_string(longestSum) +
-           " fit for sure";
+      return "the length of its sums is symbolic, so that they may overflow 32 bits";
+    return "a sum of " + std::to_string(*count) + " products may overflow 32 bits; at most " +
+           std::to_string(longestSum) + " products always fit";
   }
 
   /// Replaces the product by an integer product. Returns the reason if this is impossible, otherwise an empty string.
@@ -278,7 +278,7 @@ private:
     if (pads && (!zero || *zero < -128 || *zero > 127))
       return zero ? "its zero point " + std::to_string(*zero) +
                         " does not fit in a byte, so no byte can represent its padding"
-                  : "its zero point is not known, so neither is the byte that represents its padding";
+                  : "its zero point is not constant, so that the byte that represents its padding is unknown";
     Value input = a.integers;
     if (pads) {
       SmallVector<int64_t> amounts(rank, 0);

@@ -126,7 +126,7 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
         rounding.setRoundingmode(arith::RoundingMode::to_nearest_even);
     });
   if (!known)
-    return op->emitOpError("has no meaning on elements of type ") << computed;
+    return op->emitOpError("is not defined for elements of type ") << computed;
   l.set(op->getResult(0), tensor);
   return success();
 }
@@ -161,7 +161,8 @@ LogicalResult lowerSource(Lowering &l, Operation *op) {
     }
     ElementsAttr stored = storedElements(elements);
     if (!stored)
-      return op->emitOpError("holds bytes or booleans as a resource; only dense elements of these can be lowered");
+      return op->emitOpError(
+          "stores bytes or booleans as a resource; constants of these types are only supported as dense elements");
     l.set(constant, arith::ConstantOp::create(l.builder, l.loc, stored));
     return success();
   }

@@ -70,7 +70,7 @@ LogicalResult checkSymbols(func::FuncOp function) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     auto sizes = tensor ? dyn_cast_or_null<AffineMapAttr>(tensor.getEncoding()) : AffineMapAttr();
     if (sizes && (sizes.getValue().getNumDims() != 0 || sizes.getValue().getNumResults() != tensor.getRank()))
-      return emitError(loc) << type << " does not say what its sizes are";
+      return emitError(loc) << type << " has no valid description of its sizes";
     for (unsigned symbol = symbols; sizes && symbol < sizes.getValue().getNumSymbols(); ++symbol)
       if (sizes.getValue().isFunctionOfSymbol(symbol))
         return emitError(loc) << type << " uses the symbol s" << symbol << ", but the function has " << symbols

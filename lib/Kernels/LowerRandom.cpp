@@ -79,7 +79,7 @@ LogicalResult lowerRandom(Lowering &l, graph::RandomOp op) {
   unsigned rank = sizes.size();
   Type element = type.getElementType();
   if (op.getKind() != graph::RandomKind::Bits && !isa<FloatType>(element))
-    return op.emitOpError("draws from a continuous distribution but its result holds ") << element;
+    return op.emitOpError("draws from a continuous distribution, but the elements of its result are ") << element;
   SmallVector<Value> extents;
   for (AffineExpr size : sizes)
     extents.push_back(l.size(size));

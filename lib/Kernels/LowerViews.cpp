@@ -202,7 +202,7 @@ static LogicalResult lowerPad(Lowering &l, graph::PadOp op) {
   if (auto elements = dyn_cast<DenseElementsAttr>(op.getValue()))
     value = elements.isSplat() ? elements.getSplatValue<TypedAttr>() : TypedAttr();
   if (!value || !isa<FloatAttr, IntegerAttr>(value))
-    return op.emitOpError("pads with something that is not one number: ") << op.getValue();
+    return op.emitOpError("has a padding value that is not a single number: ") << op.getValue();
   Type element = cast<RankedTensorType>(op.getType()).getElementType();
   Type storage = storageType(element);
   if (auto number = dyn_cast<IntegerAttr>(value))

@@ -310,7 +310,7 @@ private:
   FailureOr<SmallVector<AffineExpr>> knownSizes(Value value) {
     SmallVector<AffineExpr> sizes = tile::sizesOf(value);
     if (sizes.size() != static_cast<size_t>(cast<RankedTensorType>(value.getType()).getRank())) {
-      emitError(value.getLoc()) << "the sizes of " << value.getType() << " do not follow from the symbolic sizes";
+      emitError(value.getLoc()) << "the sizes of " << value.getType() << " cannot be computed from the symbolic sizes";
       return failure();
     }
     return sizes;

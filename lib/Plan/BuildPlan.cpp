@@ -105,7 +105,7 @@ public:
           return failure();
       } else if (!tile::isViewOfAll(&op) && !isDenseSlice(&op) &&
                  !isa<tensor::EmptyOp, affine::AffineApplyOp, func::ReturnOp>(op)) {
-        return op.emitOpError("is left between kernels: a plan has only launches, views and constants");
+        return op.emitOpError("remains between kernels; a plan contains only launches, views and constants");
       }
     }
     for (auto [value, number] : copies) {
@@ -271,7 +271,7 @@ private:
         builder.getAffineConstantExpr(std::max<int64_t>(1, llvm::divideCeil(type.getElementTypeBitWidth(), 8)));
     SmallVector<AffineExpr> sizes = tile::sizesOf(value);
     if (static_cast<int64_t>(sizes.size()) != type.getRank()) {
-      emitError(value.getLoc()) << "the sizes of " << type << " do not follow from the symbolic sizes";
+      emitError(value.getLoc()) << "the sizes of " << type << " cannot be computed from the symbolic sizes";
       return failure();
     }
     for (AffineExpr size : sizes)
@@ -321,7 +321,7 @@ private:
       if (isa<IndexType>(operand.getType())) {
         AffineExpr expr = tile::exprOf(operand);
         if (!expr)
-          return call.emitOpError("an index argument does not follow from the symbolic sizes");
+          return call.emitOpError("has an index argument that cannot be computed from the symbolic sizes");
         sizes.push_back(expr);
         continue;
       }

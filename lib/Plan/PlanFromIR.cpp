@@ -161,7 +161,7 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
 llvm::Expected<plan::Plan> planOf(ModuleOp module) {
   auto programs = module.getOps<plan::ProgramOp>();
   if (programs.empty())
-    return llvm::createStringError("the module holds no tw_plan.program");
+    return llvm::createStringError("the module contains no tw_plan.program");
   llvm::Expected<plan::Plan> plan = planFromIR(*programs.begin());
   if (plan)
     if (std::string error = plan::verify(*plan); !error.empty())

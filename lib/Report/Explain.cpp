@@ -175,7 +175,7 @@ private:
     PassManager passes(module.getContext(), ModuleOp::getOperationName());
     passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
     if (failed(passes.run(module)))
-      return llvm::createStringError("the lowered module cannot be marked with its lines");
+      return llvm::createStringError("internal error: the lines of the lowered module cannot be attached to its ops");
     llvm::Expected<std::string> assembly = target.print(module, record.options);
     if (!assembly)
       return assembly.takeError();

@@ -11,7 +11,7 @@ namespace tilewright::explain {
 namespace {
 
 llvm::Error noRecord(const llvm::Twine &reason) {
-  return llvm::createStringError("no record of `tilewright explain --json`: " + reason);
+  return llvm::createStringError("this is not a record that `tilewright explain --json` wrote: " + reason);
 }
 
 } // namespace
@@ -25,9 +25,9 @@ llvm::Expected<llvm::json::Object> readRecord(llvm::StringRef json) {
   if (!format)
     return noRecord("it has no \"format\"");
   if (*format != recordFormat)
-    return llvm::createStringError(
-        "a record of format %lld, but this Tilewright reads format %d: create it again with tilewright explain --json",
-        (long long)*format, recordFormat);
+    return llvm::createStringError("the record has the format %lld, but this version of Tilewright reads format %d; "
+                                   "create it again with tilewright explain --json",
+                                   (long long)*format, recordFormat);
   for (llvm::StringRef part : {"origins", "sets", "sources", "stages", "kernels", "edges"})
     if (!record->getArray(part))
       return noRecord("it has no list \"" + part + "\"");

@@ -31,7 +31,7 @@ void read(SourceFile &file, const std::set<int64_t> &wanted, bool isModel) {
   if (!isModel && !name.ends_with(".py")) {
     file.problem = "not a Python file: its text is not shown";
   } else if (llvm::sys::fs::status(name, status) || status.type() != llvm::sys::fs::file_type::regular_file) {
-    file.problem = "not on this machine";
+    file.problem = "not found on this machine";
   } else if (status.getSize() > mostBytes) {
     file.problem = "too long to be shown";
   } else if (auto opened = llvm::MemoryBuffer::getFile(name); !opened) {
@@ -49,7 +49,7 @@ void read(SourceFile &file, const std::set<int64_t> &wanted, bool isModel) {
     if (shown.contains(++number))
       file.lines.push_back({number, line.rtrim().take_front(mostColumns).str()});
   if (*wanted.rbegin() > number)
-    file.problem = "shorter than when the model was made of it";
+    file.problem = "shorter than when the model was compiled";
 }
 
 } // namespace

@@ -68,8 +68,8 @@ LogicalResult requireForm(Operation *root, IRForm form, StringRef pass) {
     Operation *foreignOp = function.isDeclaration() ? nullptr : foreignOpIn(function, form);
     if (!foreignOp)
       return success();
-    return foreignOp->emitOpError() << "is not of the IR that --" << pass << " takes: " << describe(form)
-                                    << "; which stage was this saved at?";
+    return foreignOp->emitOpError() << "is not part of the input of --" << pass << ", which is " << describe(form)
+                                    << "; check the stage after which the IR was saved";
   };
   if (auto function = dyn_cast<func::FuncOp>(root))
     return check(function);

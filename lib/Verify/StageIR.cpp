@@ -94,7 +94,7 @@ llvm::Error checkStageIR(ModuleOp module, StringRef stage) {
   });
   if (foreignOp)
     return llvm::createStringError(
-        "%s'%s' is an op of the IR that %s ends with, not '%s': which stage was this saved at?",
+        "%s'%s' is an op of IR after the stage %s, not '%s'; check the stage after which the IR was saved",
         sourceLineBefore(foreignOp->getLoc()).c_str(), foreignOp->getName().getStringRef().str().c_str(),
         llvm::join(stages, " or ").c_str(), stage.str().c_str());
   if (llvm::Error failed = checkConstants(module))

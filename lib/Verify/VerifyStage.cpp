@@ -102,7 +102,7 @@ private:
       if (!callee || !callee->hasAttr(kernelAttrName))
         call.emitOpError() << "calls @" << call.getCallee() << ", which is not a kernel";
       else if (call->getParentOfType<func::FuncOp>()->hasAttr(kernelAttrName))
-        call.emitOpError() << "is in a kernel, and kernels call nothing";
+        call.emitOpError() << "is in a kernel, but kernels must not contain calls";
       else
         return WalkResult::advance();
       return WalkResult::interrupt();
@@ -114,12 +114,12 @@ private:
     auto programs = llvm::to_vector(getOperation().getOps<plan::ProgramOp>());
     if (programs.size() != 1)
       return getOperation()->emitOpError()
-             << "has " << programs.size() << " plans after stage '" << stage << "', not one";
+             << "has " << programs.size() << " plans after stage '" << stage << "'; expected one";
     const SymbolTable symbols(getOperation());
     WalkResult launches = programs.front().walk([&](plan::LaunchOp launch) {
       if (symbols.lookup(launch.getKernel()))
         return WalkResult::advance();
-      launch.emitOpError() << "launches " << launch.getKernelAttr() << ", which the module lacks";
+      launch.emitOpError() << "launches " << launch.getKernelAttr() << ", which the module does not contain";
       return WalkResult::interrupt();
     });
     if (launches.wasInterrupted())
@@ -132,8 +132,8 @@ private:
       const auto types = function ? TypeRange(function.getArgumentTypes()) : TypeRange(op->getResultTypes());
       if (llvm::none_of(types, isTensor))
         return WalkResult::advance();
-      op->emitOpError() << (function ? "takes" : "makes") << " a tensor after stage '" << stage
-                        << "': kernels work on memory from there on";
+      op->emitOpError() << (function ? "has an argument" : "has a result") << " of tensor type after stage '" << stage
+                        << "', from which on kernels use memrefs";
       return WalkResult::interrupt();
     });
     return failure(tensors.wasInterrupted());

@@ -8,10 +8,10 @@
 // CHECK-NEXT: tw.softmax ({{.*}}fixed-point-refused.mlir:[[# @LINE + 10]]): this op has no form in fixed point
 // CHECK-NEXT: tw.div ({{.*}}fixed-point-refused.mlir:[[# @LINE + 10]]): only division by constants other than 0 has a form in fixed point
 // CHECK-NOT: tw.add
-// MODE: the format '16,6,AP_ROUND' has the mode 'AP_ROUND'; a format is W,I or W,I,Q,O as of ap_fixed<W, I, Q, O>
+// MODE: the format '16,6,AP_ROUND' has the unknown mode 'AP_ROUND'; a format is W,I or W,I,Q,O as in ap_fixed<W, I, Q, O>
 // MODE-SAME: AP_RND_CONV
-// WIDTH: the format '40,6' has no width from 2 to 32
-// USUAL: no format for values that have no format by name: give one without a name, as in --fixed 16,6
+// WIDTH: the format '40,6' needs a width from 2 to 32
+// USUAL: values without a named format need a format; add one without a name, for example --fixed 16,6
 
 module {
   func.func @main(%x: tensor<4x8xf32> {tw.name = "x"}) -> tensor<4x8xf32> {
@@ -24,7 +24,7 @@ module {
 
 // -----
 
-// CHECK: tw.matmul ({{.*}}): its exact result needs 70 bits, and there are 63 for the reference to compute with: give its layer 'big' fewer bits
+// CHECK: tw.matmul ({{.*}}): its exact result needs 70 bits, but the target reference computes with at most 63; reduce the bits of its layer 'big'
 module {
   func.func @main(%x: tensor<4x64xf32> {tw.name = "x"}, %w: tensor<64x4xf32> {tw.name = "big.weight"}) -> tensor<4x4xf32> {
     %f = tw.add %x, %x : (tensor<4x64xf32>, tensor<4x64xf32>) -> tensor<4x64xf32>

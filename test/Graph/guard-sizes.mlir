@@ -48,7 +48,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 2 : i64}, %x: tensor<?xf32,
 // -----
 
 func.func @main(%n: index {tw.symbol = "n", tw.min = 2 : i64, tw.max = 6 : i64}, %x: tensor<?xf32, affine_map<()[s0] -> (s0)>>) -> tensor<4xf32> {
-  // expected-error @below {{has sizes that never fit, in the ranges of the symbolic sizes: tw.slice at}}
+  // expected-error @below {{has sizes that are never valid within the ranges of the symbolic sizes: tw.slice at}}
   %0 = tw.slice %x {offsets = affine_map<()[s0] -> (3)>, strides = array<i64: 1>} : tensor<?xf32, affine_map<()[s0] -> (s0)>> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }

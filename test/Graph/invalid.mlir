@@ -26,7 +26,7 @@ func.func @elementwise_c2_result(%a: tensor<4xf32>) {
 // -----
 
 func.func @elementwise_c3(%a: tensor<4xi64>) {
-  // expected-error @below {{elementwise_c3: it has no meaning on elements of 'i64'}}
+  // expected-error @below {{elementwise_c3: it is not defined for elements of 'i64'}}
   %0 = tw.silu %a : (tensor<4xi64>) -> tensor<4xi64>
   return
 }
@@ -34,7 +34,7 @@ func.func @elementwise_c3(%a: tensor<4xi64>) {
 // -----
 
 func.func @elementwise_c3_bits(%a: tensor<4xf32>) {
-  // expected-error @below {{elementwise_c3: it has no meaning on elements of 'f32'}}
+  // expected-error @below {{elementwise_c3: it is not defined for elements of 'f32'}}
   %0 = tw.bitwise_and %a, %a : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -42,7 +42,7 @@ func.func @elementwise_c3_bits(%a: tensor<4xf32>) {
 // -----
 
 func.func @elementwise_c3_booleans(%a: tensor<4xi1>) {
-  // expected-error @below {{elementwise_c3: it has no meaning on elements of 'i1'}}
+  // expected-error @below {{elementwise_c3: it is not defined for elements of 'i1'}}
   %0 = tw.remainder %a, %a : (tensor<4xi1>, tensor<4xi1>) -> tensor<4xi1>
   return
 }
@@ -138,7 +138,7 @@ func.func @slice_c1(%a: tensor<4xf32>) {
 // -----
 
 func.func @slice_c2(%a: tensor<4xf32>) {
-  // expected-error @below {{slice_c2: dimension 0 of size 4 ends before element number 3 from 2 on by 1}}
+  // expected-error @below {{slice_c2: dimension 0 of size 4 ends before element 3 of the slice with offset 2 and stride 1}}
   %0 = tw.slice %a {offsets = affine_map<() -> (2)>, strides = array<i64: 1>} : tensor<4xf32> -> tensor<3xf32>
   return
 }
@@ -202,7 +202,7 @@ func.func @reduce_c2(%a: tensor<4x5xf32>) {
 // -----
 
 func.func @reduce_c3(%a: tensor<4x5xf32>) {
-  // expected-error @below {{reduce_c3: max and min of 'f32' cannot give 'f64'}}
+  // expected-error @below {{reduce_c3: max and min of 'f32' cannot have a result of 'f64'}}
   %0 = tw.reduce max %a {dims = array<i64: 1>} : tensor<4x5xf32> -> tensor<4xf64>
   return
 }
@@ -426,7 +426,7 @@ func.func @convolution_c4(%a: tensor<2x3x8x8xf32>, %b: tensor<4x3x3x3xf32>) {
 // -----
 
 func.func @convolution_weight_grad_c1(%a: tensor<2x3x8x8xf32>, %b: tensor<2x4x6x6xf32>) {
-  // expected-error @below {{convolution_weight_grad_c1: a weight of 5x3x3x3 does not belong to an input of 2x3x8x8}}
+  // expected-error @below {{convolution_weight_grad_c1: a weight of 5x3x3x3 does not match an input of 2x3x8x8}}
   %0 = tw.convolution_weight_grad %a, %b  {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<2x3x8x8xf32>, tensor<2x4x6x6xf32>) -> tensor<5x3x3x3xf32>
   return
 }

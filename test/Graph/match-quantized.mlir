@@ -95,7 +95,7 @@ func.func @weight_only(%x: tensor<8x64xf32>, %w: tensor<64x96xi8>, %s: tensor<f3
 
 // CHECK-LABEL: func @too_long
 // CHECK: tw.matmul {{.*}} -> tensor<8x9xf32>
-// REMARK-DAG: Reason="32 bits may not hold a sum of 40000 products; 33025 fit for sure
+// REMARK-DAG: Reason="a sum of 40000 products may overflow 32 bits; at most 33025 products always fit
 func.func @too_long(%x: tensor<8x40000xi8>, %w: tensor<40000x9xi8>, %s: tensor<f32>, %z: tensor<i32>) -> tensor<8x9xf32> {
   %a = tw.dequantize %x, %s, %z : (tensor<8x40000xi8>, tensor<f32>, tensor<i32>) -> tensor<8x40000xf32>
   %b = tw.dequantize %w, %s, %z : (tensor<40000x9xi8>, tensor<f32>, tensor<i32>) -> tensor<40000x9xf32>

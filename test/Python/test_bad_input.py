@@ -163,8 +163,8 @@ def driver():
     (b"", "is empty"),
     (b"PK\x03\x04\x14\x00", "the file is cut off"),
     (b"\x7fELF\x00\x00", "is a binary file"),
-    (b"import torch\n", "is not MLIR that Tilewright reads"),
-    (b"ML\xefR\x07broken", "is not MLIR that Tilewright reads"),
+    (b"import torch\n", "is not valid MLIR"),
+    (b"ML\xefR\x07broken", "is not valid MLIR"),
 ], ids=["empty", "zip", "elf", "text", "bytecode"])  # fmt: skip
 def test_driver_refuses_a_file_that_is_not_a_model(tmp_path, content, text):
     (tmp_path / "model").write_bytes(content)

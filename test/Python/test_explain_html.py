@@ -236,7 +236,7 @@ def test_source_shows_python_files_only(tmp_path):
     files = {Path(file["name"]).name: file for file in json.loads(text)["sources"]}
     assert "not for the page" not in text
     assert files["secret"]["problem"] == "not a Python file: its text is not shown"
-    assert files["absent.py"]["problem"] == "not on this machine"
+    assert files["absent.py"]["problem"] == "not found on this machine"
     assert [line["number"] for line in files["long.py"]["lines"]] == list(range(46, 55))
 
 

@@ -357,18 +357,18 @@ def test_emit_prints_graph_and_target_stages(tmp_path):
 @pytest.mark.parametrize("words, reason", [
     (["--input", "y=x.npy"], "the model has no input 'y'; its inputs are a, mask"),
     (["--input", "maskk=x.npy"], "did you mean 'mask'?"),
-    (["--input", "a"], "--input wants NAME=FILE.npy, not 'a'"),
+    (["--input", "a"], "--input must be NAME=FILE.npy, not 'a'"),
     (["--input", "a=absent.npy"], "the input 'a': cannot open 'absent.npy'"),
-    (["--input", "a=a.npy"], "some inputs are not given: mask: bool[batch]"),
+    (["--input", "a=a.npy"], "some inputs are missing: mask: bool[batch]"),
     (["--input", "a=a.npy", "--input", "a=a.npy"], "the input 'a' is given twice"),
-    (["--input", "a=mask.npy"], "'mask.npy' has the dtype '|b1'; float32 ('<f4') is needed"),
+    (["--input", "a=mask.npy"], "'mask.npy' has the dtype '|b1'; float32 ('<f4') is expected"),
     (["--input", "a=wide.npy", "--input", "mask=mask.npy"], "the input 'a' is float32[3, 5]; the model takes float32[batch, 4], with batch = 3"),
     (["--input", "a=a.npy", "--input", "mask=long.npy"], "the input 'mask' is bool[4]; the model takes bool[batch], with batch = 3"),
     (["--input", "a=many.npy", "--input", "mask=many-mask.npy"],
      "the input 'a' has the size 9 in dimension 0; the model takes float32[batch, 4], where batch is 0 to 8"),
-    (["--input", "a=mask.npy", "--sizes", "3"], "--sizes is for random inputs"),
+    (["--input", "a=mask.npy", "--sizes", "3"], "--sizes applies only to random inputs"),
     (["--input", "a=text.npy"], "'text.npy' is not a .npy file"),
-    (["--input", "a=cut.npy"], "fewer elements than its shape says"),
+    (["--input", "a=cut.npy"], "fewer elements than its shape requires"),
     (["--input", "a=flat.npy"], "the input 'a' is float32[12]; the model takes float32[batch, 4]"),
 ])  # fmt: skip
 def test_run_refuses_wrong_inputs_with_a_reason(tmp_path, monkeypatch, words, reason):

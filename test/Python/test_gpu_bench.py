@@ -33,4 +33,4 @@ def test_every_row_runs_on_the_emulated_device(group, tmp_path):
 def test_missing_wheel_is_an_error_with_instructions(tmp_path):
     done = subprocess.run([repository / "tools/dev/gpu-bench.sh", "--out", tmp_path, "--wheel", tmp_path / "none.whl"],
                           capture_output=True, text=True, env={**os.environ, "PYTHON": sys.executable})  # fmt: skip
-    assert done.returncode == 2 and "make one with tools/build-wheel.sh" in done.stderr, done
+    assert done.returncode == 2 and "build one with tools/build-wheel.sh" in done.stderr, done

@@ -295,7 +295,7 @@ def test_weights_that_exceed_the_budget_are_ports_or_refused(tmp_path):
     made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--budget=bram=2,dsp=10", "--weights=embedded")
     assert re.search(r"bram=\d+ \(18 kbit each\), \d+ of them for weights in ROMs, and the budget has bram=2; --weights=external replaces the ROMs by ports", made.stderr), made.stderr
     made = hls_trial.generate(tmp_path / "model.pt2", tmp_path / "out", "--weights=rom")
-    assert "--weights takes embedded or external, not 'rom'" in made.stderr
+    assert "--weights must be embedded or external, not 'rom'" in made.stderr
 
 
 def build_and_run(folder):

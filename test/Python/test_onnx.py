@@ -140,7 +140,7 @@ def test_external_data_is_read_only_from_the_folder_of_the_model(tmp_path):
     (tmp_path / "w.bin").rename(tmp_path / "kept.bin")
     assert "there is no such file in the model's folder" in refusal(tmp_path / "m.onnx")
     (tmp_path / "w.bin").symlink_to("/etc/passwd")
-    assert "a link out of the model's folder" in refusal(tmp_path / "m.onnx")
+    assert "a symbolic link to a file outside of the model's folder" in refusal(tmp_path / "m.onnx")
     (tmp_path / "w.bin").unlink()
     (tmp_path / "w.bin").write_bytes((tmp_path / "kept.bin").read_bytes()[:20])
     assert "is beyond the end of 'w.bin'" in refusal(tmp_path / "m.onnx")
@@ -171,7 +171,7 @@ def test_int4_weights_are_unpacked_and_int4_results_are_int8(tmp_path):
 
 def test_output_shape_that_contradicts_the_nodes_is_refused(tmp_path):
     save(tmp_path / "m.onnx", [helper.make_node("Relu", ["x"], ["y"])], [("x", F, [2, 3])], [("y", F, [3, 2])])
-    assert "the output 'y' is float32[2, 3] by its nodes, and float32[3, 2] by what the file says of it" in refusal(tmp_path / "m.onnx")
+    assert "the output 'y' is float32[2, 3] according to its nodes, but float32[3, 2] according to the file" in refusal(tmp_path / "m.onnx")
 
 
 def test_refusals_name_operator_set_and_node(tmp_path):
@@ -183,7 +183,7 @@ def test_refusals_name_operator_set_and_node(tmp_path):
     assert "4 items in the model cannot be compiled" in said
     assert "Concat (operator set 17): it has no inputs" in said
     assert "Unique (operator set 17) 'first': this operator is not supported" in said
-    assert "Relu (operator set 17) 'second': its input 'nowhere' is the result of no node before it" in said
+    assert "Relu (operator set 17) 'second': its input 'nowhere' is not the result of an earlier node" in said
     assert "StringNormalizer (operator set 17) 'third': this operator is not supported" in said
 
 

@@ -535,7 +535,7 @@ class Reshaped(nn.Module):
 
 @pytest.mark.parametrize("model, reason", [
     (WrittenInput(), "and a compiled model keeps no state between calls"), (WrittenWeight(), "and a compiled model keeps no state between calls"),
-    (WrittenDiagonal(), "it writes in place a view made by aten.diagonal.default"), (Reshaped(), "it gives a tensor another shape in place"),
+    (WrittenDiagonal(), "it writes in place a view made by aten.diagonal.default"), (Reshaped(), "it changes the shape or the dtype of a tensor in place"),
     (nn.BatchNorm1d(3), "call model.eval() before it is exported"), (nn.Conv1d(2, 3, 4, padding="same"), "padding 'same' of an even window"),
     (nn.InstanceNorm1d(3, track_running_stats=True), "call model.eval() before it is exported"),
 ])  # fmt: skip

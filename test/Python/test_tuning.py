@@ -318,9 +318,9 @@ def test_records_are_used_after_calibration(tmp_path):
 
 def test_sizes_outside_of_the_range_of_the_model_are_refused(tmp_path):
     model, records, run = _files(tmp_path)
-    assert "--sizes: 65 for rows, which is 2 to 64 in the model" in run("tune", model, records, "--sizes=65", status=1)
-    assert "--sizes: 1 for rows" in run("tune", model, records, "--sizes=1", status=1)
-    assert "--sizes has 2 values, and the model 1 symbolic sizes" in run("tune", model, records, "--sizes=8,8", status=1)
+    assert "--sizes: 65 is no value of rows, which is 2 to 64 in the model" in run("tune", model, records, "--sizes=65", status=1)
+    assert "--sizes: 1 is no value of rows" in run("tune", model, records, "--sizes=1", status=1)
+    assert "--sizes has 2 values, but the model has 1 symbolic sizes" in run("tune", model, records, "--sizes=8,8", status=1)
 
 
 def test_next_tuning_removes_folders_of_a_killed_one(tmp_path):

@@ -24,8 +24,8 @@
 // ARCHIVE: T two_layers_create
 // ARCHIVE-NOT: tilewright
 // REFERENCE: "target": "reference"
-// NEAR: unknown stage 'share' (did you mean 'shared'?); --emit takes graph, {{.*}}asm, obj, static, shared
-// WEIGHTS: --weights takes embedded or external, not 'inside'
+// NEAR: unknown stage 'share' (did you mean 'shared'?); --emit accepts graph, {{.*}}asm, obj, static, shared
+// WEIGHTS: --weights must be embedded or external, not 'inside'
 #in = affine_map<()[s0] -> (s0, 2)>
 #out = affine_map<()[s0] -> (s0, 3)>
 func.func @main(%n: index {tw.symbol = "rows", tw.min = 1 : i64, tw.max = 64 : i64},

@@ -25,8 +25,8 @@
 // TARGET: llvm.func
 // ASM: vscalefps
 // ASM: ret
-// STAGE: tilewright compile: unknown stage 'nonsense'; --emit takes graph, structured, tiled, vector, target, {{.*}}asm
-// CPP: --emit=cpp is for --target=hls; target 'cpu' has --emit=asm
+// STAGE: tilewright compile: unknown stage 'nonsense'; --emit accepts graph, structured, tiled, vector, target, {{.*}}asm
+// CPP: --emit=cpp requires --target=hls; use --emit=asm for target 'cpu'
 // NEAR: unknown stage 'vectr' (did you mean 'vector'?)
 // NEARTARGET: unknown target 'cpx' (did you mean 'cpu'?); known targets
 // CPU: pentium
@@ -36,7 +36,7 @@
 // FOLDER: tilewright compile: {{.*}}irectory
 // MACHINE: tilewright compile: unknown target 'abacus'; known targets: {{.*}}cpu
 // TEXT: lit.cfg.py:1:1: error
-// TEXT: is not MLIR that Tilewright reads
+// TEXT: is not valid MLIR
 // ABSENT: tilewright compile: cannot open input file
 // COMMAND: unknown command 'decompile' (did you mean 'compile'?)
 func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {

@@ -30,13 +30,13 @@
 // HTML: <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'sha256-
 // LATER: exp_0 {{.*}}; exp
 // REFERENCE: target reference
-// AGAINST: tilewright explain: --against is shown by the page: add --html FILE
-// FORMAT: a record of format 99, but this Tilewright reads format 1: create it again with tilewright explain --json
-// LIST: cannot compare: no record of `tilewright explain --json`: it has no "format"
-// RECORD: no record of `tilewright explain --json`: it has no "format"
-// PART: no record of `tilewright explain --json`: it has no list "sets"
-// EMPTY: is empty; expected what `tilewright explain --json` wrote
-// CALLS: --calls is at least 1
+// AGAINST: tilewright explain: --against adds a comparison to the HTML page; add --html FILE
+// FORMAT: the record has the format 99, but this version of Tilewright reads format 1; create it again with tilewright explain --json
+// LIST: cannot compare: this is not a record that `tilewright explain --json` wrote: it has no "format"
+// RECORD: this is not a record that `tilewright explain --json` wrote: it has no "format"
+// PART: this is not a record that `tilewright explain --json` wrote: it has no list "sets"
+// EMPTY: is empty; expected the output of `tilewright explain --json`
+// CALLS: --calls must be at least 1
 // TARGET: unknown target 'abacus'
 func.func @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %e = tw.exp %x : (tensor<64x64xf32>) -> tensor<64x64xf32>

@@ -23,7 +23,7 @@
 // TOO-MANY: --sizes has 2 values; @main has 1 symbolic sizes
 // RANGE: tilewright run: {{.*}}1000
 // MACHINE: unknown target 'abacus'; known targets: cpu, reference
-// TEXT: is not MLIR that Tilewright reads
+// TEXT: is not valid MLIR
 #rows = affine_map<()[s0] -> (s0, 16)>
 func.func @main(%n: index {tw.symbol = "s0", tw.min = 2 : i64, tw.max = 100 : i64}, %x: tensor<?x16xf32, #rows>,
                 %i: tensor<16xi64>) -> (tensor<?x16xf32, #rows>, tensor<16xi64>) {

@@ -36,15 +36,15 @@
 // RUN: not tilewright compile %t.tiled --start-at=tiled -o %t.library/model.so 2>&1 | FileCheck %s --check-prefix=LIBRARY
 // RUN: tilewright compile %s --emit=graph -o %t.elided
 // RUN: not tilewright compile %t.elided --start-at=graph 2>&1 | FileCheck %s --check-prefix=ELIDED
-// EARLIER: start-at.mlir:{{[0-9]+}}: 'tw.constant' is an op of the IR that graph ends with, not 'structured': which stage was this saved at?
-// LATER: 'scf.forall{{.*}}' is an op of the IR that tiled or vector ends with, not 'structured'
-// OTHER: ends with, not 'graph'
+// EARLIER: start-at.mlir:{{[0-9]+}}: 'tw.constant' is an op of IR after the stage graph, not 'structured'; check the stage after which the IR was saved
+// LATER: 'scf.forall{{.*}}' is an op of IR after the stage tiled or vector, not 'structured'
+// OTHER: is an op of IR after the stage {{.*}}, not 'graph'
 // DICTIONARY: tw.schedule of 'func.func' is {tiles = array<i64: 40, 48>}, which is not a schedule such as #tw_cpu.schedule<...>: was this saved by a version before 0.2?
 // NOPLAN: the module has no tw_plan.program: this is not IR of the end of stage 'target'
 // NOMAIN: the module has no function @main: this is not IR of the end of stage 'tiled'
 // BACKWARDS: stage 'graph' precedes 'tiled', at whose end this IR was saved
 // UNKNOWN: cannot start at 'tyled': IR can be continued from the end of graph, structured, tiled, vector, target
-// LIBRARY: a library is compiled from IR of the stages graph or structured; later IR, such as that of 'tiled', does not contain which inputs may change
+// LIBRARY: a library is compiled from IR of the stages graph or structured; IR of the stage 'tiled' does not contain which inputs may change
 // ELIDED: the elements of this constant were left out when the IR was saved: save it with --whole-constants
 
 func.func @main(%x: tensor<40x64xf32>, %w: tensor<64x66xf32> {tw.static}) -> tensor<40x66xf32> {

@@ -27,7 +27,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 }
 
 //--- nested.mlir
-// NESTED: error: 'func.call' op is in a kernel, and kernels call nothing
+// NESTED: error: 'func.call' op is in a kernel, but kernels must not contain calls
 func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel} {
   return %x : tensor<4xf32>
 }

@@ -168,7 +168,7 @@ def wrong_includes(root: Path) -> list[str]:
             if target.startswith(library + "/") or any(allows(a, target) for a in allowed):
                 continue
             may = ", ".join(sorted(allowed)) or "nothing else"
-            found.append(f"{name}:{number}: {library} may not include {target}; besides itself it may: {may}")
+            found.append(f"{name}:{number}: {library} may not include {target}; allowed are its own headers and: {may}")
     return found
 
 
@@ -216,7 +216,7 @@ def missing_folders(root: Path) -> list[str]:
 def main() -> int:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parents[2]
     found = missing_folders(root) + wrong_includes(root) + wrong_owners(root) + wrong_imports(root)
-    print("\n".join(found) if found else "check_includes: every library and package uses only what it may")
+    print("\n".join(found) if found else "check_includes: all includes and imports are allowed")
     return 1 if found else 0
 
 

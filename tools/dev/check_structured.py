@@ -17,7 +17,7 @@ torch.manual_seed(0)
 
 
 class Case:
-    """One tw function built in MLIR's generic syntax, its inputs and torch's results."""
+    """A tw function in MLIR's generic syntax, with its inputs and torch's results."""
 
     def __init__(self, name, symbols=()):
         self.name, self.symbols = name, list(symbols)
@@ -33,7 +33,7 @@ class Case:
         return value
 
     def op(self, name, operands, results, **attributes):
-        """`results`: (shape, dtype[, sizes]) or a list of these."""
+        """Appends an op. `results` is (shape, dtype[, sizes]) or a list of such tuples. Returns the name of each result."""
         many = isinstance(results, list)
         kinds = [tensor_type(*r) for r in (results if many else [results])]
         values = [f"%v{len(self.lines)}_{i}" for i in range(len(kinds))]

@@ -9,5 +9,5 @@ tag=$("$2" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
 wheel=${3:-}
 # shellcheck disable=SC2012 # names of wheels have no spaces
 [ -n "$wheel" ] || wheel=$(ls -t "$repository"/dist/tilewright-*-"$tag"-*.whl 2> /dev/null | head -n 1) || true
-[ -f "$wheel" ] || { echo "$1: there is no wheel for $tag in dist/; make one with tools/build-wheel.sh, or name it with --wheel" >&2; exit 2; }
+[ -f "$wheel" ] || { echo "$1: there is no wheel for $tag in dist/; build one with tools/build-wheel.sh, or pass its path with --wheel" >&2; exit 2; }
 echo "$wheel"

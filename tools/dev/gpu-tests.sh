@@ -33,7 +33,7 @@ cat >> "$folder/test/Python/conftest.py" <<'PYTHON'
 
 @pytest.fixture(autouse=True)
 def context_lives():
-    """A fault loses the context: this process has done what it can."""
+    """Exits if a fault has destroyed the GPU context, in which no further test can run."""
     yield
     try:
         torch.cuda.is_available() and torch.cuda.synchronize()

@@ -292,7 +292,7 @@ def run_group(name: str, dry: bool, seconds: float) -> None:
         now = time.monotonic()
         result = {"group": name, "row": row.name, "peer": row.peer, "bar": row.bar}
         if now > end:
-            result["failed"] = "not measured: the time limit of the group was reached"
+            result["failed"] = "skipped: the time limit of the group is reached"
         else:
             try:
                 share = now if dry else now + (end - now) / (len(todo) - at)
@@ -309,7 +309,7 @@ def collect(name: str, dry: bool) -> list[dict]:
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
         out, errors, code = done.stdout, done.stderr, done.returncode
     except subprocess.TimeoutExpired as error:
-        out, errors, code = (error.stdout or b"").decode(), "", f"no end within {limit} s"
+        out, errors, code = (error.stdout or b"").decode(), "", f"a timeout of {limit} s"
     found = [json.loads(line[4:]) for line in out.splitlines() if line.startswith("ROW ")]
     if code:
         found.append({"group": name, "row": "the group", "peer": "", "bar": "", "failed": f"ended with {code}: {errors[-400:]}"})
@@ -334,9 +334,9 @@ def table(results: list[dict]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
-    parser.add_argument("--rows", default=",".join(GROUPS), help="the groups of rows to run, separated by commas")
-    parser.add_argument("--dry", action="store_true")
-    parser.add_argument("--group", choices=GROUPS, help="run this group in this process (internal)")
+    parser.add_argument("--rows", default=",".join(GROUPS), help="groups of benchmarks, separated by commas")
+    parser.add_argument("--dry", action="store_true", help="tiny sizes on the emulated device")
+    parser.add_argument("--group", choices=GROUPS, help="run only this group in this process (used internally)")
     chosen = parser.parse_args()
     os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
     if chosen.group:

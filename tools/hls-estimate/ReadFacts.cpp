@@ -72,7 +72,8 @@ void checkArrays(const std::vector<StepFacts> &steps, size_t arrays) {
   for (const StepFacts &step : steps) {
     for (const ArrayAccess &access : step.nest.arrays)
       if (access.array >= arrays)
-        throw std::runtime_error("array " + std::to_string(access.array) + " of " + std::to_string(arrays));
+        throw std::runtime_error("an access has the array index " + std::to_string(access.array) +
+                                 ", but the design has " + std::to_string(arrays) + " arrays");
     checkArrays(step.inside, arrays);
   }
 }
@@ -101,7 +102,8 @@ bool readFacts(const std::string &path, std::vector<DesignFacts> &designs, std::
     // The nesting depth is limited, because steps are read recursively.
     const Json all = Json::parse(file, [](int depth, Json::parse_event_t, Json &) {
       if (depth > mostDepth)
-        throw std::runtime_error("more than " + std::to_string(mostDepth) + " lists and objects in each other");
+        throw std::runtime_error("lists and objects are nested more than " + std::to_string(mostDepth) +
+                                 " levels deep");
       return true;
     });
     for (const Json &one : all)

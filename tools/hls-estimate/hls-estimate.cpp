@@ -16,10 +16,8 @@ using namespace tilewright::hls;
 int main(int argc, char **argv) {
   const bool asked = argc == 2 && (std::string_view(argv[1]) == "--help" || std::string_view(argv[1]) == "-h");
   if (argc < 2 || asked) {
-    fprintf(
-        asked ? stdout : stderr,
-        "usage: hls-estimate DESIGNS.json...\nEstimates cycles and resources of each design, and prints one line of "
-        "JSON for it.\n");
+    fprintf(asked ? stdout : stderr, "usage: hls-estimate DESIGNS.json...\nEstimates the cycles and resources of each "
+                                     "design, and prints one line of JSON per design.\n");
     return asked ? 0 : 2;
   }
   for (int number = 1; number < argc; ++number) {

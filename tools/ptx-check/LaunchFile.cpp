@@ -35,7 +35,8 @@ const Element &elementOf(const std::string &name) {
   for (const Element &element : kElements)
     if (name == element.name)
       return element;
-  throw Refusal{"unknown dtype '" + name + "'; there are f64 f32 f16 bf16 e4m3 e5m2 s64 u64 s32 u32 s16 u16 s8 u8"};
+  throw Refusal{"unknown dtype '" + name +
+                "'; valid dtypes are f64 f32 f16 bf16 e4m3 e5m2 s64 u64 s32 u32 s16 u16 s8 u8"};
 }
 
 /// Converts `number` to the dtype `element` and returns its bits.
@@ -64,7 +65,7 @@ Dimensions dimensions(const Json &value) {
     for (size_t i = 0; i < value.size(); ++i)
       made[i] = value[i].get<uint32_t>();
   else
-    throw Refusal{"expected a number or up to three"};
+    throw Refusal{"expected a number or a list of up to three numbers"};
   return made;
 }
 
@@ -87,7 +88,7 @@ void fill(LaunchFile::Buffer &buffer, const Element &element, const std::string 
                : element.name[0] == 's' ? Json(int64_t(random() & 15) - 8)
                                         : Json(random() & 15);
     else
-      throw Refusal{"unknown fill '" + how + "'; there are random, zeros, iota, uninitialised"};
+      throw Refusal{"unknown fill '" + how + "'; valid fills are random, zeros, iota, uninitialised"};
     uint64_t bits = bitsOf(element, number);
     std::memcpy(buffer.array.bytes.data() + i * element.bytes, &bits, element.bytes);
   }
@@ -111,7 +112,7 @@ void readBuffer(LaunchFile::Buffer &buffer, const Json &value, const std::string
   uint64_t bytes = element.bytes;
   for (uint64_t side : buffer.array.shape) {
     if (side && bytes > (uint64_t(1) << 34) / side)
-      throw Refusal{"more than 16 GiB"};
+      throw Refusal{"the buffer has more than 16 GiB"};
     bytes *= side;
   }
   buffer.array.bytes.resize(bytes);
@@ -145,8 +146,8 @@ Argument tensorMapOf(const Json &value, std::vector<LaunchFile::Buffer> &buffers
   auto steps = value.value("element_strides", std::vector<uint8_t>(dims.size(), 1));
   if (dims.empty() || dims.size() > 5 || strides.size() + 1 != dims.size() || box.size() != dims.size() ||
       steps.size() != dims.size())
-    throw Refusal{
-        "a tensor map has 1 to 5 dims, as many box sides and element strides, and one stride (in bytes) fewer"};
+    throw Refusal{"a tensor map needs 1 to 5 dims, as many entries in box and element_strides, and one entry fewer in "
+                  "strides (bytes)"};
   TensorMap map = tensorMap(element->second, buffer->data() + value.value("offset", uint64_t(0)), dims, strides, box,
                             value.value("swizzle", uint8_t(0)));
   std::copy(steps.begin(), steps.end(), map.elementStrides.begin());
@@ -240,7 +241,7 @@ bool readLaunchFile(const std::string &path, LaunchFile &launch, std::string &er
     // The nesting depth is limited, because JSON values are copied and printed recursively.
     Json root = Json::parse(file, [](int depth, Json::parse_event_t, Json &) {
       if (depth > mostDepth)
-        throw Refusal{"more than " + std::to_string(mostDepth) + " lists and objects in each other"};
+        throw Refusal{"lists and objects are nested more than " + std::to_string(mostDepth) + " levels deep"};
       return true;
     });
     readAll(root, slash == std::string::npos ? "" : path.substr(0, slash + 1), launch);

@@ -29,17 +29,17 @@ bool readNpy(const std::string &path, Array &array, std::string &error) {
     length |= size_t(uint8_t(text[8 + i])) << (8 * i);
   size_t begin = 8 + wide;
   if (text.size() - begin < length)
-    return fail("its header is cut off");
+    return fail("its header is truncated");
   if (length > mostHeader)
     return fail("its header has more than " + std::to_string(mostHeader) + " characters"); // std::regex is recursive
   std::string header = text.substr(begin, length);
   std::smatch match;
   if (!std::regex_search(header, match, std::regex("'descr': *'([<|][a-z])([0-9]+)'")))
-    return fail("its dtype is not a plain little-endian one");
+    return fail("its dtype is not a little-endian integer or float");
   array.type = match[1].str() + match[2].str();
   uint64_t size = strtoull(match[2].str().c_str(), nullptr, 10);
   if (header.find("'fortran_order': False") == std::string::npos)
-    return fail("is in Fortran's order; save it with numpy.ascontiguousarray");
+    return fail("is in Fortran order (column-major); convert it with numpy.ascontiguousarray");
   if (!std::regex_search(header, match, std::regex("'shape': *\\(([0-9, ]*)\\)")))
     return fail("has no shape");
   std::stringstream sides(match[1].str());

@@ -19,11 +19,11 @@ constexpr const char *kUsage =
     "usage: ptx-check KERNEL.ptx --args LAUNCH.json [--seed N] [--json]\n"
     "       ptx-check KERNEL.ptx --list\n"
     "Runs a kernel on this machine's CPU and reports races, accesses out of bounds and similar errors.\n"
-    "  --args FILE  the launch: grid, block, buffers, arguments (docs/targets/ptx-check.md)\n"
-    "  --seed N     another order of blocks and warps\n"
-    "  --json       the report as JSON\n"
-    "  --list       the kernels of the file with their parameters\n"
-    "Exit status: 0 no finding, 1 findings, 2 the kernel could not be run.\n";
+    "  --args FILE  describes the launch: grid, block, buffers, arguments (docs/targets/ptx-check.md)\n"
+    "  --seed N     selects another execution order of blocks and warps\n"
+    "  --json       prints the report as JSON\n"
+    "  --list       lists the kernels of the file with their parameters\n"
+    "Exit status: 0 if no errors were found, 1 if errors were found, 2 if the kernel could not be run.\n";
 
 int refuse(const std::string &why) {
   fprintf(stderr, "ptx-check: %s\n", why.c_str());
@@ -57,7 +57,7 @@ int main(int count, char **values) {
       listed = true;
     else if (word == "--args" || word == "--seed") {
       if (++i == count)
-        return refuse(word + " wants a value\n" + kUsage);
+        return refuse(word + " needs a value\n" + kUsage);
       (word == "--args" ? args : seed) = values[i];
     } else if (word[0] == '-' || !file.empty())
       return refuse("unknown argument '" + word + "'\n" + kUsage);
@@ -65,7 +65,7 @@ int main(int count, char **values) {
       file = word;
   }
   if (file.empty() || (args.empty() && !listed))
-    return refuse(std::string("a file and --args are wanted\n") + kUsage);
+    return refuse(std::string("a PTX file and --args are required\n") + kUsage);
   std::ifstream stream(file);
   if (!stream)
     return refuse(file + ": cannot be read");
@@ -84,11 +84,11 @@ int main(int count, char **values) {
     char *end = nullptr;
     launch.launch.seed = strtoull(seed.c_str(), &end, 10);
     if (*end)
-      return refuse("--seed wants a number, not '" + seed + "'");
+      return refuse("--seed must be a number, not '" + seed + "'");
   }
   if (launch.launch.kernel.empty()) {
     if (module->kernels().size() != 1)
-      return refuse(args + ": 'kernel' is missing, and the file does not have exactly one");
+      return refuse(args + ": 'kernel' is missing, but the PTX file does not contain exactly one kernel");
     launch.launch.kernel = module->kernels()[0];
   }
   std::optional<Report> report = run(*module, launch.memory, launch.launch, launch.arguments, error);

@@ -29,8 +29,8 @@ int runBench(int argc, const char *const *argv) {
     arguments = {python->c_str(), "-c",
                  "import importlib.util, runpy, sys\n"
                  "package = importlib.util.find_spec('tilewright')\n"
-                 "if package is None: sys.exit('tilewright bench: this Python has no package tilewright; "
-                 "TILEWRIGHT_PYTHON names the one that has')\n"
+                 "if package is None: sys.exit('tilewright bench: this Python interpreter has no package tilewright; "
+                 "set TILEWRIGHT_PYTHON to an interpreter that has it')\n"
                  "runpy.run_path(package.submodule_search_locations[0] + '/bench/arguments.py', run_name='__main__')"};
   arguments.insert(arguments.end(), argv + 1, argv + argc);
   arguments.push_back(nullptr);

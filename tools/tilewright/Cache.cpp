@@ -21,12 +21,13 @@ static int fail(llvm::Error error) {
 }
 
 static constexpr char usage[] =
-    "usage: tilewright cache list            what is kept, the last used first\n"
-    "       tilewright cache explain KEY     what a key was made of, and why a like one did not serve;\n"
-    "                                        the start of a key will do\n"
-    "       tilewright cache prune [BYTES]   the least recently used go until BYTES are left (1G; K, M, G)\n"
-    "       tilewright cache clear           all of it goes\n"
-    "TILEWRIGHT_CACHE_DIR chooses the folder.\n";
+    "usage: tilewright cache list            lists the entries, the most recently used first\n"
+    "       tilewright cache explain KEY     explains which inputs KEY was computed from, and why a similar entry was\n"
+    "                                        not reused; a unique prefix of the key is enough\n"
+    "       tilewright cache prune [BYTES]   removes the least recently used entries until at most BYTES are left;\n"
+    "                                        the suffixes K, M and G are allowed (default: 1G)\n"
+    "       tilewright cache clear           removes all entries\n"
+    "The environment variable TILEWRIGHT_CACHE_DIR selects the folder of the cache.\n";
 
 static int list() {
   std::string folder;

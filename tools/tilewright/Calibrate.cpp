@@ -11,16 +11,18 @@ namespace tilewright::driver {
 
 int runCalibrate(int argc, const char *const *argv) {
   if (argc > 1)
-    return printUsage(argc, argv,
-                      "usage: tilewright calibrate\nMeasures this machine for about two seconds, best while it does "
-                      "nothing else.\nTILEWRIGHT_CACHE_DIR chooses the folder the result is kept in.\n");
+    return printUsage(
+        argc, argv,
+        "usage: tilewright calibrate\nMeasures the rates of this machine for about two seconds. No other program "
+        "should be busy during the measurement.\nThe rates are stored in the folder of the cache, which "
+        "the environment variable TILEWRIGHT_CACHE_DIR selects.\n");
   std::string path;
   llvm::Expected<MachineRates> rates = calibrateHost(path);
   if (!rates) {
     llvm::errs() << "tilewright calibrate: " << llvm::toString(rates.takeError()) << "\n";
     return 1;
   }
-  llvm::outs() << printRates(*rates) << "\nkept in " << path << "\n";
+  llvm::outs() << printRates(*rates) << "\nstored in " << path << "\n";
   return 0;
 }
 

@@ -51,14 +51,15 @@ struct CompileFlags {
   cl::list<std::string> dynamic{
       "dynamic",
       cl::desc(
-          "a symbolic size and its range, for example x:0=2..512, or ids:0,mask:0=1..512 if inputs share it, or "
-          "batch=1..8 by the name of the size in the model. x:0=4 compiles for this size alone. Sizes of ONNX models "
-          "become symbolic; sizes of other models are symbolic already, and get the range"),
+          "range of a symbolic size, for example x:0=2..512 for dimension 0 of the input x, ids:0,mask:0=1..512 for a "
+          "size that inputs share, or batch=1..8 with the name of the size in the model. x:0=4 compiles only for the "
+          "size 4. In ONNX models, static sizes become symbolic; in other models, the size must already be symbolic"),
       cl::value_desc("input:dim=least..most"), cl::cat(category)};
   cl::opt<std::string> emit{
       "emit",
-      cl::desc("output: the IR after a stage, asm (also ptx for cuda and cpp for hls), ll (LLVM IR), or a library: "
-               "shared, static, obj (default: by the suffix of -o, else target)"),
+      cl::desc(
+          "kind of output: the IR after a stage, asm (also ptx for cuda and cpp for hls), ll (LLVM IR), or a library: "
+          "shared, static, obj (default: selected by the suffix of -o; without a suffix: target)"),
       cl::value_desc("stage"), cl::cat(category)};
   cl::alias stopAt{"stop-at", cl::desc("the same as --emit"), cl::aliasopt(emit), cl::cat(category)};
   cl::opt<std::string> startAt{
@@ -70,8 +71,8 @@ struct CompileFlags {
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{
       "cpu",
-      cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native). A library may have several, "
-               "separated by commas: it runs the code for the best one that the machine supports"),
+      cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native). A library can contain code "
+               "for several CPUs, separated by commas, and runs the best code for its machine"),
       cl::init("native"), cl::value_desc("name"), cl::cat(category)};
   TargetFlags own{category, InCompile};
   cl::list<std::string> fixed{
@@ -80,10 +81,10 @@ struct CompileFlags {
           "with --target=hls: convert floats to fixed point, as ap_fixed<W, I, Q, O>: W,I or W,I,AP_RND,AP_SAT (the "
           "default modes). A name selects an input, a layer, a weight or a result: --fixed 16,6 --fixed fc1=8,3"),
       cl::value_desc("[name=]W,I[,Q,O]"), cl::cat(category)};
-  cl::opt<std::string> rounding{
-      "rounding",
-      cl::desc("rounding of intermediate results in a fused kernel: fused (none), or eager (as eager rounds each op)"),
-      cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
+  cl::opt<std::string> rounding{"rounding",
+                                cl::desc("rounding of intermediate results in a fused kernel: fused (no rounding), or "
+                                         "eager (after each op, as in eager)"),
+                                cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{"schedule-file",
                                     cl::desc("schedules of kernels: JSON, {\"<name or ops of a kernel>\": {\"tiles\": "
                                              "[...]}}, or a transform-dialect script (.mlir)"),
@@ -92,8 +93,8 @@ struct CompileFlags {
                      cl::cat(category)};
   cl::opt<std::string> tune{
       "tune",
-      cl::desc("records: use measured schedules where there are records; strict: a kernel without a record is an "
-               "error; off: use no records; quick, full: tune first (default: records)"),
+      cl::desc("records: use the tuned schedules of kernels with a record; strict: a kernel without a record is an "
+               "error; off: use no records; quick, full: tune the model first (default: records)"),
       cl::init("records"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> records{
       "records", cl::desc("folder of the tuning records (default: TILEWRIGHT_RECORDS_DIR, else next to the cache)"),
@@ -104,18 +105,18 @@ struct CompileFlags {
       cl::cat(category)};
   ThreadsFlag threads{category};
   cl::opt<std::string> output{"o",
-                              cl::desc("output file (default: standard output); for a library its folder, or its file, "
-                                       "next to which the header and the manifest are written"),
+                              cl::desc("output file (default: standard output). For a library: its file or its folder; "
+                                       "the header and the manifest are written to the same folder"),
                               cl::init("-"), cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> weights{"weights",
-                               cl::desc("weights of a library: embedded, or external in a file (default: embedded). "
-                                        "With --target=hls: embedded as ROMs, or external as ports (default: by size)"),
-                               cl::init("embedded"), cl::value_desc("place"), cl::cat(category)};
+  cl::opt<std::string> weights{
+      "weights",
+      cl::desc("storage of a library's weights: embedded, or external in a file (default: embedded). "
+               "With --target=hls: embedded as ROMs, or external as ports (default: by size)"),
+      cl::init("embedded"), cl::value_desc("place"), cl::cat(category)};
   cl::opt<bool> locations{"locations", cl::desc("print the file and line in the model of every op"), cl::cat(category)};
   cl::opt<bool> stripPaths{
       "strip-paths",
-      cl::desc("name source files of the model without their folders, in libraries with their error "
-               "messages and in all other output"),
+      cl::desc("omit the folders of the model's source files in libraries, error messages and all other output"),
       cl::cat(category)};
   cl::opt<bool> wholeConstants{"whole-constants", cl::desc("print all elements of large constants"), cl::cat(category)};
 };
@@ -161,11 +162,10 @@ int runCompile(int argc, const char *const *argv) {
     return fail(llvm::toString(chosen.takeError()));
   const std::optional<LibraryOptions::Kind> kind = chosen->library;
   if (flags.weights != "embedded" && flags.weights != "external")
-    return fail("--weights takes embedded or external, not '" + flags.weights + "'");
+    return fail("--weights must be embedded or external, not '" + flags.weights + "'");
   if (!kind && llvm::StringRef(flags.cpu).contains(','))
     return fail("--cpu=" + flags.cpu +
-                " names several CPUs, which only a library can be for (--emit=shared, static or "
-                "obj)");
+                " names several CPUs, which only libraries support (--emit=shared, static or obj)");
   std::vector<DynamicSize> dynamic;
   for (const std::string &text : flags.dynamic) {
     llvm::Expected<DynamicSize> size = parseDynamicSize(text);
@@ -178,14 +178,16 @@ int runCompile(int argc, const char *const *argv) {
   if (llvm::Error error = flags.own.store(options))
     return fail(llvm::toString(std::move(error)));
   if (flags.own.isGiven("rtl") && flags.emit.getNumOccurrences())
-    return fail("--rtl adds files to a design's folder, and --emit prints one text: leave out one of them");
+    return fail(
+        "--rtl writes files into the folder of a design, but --emit writes one text; remove one of these flags");
   if (!flags.fixed.empty()) {
     if (!target->makesFiles())
-      return fail("--fixed is for --target=hls; target '" + flags.target + "' computes with the model's own types");
+      return fail("--fixed requires --target=hls; target '" + flags.target + "' cannot convert a model to fixed point");
     if (flags.weights.getNumOccurrences())
-      return fail("--fixed makes weights ROMs, whose elements the range analysis has: leave --weights out");
+      return fail(
+          "--fixed always embeds weights as ROMs, because its range analysis reads their elements; remove --weights");
     if (!flags.startAt.empty())
-      return fail("--fixed begins with a model's graph: leave --start-at out");
+      return fail("--fixed converts the graph of a model, which --start-at skips; remove --start-at");
   }
   const bool wantsFiles = chosen->isFolder;
   if (wantsFiles)

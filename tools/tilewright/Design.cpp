@@ -143,39 +143,41 @@ llvm::Error writeFile(const llvm::Twine &folder, const DesignFile &file) {
 
 llvm::Error checkDesignFolder(llvm::StringRef folder) {
   if (folder == "-" || folder.empty())
-    return llvm::createStringError("a design is a folder of files: say which with -o FOLDER");
+    return llvm::createStringError("a design is written into a folder; name this folder with -o FOLDER");
   const std::string shown = folder.str(), parent = parentOf(folder);
   llvm::StringRef last = path::filename(folder.rtrim('/'));
   if (last.empty() || last == "." || last == ".." || folder.rtrim('/').empty())
-    return llvm::createStringError("'%s' cannot be replaced by a design: give a folder of its own a name, as in "
-                                   "-o design",
+    return llvm::createStringError("'%s' cannot be replaced by a design; name a separate folder, for example -o design",
                                    shown.c_str());
   if (!fs::is_directory(parent))
-    return llvm::createStringError("cannot make the folder '%s': there is no folder '%s'", shown.c_str(),
+    return llvm::createStringError("cannot create the folder '%s': its parent '%s' does not exist", shown.c_str(),
                                    parent.c_str());
   if (std::error_code code = fs::access(parent, fs::AccessMode::Write))
-    return llvm::createStringError(code, "cannot make the folder '%s': %s", shown.c_str(), code.message().c_str());
+    return llvm::createStringError(code, "cannot create the folder '%s': %s", shown.c_str(), code.message().c_str());
   const std::string trimmed = folder.rtrim('/').str();
   if (fs::is_symlink_file(trimmed))
-    return llvm::createStringError("'%s' is a link, and a design is a folder: name the folder itself", shown.c_str());
+    return llvm::createStringError(
+        "'%s' is a symbolic link; name the folder itself, because a design replaces the folder", shown.c_str());
   if (!fs::exists(folder))
     return llvm::Error::success();
   std::error_code code;
   if (!fs::is_directory(folder))
-    return llvm::createStringError("'%s' is a file, and a design is a folder", shown.c_str());
+    return llvm::createStringError("'%s' is a file, but a design is written into a folder; name a folder",
+                                   shown.c_str());
   llvm::SmallString<128> real, here;
   if (!fs::real_path(trimmed, real) && !fs::current_path(here) && !fs::real_path(here, here) &&
       (here + "/").str().starts_with((real + "/").str()))
-    return llvm::createStringError("the folder '%s' holds the one in which this program runs; name another",
-                                   shown.c_str());
+    return llvm::createStringError(
+        "the folder '%s' contains the current directory and cannot be replaced; name another folder", shown.c_str());
   if (fs::directory_iterator(trimmed, code) == fs::directory_iterator() && !code)
     return llvm::Error::success();
   std::optional<llvm::StringSet<>> files = listedFiles(trimmed);
   const std::string foreign = files ? foreignFileIn(trimmed, *files) : "";
   if (files && foreign.empty())
     return llvm::Error::success();
-  return llvm::createStringError("the folder '%s' holds other things than a design of Tilewright's%s; name another",
-                                 shown.c_str(), foreign.empty() ? "" : (": '" + foreign + "'").c_str());
+  return llvm::createStringError(
+      "the folder '%s' contains files that are not part of a Tilewright design%s; name another folder", shown.c_str(),
+      foreign.empty() ? "" : (": '" + foreign + "'").c_str());
 }
 
 void attachWeights(ModelFile &model) {
@@ -287,8 +289,8 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
   if (llvm::Error changed = checkDesignFolder(destination))
     return drop(std::move(changed));
   if (std::error_code code = moveIntoPlace(made.str().str(), destination))
-    return drop(
-        llvm::createStringError(code, "cannot make or replace '%s': %s", destination.c_str(), code.message().c_str()));
+    return drop(llvm::createStringError(code, "cannot create or replace '%s': %s", destination.c_str(),
+                                        code.message().c_str()));
   return llvm::Error::success();
 }
 

@@ -71,7 +71,8 @@ llvm::Expected<Results> runOn(llvm::StringRef target, ModuleOp module, const Run
   llvm::raw_string_ostream(text) << module;
   own = parseSourceString<ModuleOp>(text, &session.context());
   if (!own)
-    return llvm::createStringError("the model cannot be printed and read again for the test bench");
+    return llvm::createStringError(
+        "the printed IR of the model cannot be parsed, so that no data for the test bench can be computed");
   Options options;
   options.target = target.str();
   llvm::Expected<std::shared_ptr<Program>> program = session.compile(*own, options);
@@ -149,8 +150,8 @@ llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp modul
     made.errors = std::move(*errors);
     for (auto [ours, others] : llvm::zip(*expected, *usual))
       if (ours.bytes != others.bytes)
-        return llvm::createStringError(
-            "the reference and the cpu target differ in a design of integers: this is a bug of Tilewright's");
+        return llvm::createStringError("the targets 'reference' and 'cpu' compute different results for a fixed-point "
+                                       "design; this is a bug of Tilewright");
   }
   auto name = [](llvm::StringRef kind, size_t number, llvm::StringRef suffix) {
     return ("data/" + kind + "_" + llvm::Twine(number) + suffix).str();

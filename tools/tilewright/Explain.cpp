@@ -33,15 +33,18 @@ struct ExplainFlags {
   cl::opt<std::string> input{
       cl::Positional, cl::desc("<model.pt2, model.onnx, in.mlir, - for MLIR on standard input, or a record.json>"),
       cl::Required, cl::cat(category)};
-  cl::opt<std::string> html{"html", cl::desc("write a page for a browser"), cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> json{"json", cl::desc("write the record, for programs and for --against"),
-                            cl::value_desc("file"), cl::cat(category)};
-  cl::opt<std::string> against{"against", cl::desc("with --html: an earlier record, to show the differences"),
+  cl::opt<std::string> html{"html", cl::desc("write the report as an HTML page"), cl::value_desc("file"),
+                            cl::cat(category)};
+  cl::opt<std::string> json{
+      "json", cl::desc("write the record of the compilation as JSON, for other programs and for --against"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> against{"against", cl::desc("with --html: also show the differences from this earlier record"),
                                cl::value_desc("record.json"), cl::cat(category)};
   cl::opt<bool> measure{"measure", cl::desc("call the model, and measure the time of each kernel"), cl::cat(category)};
   cl::opt<int> calls{"calls", cl::desc("with --measure: number of timed calls (default: 20)"), cl::init(20),
                      cl::value_desc("n"), cl::cat(category)};
-  cl::list<std::string> inputs{"input", cl::desc("with --measure: values of the input of this name (default: random)"),
+  cl::list<std::string> inputs{"input",
+                               cl::desc("with --measure: values of the input with this name (default: random)"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
@@ -52,12 +55,12 @@ struct ExplainFlags {
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{"cpu", cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<std::string> rounding{
-      "rounding",
-      cl::desc("rounding of intermediate results in a fused kernel: fused (none), or eager (as eager rounds each op)"),
-      cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
+  cl::opt<std::string> rounding{"rounding",
+                                cl::desc("rounding of intermediate results in a fused kernel: fused (no rounding), or "
+                                         "eager (after each op, as in eager)"),
+                                cl::init("fused"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> scheduleFile{
-      "schedule-file", cl::desc("schedules of kernels, JSON: {\"<name or ops of a kernel>\": {\"tiles\": [...]}}"),
+      "schedule-file", cl::desc("schedules of kernels as JSON: {\"<name or ops of a kernel>\": {\"tiles\": [...]}}"),
       cl::value_desc("file"), cl::cat(category)};
   cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
                      cl::cat(category)};
@@ -76,7 +79,7 @@ llvm::Expected<ExplainMeasurement> measure(const ModelFile &model, Session &sess
   OwningOpRef<ModuleOp> copy = model.module.get().clone();
   auto main = copy->lookupSymbol<func::FuncOp>("main");
   if (!main)
-    return llvm::createStringError("the module has no function @main, so that it cannot be measured");
+    return llvm::createStringError("the module has no function @main, which --measure calls");
   auto inputs = makeInputs(model, main, std::vector<std::string>(flags.inputs.begin(), flags.inputs.end()),
                            std::vector<int64_t>(flags.sizes.begin(), flags.sizes.end()), /*seed=*/0);
   if (!inputs)
@@ -127,7 +130,7 @@ llvm::Expected<std::string> readText(llvm::StringRef path) {
   if (!buffer)
     return llvm::createStringError(problem);
   if (buffer->getBuffer().empty())
-    return llvm::createStringError("'" + path + "' is empty; expected what `tilewright explain --json` wrote");
+    return llvm::createStringError("'" + path + "' is empty; expected the output of `tilewright explain --json`");
   return buffer->getBuffer().str();
 }
 
@@ -203,15 +206,17 @@ int runExplain(int argc, const char *const *argv) {
   std::string against, problem;
   if (!flags.against.empty()) {
     if (flags.html.empty())
-      return failExplain("--against is shown by the page: add --html FILE");
+      return failExplain("--against adds a comparison to the HTML page; add --html FILE");
     llvm::Expected<std::string> text = readText(flags.against);
     if (!text)
       return failExplain(llvm::toString(text.takeError()));
     against = std::move(*text);
   }
   if (flags.measure && (flags.calls < 1 || !flags.startAt.empty()))
-    return failExplain(flags.calls < 1 ? "--calls is at least 1"
-                                       : "--measure calls the whole model, which --start-at no longer has");
+    return failExplain(
+        flags.calls < 1
+            ? "--calls must be at least 1"
+            : "--measure calls the whole model, which is not available with --start-at; remove one of them");
   if (!findTarget(flags.target, problem))
     return failExplain(problem);
 

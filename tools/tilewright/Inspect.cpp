@@ -45,8 +45,8 @@ void printVariant(const LibraryManifest::Variant &variant, const LibraryManifest
   out << "cpu      " << variant.cpu << ": " << llvm::join(variant.instructionSets, " ") << "\n";
   out << "         " << (missing.empty() ? "this CPU has all of them" : "this CPU lacks " + llvm::join(missing, " "))
       << (manifest.weightBytes == 0 ? ""
-          : variant.weightsPacked   ? "; its weights are packed as kernels read them"
-                                    : "; its weights are packed when an instance is created")
+          : variant.weightsPacked   ? "; the weights are stored in packed form"
+                                    : "; the weights are packed when an instance is created")
       << "\n";
   int64_t calls = 0;
   for (const LibraryManifest::Kernel &kernel : variant.kernels)

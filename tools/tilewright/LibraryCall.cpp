@@ -41,14 +41,14 @@ llvm::Expected<OwningOpRef<ModuleOp>> interfaceOf(const LibraryManifest &manifes
   for (const LibraryManifest::Tensor &input : manifest.inputs) {
     std::optional<ScalarType> dtype = scalarTypeFromName(input.dtype);
     if (!dtype)
-      return llvm::createStringError("the manifest's dtype '" + input.dtype + "' of the input " + input.name +
-                                     " is not known");
+      return llvm::createStringError("unknown dtype '" + input.dtype + "' of the input " + input.name +
+                                     " in the manifest");
     SmallVector<AffineExpr> sizes;
     for (const std::string &text : input.sizes) {
       sizes.push_back(parseSize(text, symbols, context));
       if (!sizes.back())
-        return llvm::createStringError("the manifest's size '" + text + "' of the input " + input.name +
-                                       " is neither a number nor an expression of its sizes");
+        return llvm::createStringError("the size '" + text + "' of the input " + input.name +
+                                       " in the manifest is neither a number nor an expression of symbolic sizes");
     }
     types.push_back(graph::tensorWithSizes(sizes, elementTypeOf(*dtype, &context)));
   }

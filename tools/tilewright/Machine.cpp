@@ -7,7 +7,9 @@ namespace tilewright::driver {
 
 int runMachine(int argc, const char *const *argv) {
   if (argc > 1)
-    return printUsage(argc, argv, "usage: tilewright machine\nTILEWRIGHT_CPU chooses another machine than this one.\n");
+    return printUsage(argc, argv,
+                      "usage: tilewright machine\nPrints the description of this machine. The environment variable "
+                      "TILEWRIGHT_CPU selects another machine.\n");
   llvm::Expected<std::string> text = printHost();
   if (!text) {
     llvm::errs() << "tilewright machine: " << llvm::toString(text.takeError()) << "\n";

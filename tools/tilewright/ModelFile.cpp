@@ -34,15 +34,15 @@ llvm::Expected<ModelFile> readAsWritten(llvm::StringRef path, MLIRContext &conte
     return llvm::createStringError(problem);
   if (ExportedModel::looksExported(buffer->getBuffer())) {
     if (path == "-")
-      return llvm::createStringError("a .pt2 file is not read from standard input; name it");
+      return llvm::createStringError("a .pt2 file cannot be read from standard input; pass its path");
     auto exported = ExportedModel::open(path);
     if (!exported)
       return exported.takeError();
     auto module = (*exported)->import(context);
     if (!module)
       return llvm::createStringError(llvm::toString(module.takeError()) +
-                                     "\ntilewright.export(model, inputs, path) in Python writes models with ops that "
-                                     "Tilewright supports");
+                                     "\nin Python, tilewright.export(model, inputs, path) writes a .pt2 file that "
+                                     "contains only operators that Tilewright supports");
     model.exported = std::move(*exported);
     model.module = std::move(*module);
     return model;
@@ -68,7 +68,7 @@ llvm::Expected<ModelFile> readAsWritten(llvm::StringRef path, MLIRContext &conte
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   model.module = parseSourceFile<ModuleOp>(sources, &context);
   if (!model.module)
-    return llvm::createStringError("'" + path + "' is not MLIR that Tilewright reads; the lines above say where");
+    return llvm::createStringError("'" + path + "' is not valid MLIR; the errors above name the lines");
   return model;
 }
 

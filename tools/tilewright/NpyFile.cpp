@@ -112,7 +112,7 @@ llvm::Error HostTensor::allocate(int64_t least) {
     return llvm::createStringError("a tensor of " + text + " elements of " + dtypeNameOf(element) +
                                    " does not fit into the memory of this machine, which has " +
                                    std::to_string(memory >> 20) + " MiB" +
-                                   (taken ? ", of which other tensors take " + std::to_string(taken >> 20) : ""));
+                                   (taken ? ", of which other tensors use " + std::to_string(taken >> 20) : ""));
   taken += total;
   return llvm::Error::success();
 }
@@ -131,7 +131,7 @@ llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
   uint64_t begin = isLong ? 12 : 10, size = isLong ? llvm::support::endian::read32le(bytes.data() + 8)
                                                    : llvm::support::endian::read16le(bytes.data() + 8);
   if (size > bytes.size() - begin)
-    return fail("is cut off in its header");
+    return fail("has a truncated header");
   StringRef header = bytes.substr(begin, size), elements = bytes.drop_front(begin + size);
   NpyDtype wanted = npyDtypeOf(element);
   StringRef descr = valueOf(header, "descr");
@@ -140,11 +140,11 @@ llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
   bool same =
       descr == wanted.descr || (wanted.descr[1] == 'V' && descr.drop_front(!descr.empty()) == wanted.descr.substr(1));
   if (!same)
-    return fail("has the dtype '" + descr + "'; " + wanted.name + " ('" + wanted.descr + "') is needed");
+    return fail("has the dtype '" + descr + "'; " + wanted.name + " ('" + wanted.descr + "') is expected");
   HostTensor tensor{element, {}, {}};
   std::optional<std::vector<int64_t>> sizes = sizesIn(valueOf(header, "shape"), tensor.width(), elements.size());
   if (!sizes)
-    return fail("has no shape in its header, or fewer elements than its shape says");
+    return fail("has no valid shape in its header, or fewer elements than its shape requires");
   tensor.sizes = std::move(*sizes);
   if (llvm::Error failed = tensor.allocate(/*least=*/1))
     return std::move(failed);

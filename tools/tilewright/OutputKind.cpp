@@ -38,7 +38,8 @@ llvm::Expected<llvm::StringRef> plainName(llvm::StringRef emit, llvm::StringRef 
   for (const Suffix &row : suffixes)
     if (!row.target.empty() && emit == row.suffix.drop_front()) {
       if (target != row.target)
-        return failed("--emit=" + emit + " is for --target=" + row.target + "; target '" + target + "' has --emit=asm");
+        return failed("--emit=" + emit + " requires --target=" + row.target + "; use --emit=asm for target '" + target +
+                      "'");
       return row.emit;
     }
   return emit;
@@ -80,8 +81,8 @@ llvm::Expected<OutputKind> chooseOutput(llvm::StringRef emit, llvm::StringRef ou
   } else if (emit.empty()) {
     if (!row && !suffix.empty()) {
       auto known = llvm::map_to_vector(suffixes, [](const Suffix &each) { return each.suffix.str(); });
-      return failed("-o " + output + ": the suffix " + suffix + " does not say what to write; use one of " +
-                    llvm::join(known, ", ") + ", or name it with --emit");
+      return failed("-o " + output + ": unknown suffix " + suffix + "; use one of " + llvm::join(known, ", ") +
+                    ", or select the kind of output with --emit");
     }
     kind.emit = row ? row->emit.str() : "target";
   } else {
@@ -95,14 +96,14 @@ llvm::Expected<OutputKind> chooseOutput(llvm::StringRef emit, llvm::StringRef ou
       kind.library = library.kind;
   kind.isStage = llvm::is_contained(stageNames(), llvm::StringRef(kind.emit));
   if (!kind.isStage && !kind.library && !kind.isAssembly() && !kind.isLLVM())
-    return failed("unknown stage '" + emit + "'" + suggestName(emit, emitNames()) + "; --emit takes " +
+    return failed("unknown stage '" + emit + "'" + suggestName(emit, emitNames()) + "; --emit accepts " +
                   llvm::join(emitNames(), ", "));
   if (!row)
     return kind;
   const bool agrees = row->suffix == ".mlir" ? kind.isStage : row->emit == kind.emit;
   if (!agrees)
     return failed("-o " + output + " has the suffix of --emit=" + row->emit + ", not of --emit=" + emit +
-                  ": change one of them");
+                  "; change -o or --emit");
   if (!row->target.empty() && target != row->target)
     return failed("-o " + output + ": " + suffix + " is written by --target=" + row->target + ", not by target '" +
                   target + "'");

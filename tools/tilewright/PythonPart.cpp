@@ -17,8 +17,8 @@ llvm::Expected<std::string> findPython() {
   std::string name = chosen && *chosen ? chosen : "python3";
   llvm::ErrorOr<std::string> python = llvm::sys::findProgramByName(name);
   if (!python)
-    return llvm::createStringError("cannot find '" + name +
-                                   "'; TILEWRIGHT_PYTHON names the Python that torch is installed for");
+    return llvm::createStringError("cannot find the program '" + name +
+                                   "'; set TILEWRIGHT_PYTHON to a Python interpreter for which torch is installed");
   llvm::SmallString<256> package(llvm::sys::fs::getMainExecutable(nullptr, nullptr));
   llvm::sys::path::remove_filename(package); // bin
   llvm::sys::path::remove_filename(package);

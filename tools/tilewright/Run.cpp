@@ -43,7 +43,7 @@ struct RunFlags {
   cl::opt<std::string> input{cl::Positional,
                              cl::desc("<model.so, model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"),
                              cl::Required, cl::cat(category)};
-  cl::list<std::string> inputs{"input", cl::desc("values of the input of this name (default: random)"),
+  cl::list<std::string> inputs{"input", cl::desc("values of the input with this name (default: random)"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
   cl::opt<std::string> output{"output", cl::desc("write every result to this folder, as .npy"),
                               cl::value_desc("folder"), cl::cat(category)};
@@ -51,34 +51,39 @@ struct RunFlags {
                               cl::value_desc("name"), cl::cat(category)};
   cl::opt<std::string> cpu{"cpu",
                            cl::desc("the CPU: native, or a name that TILEWRIGHT_CPU accepts (default: native). For a "
-                                    "library: one that it has code for (default: the best)"),
+                                    "library: a CPU for which it has code (default: the best)"),
                            cl::init("native"), cl::value_desc("name"), cl::cat(category)};
   TargetFlags own{category, InRun};
-  cl::opt<std::string> scheduleFile{"schedule-file",
-                                    cl::desc("schedules of kernels, as `tilewright compile` takes them"),
-                                    cl::value_desc("file"), cl::cat(category)};
+  cl::opt<std::string> scheduleFile{
+      "schedule-file", cl::desc("schedules of kernels, in a format of `tilewright compile --schedule-file`"),
+      cl::value_desc("file"), cl::cat(category)};
   cl::alias schedule{"schedule", cl::desc("the same as --schedule-file"), cl::aliasopt(scheduleFile),
                      cl::cat(category)};
   ThreadsFlag threads{category, "threads to run on (default: all)"};
   cl::opt<int> seed{"seed", cl::desc("seed of the random inputs (default: 0)"), cl::init(0), cl::cat(category)};
   cl::list<int64_t> sizes{"sizes", cl::desc("values of the symbolic sizes, in order (default: 8, within their ranges)"),
                           cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
-  cl::opt<int> repeat{"repeat", cl::desc("number of calls; prints the median and the least time"), cl::init(0),
-                      cl::value_desc("calls"), cl::cat(category)};
-  cl::opt<bool> profile{"profile",
-                        cl::desc("print the time of each step of the calls; a call before them is not counted"),
-                        cl::cat(category)};
-  cl::opt<std::string> rounding{"rounding",
-                                cl::desc("rounding of intermediate results in a fused kernel: fused (none), or eager "
-                                         "(as eager rounds each op) (default: fused)"),
-                                cl::init("fused"), cl::value_desc("name"), cl::cat(category)};
-  cl::list<std::string> expect{"expect", cl::desc("expected values of the result of this name or number"),
+  cl::opt<int> repeat{"repeat",
+                      cl::desc("call the model this many times, and print the median and the minimum of the times"),
+                      cl::init(0), cl::value_desc("calls"), cl::cat(category)};
+  cl::opt<bool> profile{
+      "profile",
+      cl::desc("print the time of each step per call; one more call before the measured calls is not counted"),
+      cl::cat(category)};
+  cl::opt<std::string> rounding{
+      "rounding",
+      cl::desc("rounding of intermediate results in a fused kernel: fused (no rounding), or eager "
+               "(after each op, as in eager) (default: fused)"),
+      cl::init("fused"), cl::value_desc("name"), cl::cat(category)};
+  cl::list<std::string> expect{"expect", cl::desc("expected values of the result with this name or number"),
                                cl::value_desc("NAME=FILE.npy"), cl::cat(category)};
   cl::opt<double> tolerance{
       "tolerance",
-      cl::desc("largest allowed RMS difference from --expect, relative to its RMS (default: 1e-5 for float32)"),
+      cl::desc(
+          "largest allowed RMS difference from the expected values, relative to their RMS (default: 1e-5 for float32)"),
       cl::init(0), cl::value_desc("number"), cl::cat(category)};
-  cl::opt<bool> check{"check", cl::desc("compare every kernel with the reference target"), cl::cat(category)};
+  cl::opt<bool> check{"check", cl::desc("compare the results of every kernel with the target reference"),
+                      cl::cat(category)};
 };
 
 int failRun(const llvm::Twine &text) {
@@ -180,7 +185,7 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
     for (const KernelTime &time : (*program)->times(inputs->symbols.data()))
       steps.push_back({time.operations, double(time.nanoseconds) * 1e-6});
     if (steps.empty())
-      return failRun("--profile: target '" + flags.target + "' does not time the steps of its programs");
+      return failRun("--profile: target '" + flags.target + "' does not measure the times of steps");
     printProfile(std::move(steps), std::max<int>(flags.repeat, 1), llvm::outs());
   }
   if (flags.check)
@@ -193,8 +198,8 @@ int runLibrary(RunFlags &flags) {
   llvm::append_range(ofCompiling, flags.own.all());
   for (cl::Option *flag : ofCompiling)
     if (flag->getNumOccurrences())
-      return failRun("--" + flag->ArgStr + " is for models that are compiled here; '" + flags.input +
-                     "' is a library, which is compiled");
+      return failRun("--" + flag->ArgStr + " is an option of compilation, but '" + flags.input +
+                     "' is a library, which is already compiled; remove it");
   LibraryInputs inputs;
   inputs.files.assign(flags.inputs.begin(), flags.inputs.end());
   inputs.sizes.assign(flags.sizes.begin(), flags.sizes.end());
@@ -230,13 +235,13 @@ int runRun(int argc, const char *const *argv) {
   if (std::string wrong = flags.threads.problem(); !wrong.empty())
     return failRun(wrong);
   if (flags.repeat < 0 || (flags.repeat == 0 && flags.repeat.getNumOccurrences()))
-    return failRun("--repeat=" + llvm::Twine(flags.repeat) + ": a number of calls is positive");
+    return failRun("--repeat=" + llvm::Twine(flags.repeat) + ": the number of calls must be positive");
   if (!flags.output.empty()) {
     std::error_code problem = llvm::sys::fs::create_directories(flags.output);
     if (!problem && !llvm::sys::fs::is_directory(flags.output))
       problem = std::make_error_code(std::errc::not_a_directory);
     if (problem)
-      return failRun("cannot make the folder '" + flags.output + "': " + problem.message());
+      return failRun("cannot create the folder '" + flags.output + "': " + problem.message());
   }
   if (llvm::sys::path::extension(flags.input) == ".so")
     return runLibrary(flags);

@@ -183,7 +183,7 @@ llvm::Expected<std::map<size_t, HostTensor>> readFiles(ArrayRef<TensorArgument> 
   for (StringRef file : files) {
     auto [name, path] = file.split('=');
     if (path.empty())
-      return llvm::createStringError("--input wants NAME=FILE.npy, not '" + file + "'");
+      return llvm::createStringError("--input must be NAME=FILE.npy, not '" + file + "'");
     size_t index = 0;
     while (index < arguments.size() && (arguments[index].weight || arguments[index].name != name))
       ++index;
@@ -205,7 +205,7 @@ llvm::Expected<std::map<size_t, HostTensor>> readFiles(ArrayRef<TensorArgument> 
     if (!files.empty() && !argument.weight && !argument.isSeed && !tensors.count(index))
       missing += (missing.empty() ? "" : ", ") + argument.name + ": " + describe(argument.type, symbols);
   if (!missing.empty())
-    return llvm::createStringError("some inputs are not given: " + missing + " (--input NAME=FILE.npy)");
+    return llvm::createStringError("some inputs are missing: " + missing + " (--input NAME=FILE.npy)");
   return tensors;
 }
 
@@ -217,7 +217,8 @@ llvm::Expected<HostTensor> tensorOf(RankedTensorType type, ArrayRef<int64_t> sym
   for (AffineExpr size : graph::sizesOf(type)) {
     std::optional<int64_t> known = evaluate(size, symbols);
     if (!known || *known < 0)
-      return llvm::createStringError("a size does not follow from the symbolic sizes, or is negative; see --sizes");
+      return llvm::createStringError(
+          "a size of a tensor is negative or cannot be computed from the symbolic sizes; change --sizes");
     tensor.sizes.push_back(*known);
   }
   if (llvm::Error failed = tensor.allocate())
@@ -230,7 +231,8 @@ llvm::Expected<RunInputs> makeInputs(const ModelFile &model, func::FuncOp main, 
   std::vector<TensorArgument> arguments = tensorArguments(model, main);
   const SmallVector<graph::SymbolicSize> declared = graph::symbolicSizesOf(main);
   if (!files.empty() && !sizes.empty())
-    return llvm::createStringError("--sizes is for random inputs; with --input the sizes are those of the files");
+    return llvm::createStringError(
+        "--sizes applies only to random inputs; with --input, the sizes are those of the files");
   llvm::Expected<std::map<size_t, HostTensor>> read = readFiles(arguments, declared, files);
   if (!read)
     return read.takeError();

@@ -108,11 +108,12 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
   // it may be 0.
   const double error = std::sqrt(errors), allowed = tolerance * std::sqrt(squares);
   if (error > allowed)
-    return numberText("its RMS error is %.2e of the RMS of what is expected, %.2e is allowed (--tolerance); worst ",
-                      squares > 0 ? std::sqrt(errors / squares) : INFINITY, tolerance) +
+    return numberText(
+               "its RMS error relative to the expected RMS is %.2e, and %.2e is allowed (--tolerance); largest error ",
+               squares > 0 ? std::sqrt(errors / squares) : INFINITY, tolerance) +
            values(worst);
-  said << numberText("has an RMS error of %.2e, %.2e allowed, from", squares > 0 ? std::sqrt(errors / squares) : 0.0,
-                     tolerance);
+  said << numberText("has a relative RMS error of %.2e (allowed: %.2e) from",
+                     squares > 0 ? std::sqrt(errors / squares) : 0.0, tolerance);
   return "";
 }
 
@@ -129,7 +130,7 @@ llvm::Error compareResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<st
   for (StringRef file : expected) {
     auto [name, path] = file.rsplit('=');
     if (path.empty())
-      return llvm::createStringError("--expect wants NAME=FILE.npy, not '" + file + "'");
+      return llvm::createStringError("--expect must be NAME=FILE.npy, not '" + file + "'");
     size_t number = llvm::find(names, name) - names.begin();
     if (number == names.size() && (name.getAsInteger(10, number) || number >= names.size()))
       return llvm::createStringError("the model has no result '" + name + "'" + suggestName(name, names) +
@@ -144,7 +145,8 @@ llvm::Error compareResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<st
     if (problem.empty())
       llvm::outs() << "expected: " << name << " " << said << " " << path << "\n";
     else
-      problems += (problems.empty() ? "" : "\n") + ("the result '" + name + "' is not " + path + ": " + problem).str();
+      problems +=
+          (problems.empty() ? "" : "\n") + ("the result '" + name + "' differs from " + path + ": " + problem).str();
   }
   return problems.empty() ? llvm::Error::success() : llvm::createStringError(problems);
 }

@@ -56,8 +56,8 @@ llvm::Error TargetFlags::store(Options &options) const {
       continue;
     if (!llvm::is_contained(each.targets, options.target))
       return llvm::createStringError("--" + each.flag +
-                                     " is for --target=" + llvm::join(each.targets, " and --target=") + "; target '" +
-                                     options.target + "' has no such option");
+                                     " requires --target=" + llvm::join(each.targets, " or --target=") + "; target '" +
+                                     options.target + "' does not have this option");
     options.own.set(each.option.name, each.value());
   }
   return llvm::Error::success();

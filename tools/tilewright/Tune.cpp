@@ -47,14 +47,15 @@ struct TuneFlags {
   cl::OptionCategory category{"Flags of tune"};
   cl::opt<std::string> input{
       cl::Positional, cl::desc("<model.pt2, model.onnx, in.mlir, or - for MLIR on standard input>"), cl::cat(category)};
-  cl::opt<std::string> tier{"tier",
-                            cl::desc("model: no measurements; quick: at most 16 schedules of each kernel; full: at "
-                                     "most 64, selected by a surrogate model (default: quick)"),
-                            cl::init("quick"), cl::value_desc("name"), cl::cat(category)};
-  cl::opt<double> seconds{"seconds", cl::desc("time limit for the whole model (default: 90, with full 900)"),
+  cl::opt<std::string> tier{
+      "tier",
+      cl::desc("model: select schedules by the cost model; quick: measure at most 16 schedules of each "
+               "kernel; full: measure at most 64, selected by a surrogate model (default: quick)"),
+      cl::init("quick"), cl::value_desc("name"), cl::cat(category)};
+  cl::opt<double> seconds{"seconds", cl::desc("time limit for the whole model (default: 90; with --tier=full: 900)"),
                           cl::init(0), cl::value_desc("number"), cl::cat(category)};
   cl::opt<int> trials{"trials",
-                      cl::desc("largest number of schedules that are measured per kernel (default: that of the tier)"),
+                      cl::desc("largest number of schedules that are measured per kernel (default: depends on --tier)"),
                       cl::init(0), cl::value_desc("number"), cl::cat(category)};
   cl::opt<bool> deterministic{
       "deterministic",
@@ -64,7 +65,7 @@ struct TuneFlags {
   cl::opt<double> replay{"replay",
                          cl::desc("measure this fraction of the recorded kernels again, with the recorded and the "
                                   "default schedule, and report how much the ratio has changed; 1 means all"),
-                         cl::init(0), cl::value_desc("part"), cl::cat(category)};
+                         cl::init(0), cl::value_desc("fraction"), cl::cat(category)};
   cl::opt<std::string> records{
       "records", cl::desc("folder of the records (default: TILEWRIGHT_RECORDS_DIR, else next to the cache)"),
       cl::value_desc("folder"), cl::cat(category)};
@@ -73,10 +74,11 @@ struct TuneFlags {
   cl::opt<std::string> target{"target", cl::desc("the target to tune for (default: cpu)"), cl::init("cpu"),
                               cl::value_desc("name"), cl::cat(category)};
   ThreadsFlag threads{category};
-  cl::list<int64_t> sizes{"sizes",
-                          cl::desc("values of the symbolic sizes, in order, that are measured first (default: 8, "
-                                   "within their ranges); other classes of sizes follow"),
-                          cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
+  cl::list<int64_t> sizes{
+      "sizes",
+      cl::desc("values of the symbolic sizes, in order, with which kernels are measured first (default: "
+               "8, within their ranges); other size classes are measured afterwards"),
+      cl::CommaSeparated, cl::value_desc("n,n..."), cl::cat(category)};
   TargetFlags own{category, InTune};
   cl::opt<std::string> report{"report",
                               cl::desc("write a report: a page (.html), the numbers (.json) or a chart (.png)"),
@@ -86,28 +88,30 @@ struct TuneFlags {
   cl::opt<int> draw{"draw",
                     cl::desc("print this number of random schedules of each kernel, in the format of a schedule file"),
                     cl::init(0), cl::value_desc("number"), cl::cat(category)};
-  cl::opt<std::string> explain{
-      "explain",
-      cl::desc("list the records, or describe those whose key begins with KEY: why they are used here or not"),
-      cl::ValueOptional, cl::value_desc("KEY"), cl::cat(category)};
-  cl::opt<std::string> merge{"merge",
-                             cl::desc("copy records from a folder if they have more measurements than those here"),
-                             cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<std::string> explain{"explain",
+                               cl::desc("list the records, or explain why the records whose key begins with KEY are "
+                                        "used or not used on this machine"),
+                               cl::ValueOptional, cl::value_desc("KEY"), cl::cat(category)};
+  cl::opt<std::string> merge{
+      "merge", cl::desc("copy records from a folder if they have more measurements than the existing records"),
+      cl::value_desc("folder"), cl::cat(category)};
   cl::opt<std::string> exportTo{"export", cl::desc("copy the records to a folder, from which --merge reads them"),
                                 cl::value_desc("folder"), cl::cat(category)};
-  cl::opt<std::string> recordTables{"record-tables", cl::desc("measure every schedule of every kernel, into a folder"),
-                                    cl::value_desc("folder"), cl::cat(category)};
+  cl::opt<std::string> recordTables{
+      "record-tables", cl::desc("measure every schedule of every kernel, and write tables of the times to a folder"),
+      cl::value_desc("folder"), cl::cat(category)};
   cl::opt<int64_t> most{
-      "most", cl::desc("with --record-tables: largest number of schedules of a recorded space (default: 1000)"),
+      "most", cl::desc("with --record-tables: skip kernels that have more schedules than this number (default: 1000)"),
       cl::init(1000), cl::value_desc("number"), cl::cat(category)};
   cl::opt<std::string> replayTables{
-      "replay-tables", cl::desc("run the search on recorded tables, and print how close it comes to the best schedule"),
+      "replay-tables",
+      cl::desc(
+          "run the search with the times in recorded tables, and print how close its result is to the best schedule"),
       cl::value_desc("folder"), cl::cat(category)};
-  cl::opt<double> noise{"noise",
-                        cl::desc("with --replay-tables: noise of a measured time, as a fraction of it (default: 0.01)"),
+  cl::opt<double> noise{"noise", cl::desc("with --replay-tables: relative noise of a measured time (default: 0.01)"),
                         cl::init(0.01), cl::value_desc("number"), cl::cat(category)};
   cl::opt<double> faults{"faults",
-                         cl::desc("with --replay-tables: fractions of the schedules that crash, hang or are killed"),
+                         cl::desc("with --replay-tables: probability that a schedule crashes, hangs or is killed"),
                          cl::init(0), cl::value_desc("number"), cl::cat(category)};
   cl::opt<int> runs{"runs", cl::desc("with --replay-tables: number of searches in each table (default: 10)"),
                     cl::init(10), cl::value_desc("number"), cl::cat(category)};
@@ -130,13 +134,13 @@ std::string misfitOf(llvm::ArrayRef<int64_t> sizes, ModuleOp module) {
     return "";
   const auto symbols = graph::symbolicSizesOf(main);
   if (sizes.size() > symbols.size())
-    return "--sizes has " + std::to_string(sizes.size()) + " values, and the model " + std::to_string(symbols.size()) +
-           " symbolic sizes";
+    return "--sizes has " + std::to_string(sizes.size()) + " values, but the model has " +
+           std::to_string(symbols.size()) + " symbolic sizes";
   for (auto [size, symbol] : llvm::zip(sizes, symbols))
     if (size < symbol.min || size > symbol.max)
-      return "--sizes: " + std::to_string(size) + " for " + symbol.name + ", which is " + std::to_string(symbol.min) +
-             (symbol.max == INT64_MAX ? " or more" : " to " + std::to_string(symbol.max)) +
-             " in the model; tune at sizes that it can be called with";
+      return "--sizes: " + std::to_string(size) + " is no value of " + symbol.name + ", which is " +
+             std::to_string(symbol.min) + (symbol.max == INT64_MAX ? " or more" : " to " + std::to_string(symbol.max)) +
+             " in the model";
   return "";
 }
 
@@ -194,9 +198,10 @@ int replay(const TuneFlags &flags) {
   if (!rows)
     return failTune(rows.takeError());
   auto &out = llvm::outs();
-  out << "best / chosen; outside: schedules that the space leaves out; spread is median / best of both; seed "
+  out << "tier 0, quick, full, transfer: best time / time of the selected schedule; outside: schedules that are not "
+         "in the space; spread: median time / best time of all schedules; seed "
       << flags.seed << ", noise " << numberText("%g", options.noise) << ", faults " << numberText("%g", options.faults)
-      << ", " << options.runs << " tunings of each\n";
+      << ", " << options.runs << " searches in each table\n";
   out << "schedules outside spread tier 0  quick (measured)   full (measured)  transfer agreed false slower lost  "
          "table\n";
   // Print the means of all tables, and the means of tables with many schedules and a large spread of times. The other
@@ -250,7 +255,7 @@ void printReport(const TuneReport &report) {
     out << "the whole model: ";
   out << report.verdict << "; " << numberText("%.1f", report.seconds) << " s\n";
   if (report.interrupted)
-    out << "interrupted: what was measured before is kept\n";
+    out << "interrupted: the results of earlier measurements are stored\n";
 }
 
 int writeText(const std::string &path, llvm::StringRef text) {
@@ -278,7 +283,7 @@ int writeReport(llvm::StringRef path, llvm::function_ref<std::string()> page, co
     return failTune("no chart is drawn: " + llvm::toString(python.takeError()));
   llvm::SmallString<128> file;
   if (std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright-tuning", "json", file))
-    return failTune("no chart is drawn: cannot make a temporary file: " + code.message());
+    return failTune("no chart is drawn: cannot create a temporary file: " + code.message());
   llvm::FileRemover remover(file);
   if (int failed = writeText(file.str().str(), json))
     return failed;
@@ -311,9 +316,9 @@ int tuneDesigns(Session &session, ModuleOp module, const Options &options, const
   }
   if (!fastest)
     return failTune("no design fits the budget");
-  out << "the fastest that fits: --budget dsp=" << fastest->offered << ": " << fastest->latency << " cycles, "
-      << fastest->dsp << " DSP, " << fastest->bram << " BRAM, " << fastest->uram
-      << " URAM; estimated, nothing was measured\n";
+  out << "the fastest design within the budget: --budget dsp=" << fastest->offered << ": " << fastest->latency
+      << " cycles, " << fastest->dsp << " DSP, " << fastest->bram << " BRAM, " << fastest->uram
+      << " URAM (estimated, not measured)\n";
   if (flags.report.empty())
     return 0;
   return writeReport(flags.report, [&] { return designPage(*points, flags.input); }, toJson(*points, flags.input));
@@ -329,7 +334,7 @@ int tune(TuneFlags &flags) {
   options.records = flags.records.empty() ? defaultRecordsFolder() : flags.records.getValue();
   if (flags.explain.getNumOccurrences() || flags.merge.getNumOccurrences() || flags.exportTo.getNumOccurrences()) {
     if (options.records.empty())
-      return failTune("there is no folder of records: give --records, or set TILEWRIGHT_RECORDS_DIR");
+      return failTune("no folder of records is set; pass --records, or set TILEWRIGHT_RECORDS_DIR");
     if (flags.explain.getNumOccurrences()) {
       llvm::Expected<std::string> text = explainRecords(options.records, flags.explain, options);
       if (!text)
@@ -345,7 +350,7 @@ int tune(TuneFlags &flags) {
     if (!copied)
       return failTune(copied.takeError());
     for (const std::string &warning : warnings)
-      llvm::errs() << "tilewright tune: left out: " << warning << "\n";
+      llvm::errs() << "tilewright tune: skipped: " << warning << "\n";
     llvm::outs() << *copied << (*copied == 1 ? " record" : " records") << " copied to " << to << "\n";
     return 0;
   }
@@ -357,11 +362,11 @@ int tune(TuneFlags &flags) {
   else if (flags.tier == "full")
     how.tier = TuneTier::Full;
   else if (flags.tier != "quick")
-    return failTune("--tier is model, quick or full, not '" + flags.tier + "'");
+    return failTune("--tier must be model, quick or full, not '" + flags.tier + "'");
   if (flags.seconds < 0 || flags.trials < 0)
-    return failTune("--seconds and --trials are not negative");
+    return failTune("--seconds and --trials must not be negative");
   if (flags.replay < 0 || flags.replay > 1)
-    return failTune("--replay is a part: a number from 0 to 1");
+    return failTune("--replay must be a fraction from 0 to 1");
   how.replay = flags.replay;
   how.seconds = flags.seconds;
   how.trials = flags.trials;
@@ -438,11 +443,11 @@ llvm::Error tuneFirst(Session &session, ModuleOp module, const Options &options,
   llvm::Expected<TuneReport> report = tuneModel(session, *copy, options, how);
   if (!report)
     return llvm::handleErrors(report.takeError(), [](const NoTuneWorker &why) {
-      llvm::errs() << "tilewright: warning: nothing is tuned, because no worker can be started: " << why.message()
-                   << "; the default schedules are used\n";
+      llvm::errs() << "tilewright: warning: nothing is tuned, because no worker process can be started: "
+                   << why.message() << "; the default schedules are used\n";
     });
   if (llvm::any_of(report->each(), [](const TuneReport *part) { return part->interrupted; }))
-    return llvm::createStringError("interrupted; what was measured is kept as records");
+    return llvm::createStringError("interrupted; the measurements so far are stored as records");
   return llvm::Error::success();
 }
 
@@ -477,9 +482,9 @@ int runTune(int argc, const char *const *argv) {
     flat.push_back(argument.c_str());
   TuneFlags flags;
   cl::HideUnrelatedOptions(flags.category);
-  if (!cl::ParseCommandLineOptions(int(flat.size()), flat.data(),
-                                   "Searches schedules for the kernels of a model, and stores the best as records.\n",
-                                   &llvm::errs()))
+  if (!cl::ParseCommandLineOptions(
+          int(flat.size()), flat.data(),
+          "Searches schedules for the kernels of a model, and stores the best ones as records.\n", &llvm::errs()))
     return 2;
   if (std::string wrong = flags.threads.problem(); !wrong.empty())
     return failTune(wrong);

@@ -33,13 +33,13 @@ constexpr Command commands[] = {
      runCompile,
      /*onlyCompiles=*/true},
     {"explain",
-     "report how a model was compiled: its kernels, why ops were not fused, the IR of every stage; --html FILE",
+     "report how a model was compiled: its kernels, the reasons why ops were not fused, and the IR of every stage",
      runExplain, /*onlyCompiles=*/true},
-    {"inspect", "print the manifest of a library: inputs, outputs, weights, kernels, the CPU that it needs",
-     runInspect},
-    {"machine", "print the description of this CPU that schedules depend on, and measure its FMA peak", runMachine},
+    {"inspect", "print the manifest of a library: inputs, outputs, weights, kernels and the required CPU", runInspect},
+    {"machine", "print the machine description on which schedules depend, and measure the peak rate of FMAs",
+     runMachine},
     {"run", "compile a model and call it on .npy files or random inputs; --check compares with the reference", runRun},
-    {"tune", "search schedules for the kernels of a model, and store the best as records", runTune},
+    {"tune", "search schedules for the kernels of a model, and store the best ones as records", runTune},
 };
 
 std::vector<std::string> commandNames() {
@@ -70,7 +70,7 @@ int main(int argc, char **argv) {
   llvm::StringRef name = argc > 1 ? argv[1] : "";
   // After a crash the process exits without destructors, because the compiler's threads are blocked and may hold locks.
   tilewright::onCompilerCrash([&](const std::string &message) {
-    llvm::errs() << "tilewright " << name << ": " << message << "\ntilewright: this command reproduces it:";
+    llvm::errs() << "tilewright " << name << ": " << message << "\ntilewright: this command reproduces the crash:";
     for (int i = 0; i < argc; ++i)
       llvm::errs() << " " << argv[i];
     llvm::errs() << "\n";

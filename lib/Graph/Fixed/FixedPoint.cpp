@@ -169,9 +169,9 @@ private:
   void checkWidth(Operation *op, int width, StringRef layer) {
     constexpr int widest = 63;
     const std::string text =
-        ("its exact result needs " + Twine(width) + " bits, and there are " + Twine(widest) +
-         " for the reference to compute with: give " +
-         (layer.empty() ? std::string("what it reads") : "its layer '" + layer.str() + "'") + " fewer bits")
+        ("its exact result needs " + Twine(width) + " bits, but the target reference computes with at most " +
+         Twine(widest) + "; reduce the bits of " +
+         (layer.empty() ? std::string("its operands") : "its layer '" + layer.str() + "'"))
             .str();
     if (width > widest && op)
       refuse(op, text);
@@ -211,7 +211,7 @@ private:
       return;
     }
     if (!llvm::is_contained(all, nullptr))
-      return refuse(op, "its operands are constants, and it is none of the ops that are computed while compiling");
+      return refuse(op, "all of its operands are constants, but this op cannot be evaluated during compilation");
     if (const Known *weight = firstWithoutNumber(op, all))
       return refuse(op, "weight" + (weight->name.empty() ? "" : " '" + weight->name + "'") +
                             " has elements that are infinite or NaN");
@@ -416,7 +416,7 @@ private:
         const bool same = part.fraction == result.fraction && part.width() == result.width();
         const Number next = same ? part : roundTo(part, format, op);
         if (next.fraction != result.fraction || next.width() != result.width())
-          return refuse(op, "its parts have different formats: give them one");
+          return refuse(op, "its parts have different formats; set the same format for them");
         result.range = result.range.with(next.range);
         result.error = std::max(result.error, next.error);
         parts.push_back(next.value);
@@ -446,7 +446,8 @@ private:
       count *= size;
     const bool padded = llvm::any_of(op.getPadding(), [](int64_t amount) { return amount != 0; });
     if (padded && !op.getCountIncludePad() && !op.getDivisor())
-      return refuse(op, "an average whose windows count differently has no form in fixed point: count_include_pad");
+      return refuse(
+          op, "an average whose windows have different divisors has no form in fixed point; set count_include_pad");
     const int64_t divisor = op.getDivisor().value_or(count);
     const Number input = rounded(op.getInput());
     Number sum = input;
@@ -574,8 +575,9 @@ struct FixedPoint : impl::FixedPointBase<FixedPoint> {
     if (!rewriter.run())
       return fail("this model has no form in fixed point yet:\n  " + llvm::join(rewriter.problems, "\n  "));
     if (std::vector<std::string> unused = given->unused(); !unused.empty())
-      return fail("nothing in this model is called " + llvm::join(unused, ", ") +
-                  "; formats are for inputs, weights, layers (a weight's name without its last part) and results");
+      return fail(
+          "no value of this model has the name " + llvm::join(unused, " or ") +
+          "; formats can be set for inputs, weights, layers (a weight's name without its last part) and results");
     Builder builder(&getContext());
     getOperation()->setAttr(
         fixedAttrName,

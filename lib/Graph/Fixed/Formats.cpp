@@ -15,11 +15,11 @@ constexpr llvm::StringLiteral overflows[] = {"AP_WRAP", "AP_SAT", "AP_SAT_ZERO",
 constexpr int widest = 32;
 
 llvm::Error wrong(llvm::StringRef text, const llvm::Twine &why) {
-  return llvm::createStringError(
-      "the format '" + text + "' " + why +
-      "; a format is W,I or W,I,Q,O as of ap_fixed<W, I, Q, O>: W bits, I of them before the "
-      "point, Q of " +
-      llvm::join(llvm::ArrayRef(roundings), ", ") + " and O of " + llvm::join(llvm::ArrayRef(overflows), ", "));
+  return llvm::createStringError("the format '" + text + "' " + why +
+                                 "; a format is W,I or W,I,Q,O as in ap_fixed<W, I, Q, O>: W bits, of which I are "
+                                 "integer bits, the rounding mode Q, one of " +
+                                 llvm::join(llvm::ArrayRef(roundings), ", ") + ", and the overflow mode O, one of " +
+                                 llvm::join(llvm::ArrayRef(overflows), ", "));
 }
 
 } // namespace
@@ -41,9 +41,10 @@ llvm::Expected<Format> parseFormat(llvm::StringRef text) {
   if (parts.size() < 2 || parts.size() > 4)
     return wrong(text, "has " + llvm::Twine(parts.size()) + (parts.size() == 1 ? " part" : " parts"));
   if (parts[0].getAsInteger(10, format.width) || format.width < 2 || format.width > widest)
-    return wrong(text, "has no width from 2 to " + llvm::Twine(widest));
+    return wrong(text, "needs a width from 2 to " + llvm::Twine(widest));
   if (parts[1].getAsInteger(10, format.integer) || format.integer < -widest || format.integer > 2 * widest)
-    return wrong(text, "has no number of integer bits from -" + llvm::Twine(widest) + " to " + llvm::Twine(2 * widest));
+    return wrong(text,
+                 "needs a number of integer bits from -" + llvm::Twine(widest) + " to " + llvm::Twine(2 * widest));
   for (llvm::StringRef name : llvm::ArrayRef(parts).drop_front(2)) {
     const auto *rounding = llvm::find(roundings, name.upper());
     const auto *overflow = llvm::find(overflows, name.upper());
@@ -52,7 +53,7 @@ llvm::Expected<Format> parseFormat(llvm::StringRef text) {
     else if (overflow != std::end(overflows))
       format.overflow = Overflow(overflow - overflows);
     else
-      return wrong(text, "has the mode '" + name + "'");
+      return wrong(text, "has the unknown mode '" + name + "'");
   }
   return format;
 }
@@ -73,14 +74,14 @@ llvm::Expected<Formats> Formats::parse(llvm::StringRef text) {
       continue;
     }
     if (usual)
-      return llvm::createStringError("two formats without a name, the second is '" + word +
-                                     "': give it one, as in fc1=8,3");
+      return llvm::createStringError("two formats have no name, the second is '" + word +
+                                     "'; add a name to it, for example fc1=8,3");
     formats.usual = *format;
     usual = true;
   }
   if (!usual)
     return llvm::createStringError(
-        "no format for values that have no format by name: give one without a name, as in --fixed 16,6");
+        "values without a named format need a format; add one without a name, for example --fixed 16,6");
   return formats;
 }
 

@@ -24,8 +24,8 @@ namespace tilewright {
 static llvm::Error malformed(llvm::StringRef text, const llvm::Twine &why) {
   return llvm::createStringError(
       "'" + text + "' is not a dynamic size: " + why +
-      "; it is written input:dimension=least..most, as x:0=2..512 or ids:0,mask:0=1.., name=least..most "
-      "for a size with a name, and =number for one number");
+      "; write input:dimension=least..most, for example x:0=2..512 or ids:0,mask:0=1.., name=least..most for a "
+      "size with a name, or =number for a single value");
 }
 
 llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text) {
@@ -48,14 +48,15 @@ llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text) {
   }
   if (!range.contains("..") && !range.trim().getAsInteger(10, size.min)) {
     size.max = size.min;
-    return size.min >= 0 ? llvm::Expected<DynamicSize>(std::move(size)) : malformed(text, "no size is " + range);
+    return size.min >= 0 ? llvm::Expected<DynamicSize>(std::move(size))
+                         : malformed(text, range + " is not a valid size");
   }
   auto [least, most] = range.split("..");
   if (least.size() == range.size() || least.trim().getAsInteger(10, size.min) ||
       (!most.trim().empty() && most.trim().getAsInteger(10, size.max)))
     return malformed(text, "'" + range + "' is neither least..most nor a number");
   if (size.min < 0 || size.min > size.max)
-    return malformed(text, "no size is in " + range);
+    return malformed(text, range + " is not a valid range of sizes");
   return size;
 }
 
@@ -73,7 +74,7 @@ public:
         return found.takeError();
       if (symbol && *symbol != *found)
         return llvm::createStringError(size.dims[0].text() + " and " + inputDim.text() +
-                                       " are different sizes of the model, not one");
+                                       " are two different sizes of the model");
       symbol = *found;
     }
     const int64_t least = bound(*symbol, graph::symbolMinAttrName, 0),
@@ -84,7 +85,7 @@ public:
                   given = std::to_string(size.min) +
                           (size.isFixed() ? "" : ".." + (max == INT64_MAX ? "" : std::to_string(max)));
       return llvm::createStringError(size.dims[0].text() + " is a size of " + range + " in the model, which " + given +
-                                     " leaves");
+                                     " exceeds");
     }
     if (size.isFixed())
       fixed[*symbol] = size.min;
@@ -168,14 +169,15 @@ private:
       AffineExpr size = sizes.empty() ? AffineExpr() : sizes[inputDim.dim];
       if (auto number = dyn_cast_or_null<AffineConstantExpr>(size))
         return llvm::createStringError(
-            "%s:%lld is %lld, a number that the model was made with; export it with a size there that varies, as "
+            "%s:%lld is %lld, a constant of the exported model; export the model with a dynamic size, for example with "
             "tilewright.export(..., dynamic_shapes={\"%s\": {%lld: torch.export.Dim(\"n\", min=2, max=512)}})",
             inputDim.input.c_str(), (long long)inputDim.dim, (long long)number.getValue(), inputDim.input.c_str(),
             (long long)inputDim.dim);
       auto symbol = dyn_cast_or_null<AffineSymbolExpr>(size);
       if (!symbol)
-        return llvm::createStringError("%s:%lld follows from other sizes of the model; give their ranges",
-                                       inputDim.input.c_str(), (long long)inputDim.dim);
+        return llvm::createStringError(
+            "%s:%lld is computed from other sizes of the model; set the ranges of these sizes instead",
+            inputDim.input.c_str(), (long long)inputDim.dim);
       return symbol.getPosition();
     }
     return llvm::createStringError("the model has no input '%s'; its inputs are %s", inputDim.input.c_str(),

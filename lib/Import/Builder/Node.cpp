@@ -130,7 +130,7 @@ Value Node::scalar(double value, Type element) {
   if (element.isUnsignedInteger(64) && value >= signedEnd && value < 2 * signedEnd)
     return scalarInt(int64_t(value - signedEnd) ^ std::numeric_limits<int64_t>::min(), element);
   if (!(value >= -signedEnd && value < signedEnd)) {
-    refuse("the number " + llvm::Twine(std::to_string(value)) + " has no value in " + dtypeName(element));
+    refuse("the number " + llvm::Twine(std::to_string(value)) + " cannot be represented in " + dtypeName(element));
     return scalarInt(0, element);
   }
   return scalarInt(int64_t(value), element);
@@ -211,7 +211,7 @@ Value Node::unsqueeze(Value value, int64_t dim) {
 
 Value Node::alongDim(Value value, int64_t dim, int64_t rank) {
   SmallVector<AffineExpr> sizes(rank, constantSize(1));
-  if (!demand(rankOf(value) == 1 && dim >= 0 && dim < rank, "a tensor of one dimension is needed"))
+  if (!demand(rankOf(value) == 1 && dim >= 0 && dim < rank, "a tensor of rank 1 is needed"))
     return value;
   sizes[dim] = sizesIn(value).front();
   return reshape(value, sizes);
@@ -231,7 +231,7 @@ Value Node::reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims, bool ke
 
 Value Node::matmul(Value lhs, Value rhs, Type element) {
   SmallVector<AffineExpr> sizes = sizesIn(lhs);
-  if (!demand(rankOf(lhs) >= 2 && rankOf(rhs) >= 2, "a product of matrices needs two dimensions"))
+  if (!demand(rankOf(lhs) >= 2 && rankOf(rhs) >= 2, "the operands of a matrix product need at least two dimensions"))
     return lhs;
   bool empty = sizes.back() == constantSize(0); // if true, each element of the product is a sum of no terms
   sizes.back() = sizesIn(rhs).back();
@@ -257,7 +257,7 @@ Value Node::slice(Value value, ArrayRef<AffineExpr> offsets, ArrayRef<int64_t> s
 Value Node::sliceDim(Value value, int64_t dim, AffineExpr offset, AffineExpr size, int64_t stride) {
   SmallVector<AffineExpr> sizes = sizesIn(value), offsets(sizes.size(), constantSize(0));
   SmallVector<int64_t> strides(sizes.size(), 1);
-  if (!demand(dim < int64_t(sizes.size()), "a tensor without dimensions has no parts"))
+  if (!demand(dim < int64_t(sizes.size()), "a tensor of rank 0 cannot be split"))
     return value;
   offsets[dim] = offset;
   sizes[dim] = size;
@@ -270,7 +270,8 @@ Value Node::concat(ArrayRef<Value> values, int64_t dim) {
     return values.front();
   SmallVector<AffineExpr> sizes = sizesIn(values.front());
   for (Value value : values)
-    if (!demand(rankOf(value) == int64_t(sizes.size()) && dim < rankOf(value), "tensors of unequal rank do not join"))
+    if (!demand(rankOf(value) == int64_t(sizes.size()) && dim < rankOf(value),
+                "tensors of different ranks cannot be concatenated"))
       return values.front();
   for (Value value : values.drop_front())
     for (auto [i, size] : llvm::enumerate(sizesIn(value)))

@@ -192,7 +192,7 @@ private:
   /// Refuses the node, because its operator has more results than the graph lists for the node.
   RankedTensorType missingType() const {
     if (reason.empty())
-      reason = "it gives more results than the graph has for it";
+      reason = "it has more results than the graph expects";
     return RankedTensorType::get({}, f32());
   }
   const ArgList &args;

@@ -47,7 +47,7 @@ static Value lookUp(Node &n, const Arg *arg, const llvm::Twine &what) {
   }
   Value value = n.importer.valueOf(std::get<ValueRef>(*arg));
   if (!value)
-    n.refuse("argument " + what + " refers to a result that its node does not give");
+    n.refuse("argument " + what + " refers to a result that its node does not have");
   return value;
 }
 

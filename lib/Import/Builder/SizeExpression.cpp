@@ -30,7 +30,7 @@ public:
   llvm::Expected<AffineExpr> run() {
     AffineExpr value = integer(sum());
     if (error.empty() && !peek().empty())
-      fail("'" + rest.str() + "' is left over");
+      fail("unexpected '" + rest.str() + "' at the end");
     if (!error.empty())
       return llvm::createStringError("size expression '" + whole.str() + "': " + error);
     return graph::canonicalSize(value);
@@ -108,7 +108,7 @@ private:
     StringRef token = peek().take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
     rest = rest.drop_front(token.size());
     if (token.empty())
-      return fail(rest.empty() ? "it ends too early" : "unexpected '" + rest.take_front(1).str() + "'");
+      return fail(rest.empty() ? "it is incomplete" : "unexpected '" + rest.take_front(1).str() + "'");
     int64_t value;
     if (!token.getAsInteger(10, value))
       return number(value);
@@ -171,7 +171,7 @@ private:
       return value;
     }
     if (arguments.size() != 2)
-      return fail(name.str() + " wants two arguments");
+      return fail(name.str() + " needs two arguments");
     if (name == "Pow" || name == "PowByNatural")
       return power(arguments[0], arguments[1]);
     if (name == "FloorDiv" || name == "CleanDiv")
@@ -192,13 +192,13 @@ private:
   /// Returns the expression of `value`. Fails if it is not an integer.
   AffineExpr integer(const Fraction &value) {
     if (value.under != 1)
-      fail("a fraction is where an integer must be");
+      fail("a fraction is used where an integer is needed");
     return value.over;
   }
   /// Fails if `value` was rounded; returns true if there is no error.
   bool exact(const Fraction &value) {
     if (value.rounded)
-      fail("a quotient that is rounded is computed with");
+      fail("a rounded quotient is used in a computation");
     return error.empty();
   }
   Fraction add(const Fraction &a, const Fraction &b) {
@@ -256,7 +256,7 @@ private:
     if (name == "RoundToInt")
       return fail("RoundToInt of a fraction is not supported");
     if (name == "TruncToInt" && rangeOf(graph::canonicalSize(value.over), symbols).first < 0)
-      return fail("TruncToInt of what may be negative is not supported");
+      return fail("TruncToInt of a number that may be negative is not supported");
     return {value.over.floorDiv(under)};
   }
 
@@ -269,8 +269,9 @@ private:
       return larger ? a : b;
     if (high <= 0)
       return larger ? b : a;
-    return fail("the ranges of the symbols do not decide which side of Max or Min is taken; narrow them with "
-                "torch._dynamo.mark_dynamic(x, dim, min=..., max=...)");
+    return fail(
+        "the ranges of the symbols do not determine which operand of Max or Min is the result; narrow the ranges with "
+        "torch._dynamo.mark_dynamic(x, dim, min=..., max=...)");
   }
 
   StringRef whole, rest;

@@ -145,7 +145,7 @@ Results attention(OnnxNode &n) {
   int64_t rank = n.rankOf(a.q);
   if (!n.demand((rank == 3 || rank == 4) && n.rankOf(a.k) == rank && n.rankOf(a.v) == rank,
                 "its query, key and value are not of rank 3 or 4") ||
-      !n.demand(bool(pastKey) == bool(pastValue), "its past key and value come together"))
+      !n.demand(bool(pastKey) == bool(pastValue), "only one of its past key and past value is given"))
     return n.refused();
   if (n.attribute("softmax_precision"))
     n.elementNamed("softmax_precision");

@@ -7,7 +7,7 @@ namespace tilewright {
 
 Value onnxProduct(OnnxNode &n, Value a, Value b) {
   int64_t rankA = n.rankOf(a), rankB = n.rankOf(b);
-  if (!n.demand(rankA > 0 && rankB > 0, "a product of matrices has no scalars"))
+  if (!n.demand(rankA > 0 && rankB > 0, "the operands of a matrix product cannot be scalars"))
     return a;
   if (rankA == 1)
     a = n.unsqueeze(a, 0);

@@ -29,7 +29,7 @@ SmallVector<int64_t> kernelOf(OnnxNode &n, Value weight) {
   for (int64_t dim = 2; dim < n.rankOf(weight); ++dim)
     kernel.push_back(n.staticSize(weight, dim));
   if (n.attribute("kernel_shape"))
-    n.demand(n.integers("kernel_shape") == kernel, "kernel_shape is not that of its weight");
+    n.demand(n.integers("kernel_shape") == kernel, "kernel_shape differs from the shape of its weight");
   return kernel;
 }
 
@@ -37,7 +37,7 @@ bool checkOperands(OnnxNode &n, Value x, Value weight) {
   int64_t rank = n.rankOf(x);
   return n.demand(rank >= 3 && rank <= 5,
                   "it has " + llvm::Twine(rank - 2) + " spatial dimensions; 1 to 3 are supported") &&
-         n.demand(n.rankOf(weight) == rank, "its weight has another rank than its input");
+         n.demand(n.rankOf(weight) == rank, "the ranks of its weight and its input are different");
 }
 
 Value withBias(OnnxNode &n, Value result, Value bias) {
@@ -128,7 +128,7 @@ Results columnsToImage(OnnxNode &n) {
     auto within = [&](int64_t value, int64_t least) { return value >= least && value < most; };
     if (!n.demand(within(w.kernel, 1) && within(w.stride, 1) && within(w.dilation, 1) && within(w.low, 0) &&
                       within(w.high, 0),
-                  "a number of its blocks is out of range"))
+                  "the number of its blocks is out of range"))
       return n.refused();
     windows.push_back(w);
   }

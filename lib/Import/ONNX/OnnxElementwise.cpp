@@ -182,7 +182,8 @@ Results clip(OnnxNode &n) {
   if (n.failed())
     return n.refused();
   auto bound = [&](Value value) {
-    if (n.rankOf(value) > 0 && n.demand(elementCount(n.typeOf(value)) == n.constantSize(1), "a bound is one number"))
+    if (n.rankOf(value) > 0 &&
+        n.demand(elementCount(n.typeOf(value)) == n.constantSize(1), "a bound is not a single number"))
       value = n.reshape(value, ArrayRef<AffineExpr>());
     return value;
   };

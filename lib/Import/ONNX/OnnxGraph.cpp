@@ -125,7 +125,7 @@ llvm::Expected<Value> OnnxGraph::materialize(OnnxValue &value, llvm::StringRef n
     return llvm::createStringError(value.tensor
                                        ? "'" + name.str() + "' has elements of " +
                                              onnx::elementTypeName(value.tensor->type) + ", which are not supported"
-                                       : "'" + name.str() + "' is the result of no node before it");
+                                       : "'" + name.str() + "' is not the result of an earlier node");
   auto single = [&](size_t i) -> Value {
     auto type = RankedTensorType::get({}, elements->element);
     if (!elements->isFloat() && !isa<AffineConstantExpr>(elements->integers[i])) {

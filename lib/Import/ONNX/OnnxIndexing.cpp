@@ -24,7 +24,8 @@ Results gather(OnnxNode &n) {
 Results gatherElements(OnnxNode &n) {
   Value x = n.in(0), index = n.in(1);
   int64_t dim = n.axis(n.integer("axis", 0), n.rankOf(x));
-  if (!n.demand(n.rankOf(x) > 0 && n.rankOf(x) == n.rankOf(index), "its index has another rank than its tensor"))
+  if (!n.demand(n.rankOf(x) > 0 && n.rankOf(x) == n.rankOf(index),
+                "the ranks of its index and its tensor are different"))
     return n.refused();
   return Value(GatherOp::create(n.builder, n.loc, withElementType(n.typeOf(index), n.elementOf(x)), x,
                                 fromStart(n, index, n.sizesIn(x)[dim]), dim));
@@ -84,7 +85,7 @@ Results scatterElements(OnnxNode &n) {
   int64_t dim = n.axis(n.integer("axis", 0), n.rankOf(x));
   auto kind = kindOf(n);
   if (!n.demand(n.rankOf(x) > 0 && n.rankOf(x) == n.rankOf(index) && n.agree(n.sizesIn(index), n.sizesIn(source)),
-                "its index and updates are not of one shape"))
+                "its index and its updates have different shapes"))
     return n.refused();
   return Value(
       ScatterOp::create(n.builder, n.loc, x.getType(), x, fromStart(n, index, n.sizesIn(x)[dim]), source, dim, *kind));

@@ -72,10 +72,10 @@ void OnnxInputSizes::makeDynamic(const DynamicSize &dynamic, Complaints &complai
     }
     auto info = llvm::find_if(found, [&](const onnx::ValueInfo &info) { return info.name == input; });
     if (info == found.end())
-      return complaints.add("it has no input '" + input + "', of which a size is to vary");
+      return complaints.add("it has no input '" + input + "' whose size could become symbolic");
     if (!info->sizes || size_t(dim) >= info->sizes->size())
       return complaints.add("the input '" + input + "' has no dimension " + std::to_string(dim) +
-                            ", of which the size is to vary");
+                            " whose size could become symbolic");
     sizes.push_back(&(*info->sizes)[dim]);
     if (const auto *symbol = std::get_if<std::string>(sizes.back()); symbol && name.empty())
       name = *symbol;

@@ -10,7 +10,8 @@ Value negativeLikelihood(OnnxNode &n, Value x, Value target, Value weight) {
   std::string reduction = n.text("reduction", "mean");
   Type element = n.elementOf(x), compute = n.accumulator(element);
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
-  if (!n.demand(sizes.size() >= 2 && n.rankOf(target) + 1 == n.rankOf(x), "its target has not one class per element"))
+  if (!n.demand(sizes.size() >= 2 && n.rankOf(target) + 1 == n.rankOf(x),
+                "its target does not contain one class per element"))
     return x;
   target = n.cast(target, n.i64());
   Value kept;
@@ -49,7 +50,7 @@ Results likelihood(OnnxNode &n) {
 
 Results crossEntropy(OnnxNode &n) {
   Value x = n.in(0), target = n.in(1), weight = n.optionalIn(2);
-  if (!n.demand(n.rankOf(x) >= 2, "it needs classes"))
+  if (!n.demand(n.rankOf(x) >= 2, "its input needs a dimension of classes"))
     return n.refused();
   Value logs = SoftmaxOp::create(n.builder, n.loc, x.getType(), x, 1, /*log=*/true, /*safe=*/false);
   Value loss = negativeLikelihood(n, logs, target, weight);

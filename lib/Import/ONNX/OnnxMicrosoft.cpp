@@ -171,7 +171,8 @@ template <bool centred> Results skipNorm(OnnxNode &n) {
 Results simplifiedNorm(OnnxNode &n) {
   Value x = n.in(0), gamma = n.in(1);
   double eps = n.number("epsilon", 1e-5);
-  if (n.failed() || !n.demand(n.axis(n.integer("axis", -1), n.rankOf(x)) == n.rankOf(x) - 1, "it is not over rows"))
+  if (n.failed() ||
+      !n.demand(n.axis(n.integer("axis", -1), n.rankOf(x)) == n.rankOf(x) - 1, "its axis is not the last dimension"))
     return n.refused();
   Results all = normOfRows(n, x, gamma, {}, eps, /*centred=*/false, {});
   return n.failed() ? n.refused() : Results({all.values[0], all.values[2]});
@@ -184,7 +185,7 @@ Results embedNorm(OnnxNode &n) {
         positions = n.optionalIn(8);
   double eps = n.number("epsilon", 1e-12);
   if (!n.demand(n.rankOf(ids) == 2 && n.rankOf(words) == 2 && n.rankOf(positionTable) == 2,
-                "its inputs are not rows of words"))
+                "its input_ids or embedding tables are not matrices"))
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(ids);
   Value sum = n.take(words, ids, 0);
@@ -350,7 +351,8 @@ Results multiHead(OnnxNode &n) {
   if (!n.demand(key && value && n.rankOf(query) == 3 && n.rankOf(key) == n.rankOf(value) &&
                     (n.rankOf(key) == 3 || n.rankOf(key) == 4),
                 "packed queries, keys and values are not supported") ||
-      !n.demand(bool(pastKey) == bool(pastValue) && !n.given(8) && !n.given(9), "it has a past of another form"))
+      !n.demand(bool(pastKey) == bool(pastValue) && !n.given(8) && !n.given(9),
+                "its past key and value, or their buffer, have an unsupported form"))
     return n.refused();
   FusedAttention a;
   a.filter = n.number("mask_filter_value", -10000.0);

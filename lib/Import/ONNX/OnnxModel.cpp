@@ -55,7 +55,7 @@ llvm::Expected<std::unique_ptr<OnnxModel>> OnnxModel::open(llvm::StringRef path)
         return std::nullopt;
       }
       if (!realDataPath.str().starts_with((realFolder + "/").str()) && realFolder != "/") {
-        why = "it is a link out of the model's folder; such are not followed";
+        why = "it is a symbolic link to a file outside of the model's folder, which is not followed";
         return std::nullopt;
       }
       if (!llvm::sys::fs::is_regular_file(realDataPath)) {

@@ -8,7 +8,7 @@ namespace tilewright {
 OnnxValue *OnnxNode::slot(unsigned index) {
   OnnxValue *value = given(index) ? scope.find(node.inputs[index]) : nullptr;
   if (!value)
-    refuse(given(index) ? "its input '" + node.inputs[index] + "' is the result of no node before it"
+    refuse(given(index) ? "its input '" + node.inputs[index] + "' is not the result of an earlier node"
                         : "its input " + std::to_string(index) + " is missing");
   return value;
 }
@@ -23,7 +23,7 @@ onnx::ElementType OnnxNode::narrowOf(unsigned index) {
 Value OnnxNode::in(unsigned index) {
   if (onnx::ElementType narrow = narrowOf(index); narrow != onnx::ElementType::Undefined)
     refuse("its input '" + node.inputs[index] + "' is of " + onnx::elementTypeName(narrow) +
-           ", which only Cast, QuantizeLinear and DequantizeLinear take");
+           ", which only Cast, QuantizeLinear and DequantizeLinear support");
   return anyIn(index);
 }
 
@@ -175,7 +175,7 @@ Type OnnxNode::elementNamed(llvm::StringRef name, std::optional<onnx::ElementTyp
 
 int64_t OnnxNode::axis(int64_t value, int64_t rank) {
   if (demand(value >= -rank && value < std::max<int64_t>(rank, 1),
-             "the axis " + llvm::Twine(value) + " is none of a tensor of rank " + llvm::Twine(rank)))
+             "the axis " + llvm::Twine(value) + " is out of range for a tensor of rank " + llvm::Twine(rank)))
     return value < 0 ? value + rank : value;
   return 0;
 }
@@ -209,7 +209,8 @@ SmallVector<Value> OnnxNode::callAll(llvm::StringRef target, const ArgList &args
 Value OnnxNode::pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, Attribute filler) {
   Type element = elementOf(value);
   SmallVector<AffineExpr> sizes = sizesIn(value);
-  if (!demand(low.size() == sizes.size() && high.size() == sizes.size(), "there is not one pad per dimension"))
+  if (!demand(low.size() == sizes.size() && high.size() == sizes.size(),
+              "the number of pads is not the number of dimensions"))
     return value;
   if (llvm::all_of(low, [](int64_t p) { return p == 0; }) && llvm::all_of(high, [](int64_t p) { return p == 0; }))
     return value;
@@ -224,7 +225,7 @@ Value OnnxNode::pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, 
 
 Value OnnxNode::take(Value value, Value indices, int64_t dim) {
   SmallVector<AffineExpr> sizes = sizesIn(value), at = sizesIn(indices);
-  if (!demand(dim < int64_t(sizes.size()), "a tensor without dimensions has no rows"))
+  if (!demand(dim < int64_t(sizes.size()), "a tensor of rank 0 has no rows"))
     return value;
   if (!elementOf(indices).isInteger(32) && !elementOf(indices).isInteger(64))
     indices = cast(indices, i64());

@@ -23,7 +23,8 @@ Value broadcastable(OnnxNode &n, Value value, Value x, int64_t axis, int64_t blo
   if (n.rankOf(value) == 1 && block == 0)
     return n.alongDim(value, n.axis(axis, rank), rank);
   int64_t dim = n.axis(axis, rank);
-  if (!n.demand(block > 0 && n.rankOf(value) == rank, "its scales are neither one, nor a vector, nor per block"))
+  if (!n.demand(block > 0 && n.rankOf(value) == rank,
+                "its scale is neither a scalar, nor a vector, nor one number per block"))
     return value;
   // Repeat each scale `block` times. The last block may be incomplete.
   SmallVector<AffineExpr> sizes = n.sizesIn(value), repeated = sizes;
@@ -141,10 +142,11 @@ Value byteProduct(OnnxNode &n, Value a, Value b) {
   SmallVector<AffineExpr> sizesA = n.sizesIn(a), sizesB = n.sizesIn(b);
   if (!n.demand(sizesA.size() >= 2 && sizesA.size() == sizesB.size() &&
                     n.agreed(sizesA.back(), sizesB[sizesB.size() - 2]),
-                "products of bytes take matrices of one rank"))
+                "the operands of an integer matrix product need equal ranks of at least 2"))
     return a;
   for (size_t i = 0; i + 2 < sizesA.size(); ++i)
-    if (!n.demand(bool(n.agreed(sizesA[i], sizesB[i])), "products of bytes take equal batch sizes"))
+    if (!n.demand(bool(n.agreed(sizesA[i], sizesB[i])),
+                  "the operands of an integer matrix product need equal batch sizes"))
       return a;
   return n.matmul(a, b);
 }
@@ -174,7 +176,8 @@ Results qlinearMatMul(OnnxNode &n) {
 
 Value convolved(OnnxNode &n, Value x, Value zeroX, Value weight, Value zeroW) {
   SmallVector<int64_t> kernel;
-  if (!n.demand(n.rankOf(x) >= 3 && n.rankOf(x) == n.rankOf(weight), "its weight has another rank than its input"))
+  if (!n.demand(n.rankOf(x) >= 3 && n.rankOf(x) == n.rankOf(weight),
+                "the ranks of its weight and its input are different"))
     return x;
   for (int64_t dim = 2; dim < n.rankOf(weight); ++dim)
     kernel.push_back(n.staticSize(weight, dim));

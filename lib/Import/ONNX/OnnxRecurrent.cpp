@@ -197,7 +197,8 @@ template <int64_t gates> Results recurrent(OnnxNode &n) {
     for (int64_t d = 0; d < r.directions; ++d)
       for (size_t i = 0; i < perDirection; ++i)
         r.activations.push_back(gates == 1 ? "Tanh" : usual[i]);
-  if (!n.demand(r.activations.size() == perDirection * r.directions, "its activations are not enough") ||
+  if (!n.demand(r.activations.size() == perDirection * r.directions,
+                "the number of its activations does not match its directions") ||
       !n.demand(!n.attribute("activation_alpha") && !n.attribute("activation_beta"),
                 "activations with their own alpha and beta are not supported"))
     return n.refused();

@@ -30,7 +30,7 @@ Reduction read(OnnxNode &n, int64_t since) {
     for (int64_t axis : *axes)
       r.dims.push_back(n.axis(axis, rank));
   llvm::sort(r.dims);
-  n.demand(std::adjacent_find(r.dims.begin(), r.dims.end()) == r.dims.end(), "an axis is there twice");
+  n.demand(std::adjacent_find(r.dims.begin(), r.dims.end()) == r.dims.end(), "an axis occurs twice");
   return r;
 }
 
@@ -118,7 +118,7 @@ template <ReduceKind kind> Results extreme(OnnxNode &n) {
   for (int64_t dim : r.dims)
     if (n.sizesIn(r.x)[dim] == n.constantSize(0)) {
       if (!isa<FloatType>(element))
-        return n.refuse("an extreme of no integers is not supported");
+        return n.refuse("the maximum or minimum of an empty integer tensor is not supported");
       SmallVector<AffineExpr> sizes;
       for (auto [i, size] : llvm::enumerate(n.sizesIn(r.x)))
         if (!llvm::is_contained(r.dims, int64_t(i)))
@@ -197,11 +197,11 @@ Results topK(OnnxNode &n) {
     k.push_back(n.integer("k"));
   else
     k = n.integersIn(1, "k");
-  if (!n.demand(k.size() == 1 && n.rankOf(x) > 0, "k is one number, and its tensor has dimensions"))
+  if (!n.demand(k.size() == 1 && n.rankOf(x) > 0, "k is not a single number, or its input has rank 0"))
     return n.refused();
   AffineExpr all = n.sizesIn(x)[dim];
   if (auto constant = dyn_cast<AffineConstantExpr>(all))
-    if (!n.demand(k[0] >= 0 && k[0] <= constant.getValue(), "k is more than there is along the axis"))
+    if (!n.demand(k[0] >= 0 && k[0] <= constant.getValue(), "k is larger than the size of the axis"))
       return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   sizes[dim] = n.constantSize(k[0]);

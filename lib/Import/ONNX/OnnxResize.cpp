@@ -334,8 +334,7 @@ Results resize(OnnxNode &n) {
     }
     a.size = n.staticSize(x, dim);
     auto wanted = bySize ? dyn_cast<AffineConstantExpr>(sizes[i]) : AffineConstantExpr();
-    if (n.failed() ||
-        !n.demand(!bySize || (wanted && wanted.getValue() > 0), "a size that it wants is symbolic or 0") ||
+    if (n.failed() || !n.demand(!bySize || (wanted && wanted.getValue() > 0), "a requested size is symbolic or 0") ||
         !n.demand(bySize || (scales[i] > 0 && scales[i] < 1e6), "a scale is out of range"))
       return n.refused();
     a.scale = bySize ? double(wanted.getValue()) / double(a.size) : scales[i];
@@ -406,7 +405,7 @@ Results sampleByGrid(OnnxNode &n) {
                        .Case("border", How::Padding::Border)
                        .Case("reflection", How::Padding::Reflection)
                        .Default(std::nullopt);
-  if (!n.demand(modeOf && paddingOf, "its mode '" + mode + "' or padding_mode '" + padding + "' is none"))
+  if (!n.demand(modeOf && paddingOf, "its mode '" + mode + "' or padding_mode '" + padding + "' is not supported"))
     return n.refused();
   Value result = sampleGrid(n, x, grid, {*modeOf, *paddingOf, n.integer("align_corners", 0) != 0});
   return n.failed() ? n.refused() : Results(result);

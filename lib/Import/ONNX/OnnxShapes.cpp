@@ -38,7 +38,7 @@ Results concat(OnnxNode &n) {
   SmallVector<Value> values = n.allIn();
   int64_t dim =
       n.axis(n.integer("axis", n.version < 4 ? std::optional<int64_t>(1) : std::nullopt), n.rankOf(values[0]));
-  if (!n.demand(n.rankOf(values[0]) > 0, "single numbers do not join"))
+  if (!n.demand(n.rankOf(values[0]) > 0, "scalars cannot be concatenated"))
     return n.refused();
   return n.concat(values, dim);
 }
@@ -69,7 +69,7 @@ Results split(OnnxNode &n) {
   n.narrowResult = n.narrowOf(0);
   Value x = n.anyIn(0);
   int64_t dim = n.axis(n.integer("axis", 0), n.rankOf(x));
-  if (!n.demand(n.rankOf(x) > 0, "a single number has no parts"))
+  if (!n.demand(n.rankOf(x) > 0, "a scalar cannot be split"))
     return n.refused();
   SmallVector<AffineExpr> sizes = splitSizes(n, n.sizesIn(x)[dim]);
   if (n.failed())
@@ -116,7 +116,7 @@ Results unsqueeze(OnnxNode &n) {
   for (int64_t axis : *axes)
     dims.push_back(n.axis(axis, rank));
   llvm::sort(dims);
-  if (!n.demand(std::adjacent_find(dims.begin(), dims.end()) == dims.end(), "an axis is there twice"))
+  if (!n.demand(std::adjacent_find(dims.begin(), dims.end()) == dims.end(), "an axis occurs twice"))
     return n.refused();
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   for (int64_t dim : dims)
@@ -129,7 +129,7 @@ Results flatten(OnnxNode &n) {
   Value x = n.anyIn(0);
   int64_t rank = n.rankOf(x), axis = n.integer("axis", 1);
   axis = axis < 0 ? axis + rank : axis;
-  if (!n.demand(axis >= 0 && axis <= rank, "its axis is none of its tensor"))
+  if (!n.demand(axis >= 0 && axis <= rank, "its axis is out of range"))
     return n.refused();
   AffineExpr outer = n.constantSize(1), inner = n.constantSize(1);
   for (auto [i, size] : llvm::enumerate(n.sizesIn(x)))
@@ -170,7 +170,8 @@ Value padByRows(OnnxNode &n, Value x, int64_t dim, int64_t low, int64_t high, ll
   int64_t size = n.staticSize(x, dim) - first - std::max<int64_t>(0, -high);
   low = std::max<int64_t>(0, low);
   high = std::max<int64_t>(0, high);
-  if (!n.demand(size > 0 && low < (1 << 20) && high < (1 << 20), "there is nothing to pad with"))
+  if (!n.demand(size > 0 && low < (1 << 20) && high < (1 << 20),
+                "its input has no elements for the padding, or a pad is too large"))
     return x;
   SmallVector<int64_t> indices;
   for (int64_t at = -low; at < size + high; ++at) {
@@ -260,7 +261,7 @@ Results range(OnnxNode &n) {
   AffineExpr count;
   if (start->isFloat()) {
     double length = std::ceil((limit->numbers[0] - start->numbers[0]) / delta->numbers[0]);
-    if (!n.demand(length < double(int64_t(1) << 40), "it is too long"))
+    if (!n.demand(length < double(int64_t(1) << 40), "its result is too long"))
       return n.refused();
     count = n.constantSize(std::max<int64_t>(0, int64_t(length)));
   } else {

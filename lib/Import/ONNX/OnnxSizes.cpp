@@ -86,7 +86,7 @@ SmallVector<AffineExpr> reshapedSizes(OnnxNode &n, ArrayRef<AffineExpr> from, Ar
     for (ArrayRef<AffineExpr> symbols : {ArrayRef(above), ArrayRef(below)})
       if (above.empty() != below.empty() &&
           llvm::any_of(symbols, [&](AffineExpr symbol) { return n.importer.varying.contains(symbol); }))
-        n.refuse("its sizes are those of one value of a size that is to vary");
+        n.refuse("its sizes are constants that fit only one value of a symbolic size");
     return sizes;
   }
   if (!below.empty() && denominator != 0) { // tw.reshape checks that the quotient is exact
@@ -167,7 +167,7 @@ std::optional<SmallVector<std::pair<int64_t, SlicedDim>>> readSlices(OnnxNode &n
   SmallVector<std::pair<int64_t, SlicedDim>> result;
   for (auto [start, end, axis, step] : llvm::zip_equal(starts, ends, axes, steps)) {
     int64_t dim = n.axis(axis, sizes.size());
-    if (n.failed() || !n.demand(!sizes.empty(), "a single number has no slices"))
+    if (n.failed() || !n.demand(!sizes.empty(), "a scalar cannot be sliced"))
       return std::nullopt;
     result.push_back({dim, slicedDim(n, start, end, step, sizes[dim])});
   }

@@ -130,7 +130,7 @@ private:
 
   void addNode(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
     if (++visited > mostNodes || depth > deepestCalls) {
-      complaints.add("its functions and loops make too many nodes, or nest too deep");
+      complaints.add("its functions and loops expand to too many nodes, or are nested too deeply");
       return refuseResults(node, scope);
     }
     auto opset = opsets.find(node.domain);
@@ -247,7 +247,7 @@ private:
         continue;
       OnnxValue *value = i < names.size() ? inner.find(names[i]) : nullptr;
       if (!value) {
-        complaints.add(nameOf(node) + ": its body does not give its result " + std::to_string(i));
+        complaints.add(nameOf(node) + ": its body does not compute its result " + std::to_string(i));
         value = graph.make();
         value->refused = true;
       }
@@ -369,7 +369,7 @@ private:
       for (int64_t i = 0; i < scanned; ++i) {
         Value x = values[states + i];
         SmallVector<AffineExpr> sizes = n.sizesIn(x);
-        if (!n.demand(sizes[axes[i]] == n.constantSize(steps), "its inputs have unequally many steps"))
+        if (!n.demand(sizes[axes[i]] == n.constantSize(steps), "the lengths of its scan inputs are different"))
           return {};
         sizes.erase(sizes.begin() + axes[i]);
         int64_t entry = directions[i] ? steps - 1 - at : at;
@@ -396,7 +396,8 @@ private:
     const onnx::Graph *body = bodyOf(n, states + 2, states + 1);
     SmallVector<int64_t> count = n.integersIn(0, "trip count");
     SmallVector<int64_t> go = n.given(1) ? n.integersIn(1, "condition") : SmallVector<int64_t>{1};
-    if (!body || n.failed() || !n.demand(count.size() == 1 && go.size() == 1, "its count and condition are single"))
+    if (!body || n.failed() ||
+        !n.demand(count.size() == 1 && go.size() == 1, "its trip count and condition must be single numbers"))
       return {};
     if (!n.demand(count[0] <= mostSteps && (count[0] > 0 || body->outputs.size() == states + 1),
                   "loops of 1 to 256 steps are supported"))
@@ -414,7 +415,7 @@ private:
       SmallVector<OnnxValue *> inputs = {iteration, condition};
       inputs.append(state);
       if (llvm::is_contained(state, nullptr)) {
-        n.refuse("one of its values is the result of no node before it");
+        n.refuse("one of its values is not the result of an earlier node");
         return {};
       }
       auto results = step(*body, inputs, scope, opsets, depth);
@@ -422,7 +423,7 @@ private:
         return {};
       const KnownElements *next = graph.known(*(*results)[0]);
       auto constant = next ? next->constants() : std::nullopt;
-      if (!n.demand(constant && constant->size() == 1, "its condition is known only at a call"))
+      if (!n.demand(constant && constant->size() == 1, "its condition is not a constant"))
         return {};
       running = (*constant)[0];
       state.assign(results->begin() + 1, results->begin() + 1 + states);
@@ -433,7 +434,7 @@ private:
     for (OnnxValue *value : state)
       all.push_back(written(n, value));
     for (size_t i = 0; i < outs && !n.failed(); ++i)
-      if (n.demand(!collected[i].empty(), "a loop without a step has no results to join"))
+      if (n.demand(!collected[i].empty(), "a loop without iterations has no scan outputs to concatenate"))
         all.push_back(stacked(n, collected[i], 0, false));
     return all;
   }
@@ -443,7 +444,7 @@ private:
     for (const onnx::ValueInfo &output : model.graph.outputs) {
       OnnxValue *found = scope.find(output.name);
       if (!found) {
-        complaints.add("the output '" + output.name + "' is given by no node");
+        complaints.add("no node computes the output '" + output.name + "'");
         continue;
       }
       auto value = graph.materialize(*found, output.name);
@@ -488,8 +489,8 @@ private:
                                                                                  : "?");
       said += "]";
     }
-    complaints.add("the output '" + output.name + "' is " + tensorName(type) + " by its nodes, and " + said +
-                   " by what the file says of it");
+    complaints.add("the output '" + output.name + "' is " + tensorName(type) + " according to its nodes, but " + said +
+                   " according to the file");
   }
 
   const onnx::Model &model;

@@ -334,17 +334,17 @@ ExportedMemory::Nodes ExportedMemory::write(const exported::Node &node, std::str
   auto found = self ? tensors.find(self->name) : tensors.end();
   const auto *result = node.results.size() == 1 ? std::get_if<TensorName>(&node.results[0]) : nullptr;
   if (found == tensors.end() || !result || tensors.contains(result->name)) {
-    why = "it writes in place, and gives something else than a name for what it wrote";
+    why = "it writes in place, but its result is not a single tensor with a new name";
     return {};
   }
   Memory &memory = memories[found->second.memory];
   const exported::TensorMeta *before = metaOf(self->name), *after = metaOf(result->name);
   if (!before || !after || before->sizes != after->sizes || before->dtype != after->dtype || isShaper(node.target))
-    why = "it gives a tensor another shape in place";
+    why = "it changes the shape or the dtype of a tensor in place";
   else if (memory.caller)
     why = "it writes an input or a weight in place, and a compiled model keeps no state between calls";
   else if (memory.unclear)
-    why = "it writes in place what other tensors may be views of; export with tilewright.export, or "
+    why = "it writes in place a tensor of which other tensors may be views; export with tilewright.export, or "
           "run_decompositions() before the program is saved";
   if (!why.empty())
     return {};

@@ -177,9 +177,9 @@ private:
     std::vector<std::pair<graph::SizeRule, std::string>> rules;
     for (const std::string &guard : program.guards)
       if (std::string part = readGuard(guard, sizeSymbols, sizeOf, context, rules); !part.empty())
-        complaints.add("it holds only where " + part +
-                       ", which no call of a compiled model checks: name the sizes with "
-                       "torch.export.Dim, as multiples (2 * n) or with ranges");
+        complaints.add("it is valid only if " + part +
+                       ", which a compiled model does not check; declare the sizes with torch.export.Dim, as multiples "
+                       "(2 * n) or with ranges");
     for (const auto &[rule, text] : rules)
       builder.importer().guards.push_back(
           graph::guardAttr(rule, sizeSymbols.size(), "torch.export's guard: " + text + " must hold"));
@@ -195,7 +195,7 @@ private:
     if (const auto *foreign = std::get_if<exported::Foreign>(&input.value))
       return refuse("it is " + foreign->what + ", not a tensor");
     if (!std::holds_alternative<exported::TensorName>(input.value))
-      return refuse("it is a number that may vary; make it a tensor, or give torch.export a constant");
+      return refuse("it is a number whose value is not constant; make it a tensor, or pass a constant to torch.export");
     bool isUsers = input.kind == Input::Kind::User;
     if (!isUsers && !used.contains(input.name))
       return;
@@ -378,7 +378,7 @@ private:
     auto convert = [&](const Argument &argument) {
       std::optional<Arg> converted = argOf(argument, why);
       if (!converted && why.empty())
-        why = "an argument is the result of no node before it";
+        why = "an argument is not the result of an earlier node";
       return converted ? std::move(*converted) : Arg();
     };
     for (const Argument &argument : node.positional)
@@ -412,13 +412,14 @@ private:
         continue;
       const auto *tensor = std::get_if<exported::TensorName>(&output.value);
       if (!tensor) {
-        complaints.add("the result '" + output.name + "' is a number, not a tensor; leave it out of what is returned");
+        complaints.add("the result '" + output.name +
+                       "' is a number, not a tensor; remove it from the returned values");
         continue;
       }
       refresh(output.value);
       auto value = values.find(tensor->name);
       if (value == values.end()) {
-        complaints.add("the result '" + output.name + "' is given by no node");
+        complaints.add("no node computes the result '" + output.name + "'");
         continue;
       }
       specs.push_back({value->second, {}});

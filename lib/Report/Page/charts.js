@@ -22,7 +22,7 @@ function memoryView(shell, compile) {
   if (plan.problem || !plan.arena.length) {
     view.append(make(
         "p", {class: "soft"},
-        plan.problem || "Every step writes a result of the call: there is nothing in the arena."));
+        plan.problem || "The arena is empty, because every step writes a result of the call."));
     return {element: view};
   }
   const drawn = [...plan.arena].sort((a, b) => b.bytes - a.bytes).slice(0, mostBuffers);
@@ -104,7 +104,7 @@ function timeView(shell, compile) {
         "div", {},
         make(
             "p", {}, `${format.time(compile.compileMilliseconds() * 1000)} in all. `,
-            make("span", {class: "soft"}, "Passes over functions run on several threads: theirs is the sum.")),
+            make("span", {class: "soft"}, "Function passes run on several threads; their times are sums over threads.")),
         bars)
   };
 }

@@ -32,8 +32,8 @@ function compareView(shell, compile, other) {
   if (!other)
     return {
       element: make(
-          "p", {}, "There is nothing to compare with. ",
-          make("span", {class: "code"}, "tilewright explain MODEL --json before.json"), " keeps a record; ",
+          "p", {}, "This page has no record for a comparison. ",
+          make("span", {class: "code"}, "tilewright explain MODEL --json before.json"), " writes a record; ",
           make("span", {class: "code"}, "tilewright explain MODEL --html page.html --against before.json"),
           " shows what is different now.")
     };
@@ -153,7 +153,7 @@ function compareView(shell, compile, other) {
     element: make(
         "div", {}, make("h2", {}, "Before and now"), totals, make("h2", {}, "Options"),
         optionsTable(there, here), make("h2", {}, "Kernels"),
-        make("label", {}, all, " those that are the same, too"), table.element, make("h2", {}, "Fusion"),
+        make("label", {}, all, " also show unchanged kernels"), table.element, make("h2", {}, "Fusion"),
         edges.length ? differences : make("p", {class: "soft"}, "The same decisions, for the same reasons.")),
     search: (words) => table.filter(words),
     table

@@ -139,7 +139,7 @@ class LinesView {
         "div", {class: "fill"},
         make(
             "div", {class: "bar"},
-            make("span", {class: "soft"}, "Click a line: lines of the same operations are marked at every level."),
+            make("span", {class: "soft"}, "A click on a line marks the lines of the same operations at every level."),
             this.more, this.fewer, make("button", {type: "button", click: () => this.choose([])}, "Clear")),
         this.row);
     const names = compile.levels.map((level) => level.name);
@@ -200,7 +200,7 @@ class LinesView {
             kernel));
     this.shell.say(
         `${numbers.length === 1 ? "1 operation" : `${numbers.length} operations`}: ${shown}${more}`,
-        ...(links.length ? ["in", ...links] : ["in no kernel: a view or a constant, which kernels read as it is"]));
+        ...(links.length ? ["in", ...links] : ["in no kernel: a view or a constant that kernels read directly"]));
   }
 
   /** Marks the kernel's operations, and shows its function at each level that has it. */

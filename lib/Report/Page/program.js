@@ -61,7 +61,7 @@ function programView(shell, program) {
                 `eager, ${program.breaks.length} graph breaks.`),
         make("h2", {}, "Functions"),
         programTable(
-            "functions", ["Function", "Line", "Compile", "Compiled again because", "Graphs"], compiles,
+            "functions", ["Function", "Line", "Compile", "Reason for the recompilation", "Graphs"], compiles,
             (one) =>
                 [cell(one.first ? one.name : ""), cell(one.first ? make("span", {title: one.where}, shortName(one.where)) : ""),
                  cell(one.id, one.seconds ? ` (${format.time(one.seconds * 1e6)})` : ""), cell(one.reason),
@@ -80,7 +80,7 @@ function programView(shell, program) {
             "breaks", ["Line", "Reason"], program.breaks, (one) => [userLine(one), cell(one.reason)],
             "torch.compile traced every function as one graph."),
         ...(program.left.length ? [
-          make("h2", {}, "Functions that torch.compile leaves to eager"),
+          make("h2", {}, "Functions that torch.compile runs in eager"),
           programTable(
               "left", ["Function", "Line", "Reason"], program.left,
               (one) => [cell(one.function), userLine(one), cell(one.reason)], "")

@@ -13,13 +13,13 @@ const views = [
 
 const keys = [
   ["1 … 8", "the views"],
-  ["Tab", "from part to part"],
-  ["↑ ↓ PgUp PgDn Home End", "in lists of lines, kernels and edges"],
-  ["Enter", "open the row; mark the line everywhere"],
-  ["n, p", "the next and the last marked line"],
-  ["Esc", "mark nothing; leave the search"],
-  ["/", "search: Enter finds the next line; in tables it keeps rows"],
-  ["t", "light or dark"],
+  ["Tab", "move to the next part of the page"],
+  ["↑ ↓ PgUp PgDn Home End", "move in lists of lines, kernels and edges"],
+  ["Enter", "open the row; mark the line at every level"],
+  ["n, p", "go to the next or the previous marked line"],
+  ["Esc", "remove the marks; leave the search"],
+  ["/", "search: Enter finds the next line; tables show only matching rows"],
+  ["t", "switch between the light and the dark theme"],
   ["?", "these keys"],
 ];
 

@@ -44,7 +44,7 @@ function stepsView(shell, compile) {
     const shown = table.filter(words, (step) => choice.value === "all" || Boolean(step.reason));
     const copies = rows.filter((step) => step.reason && !step.once).length;
     note.textContent = `${format.count(shown)} of ${format.count(rows.length)} steps; ${format.count(copies)} of ${
-        format.count(plan.steps.length)} steps of a call only copy. A step opens at all levels.`;
+        format.count(plan.steps.length)} steps of a call only copy. A click on a step shows its lines at all levels.`;
   };
   count("");
   return {

@@ -19,7 +19,7 @@ function overview(shell, compile) {
           `target ${record.target}, ${record.threads} threads, rounding ${record.rounding}`),
       card(
           "Model", `${format.count(record.origins.length)} operations`,
-          record.start_at ? `read at the end of stage ${record.start_at}` : shortName(record.model)),
+          record.start_at ? `IR after the stage ${record.start_at}` : shortName(record.model)),
       card(
           "Kernels", `${format.count(running.length)} distinct`,
           `${format.count(steps)} steps per call, ${format.count(record.plan.steps.filter((step) => step.reason).length)} of ` +
@@ -33,11 +33,11 @@ function overview(shell, compile) {
               expected !== undefined ? `≈ ${format.time(expected)}` :
                                        "—",
           measured !== undefined     ? "measured in kernels, mean over threads" :
-              expected !== undefined ? "as the cost model expects, of the kernels it knows; --measure measures" :
-                                       "the cost model has no estimate for these kernels; --measure measures them"),
+              expected !== undefined ? "predicted by the cost model, if it has an estimate; --measure measures" :
+                                       "the cost model has no estimate for these kernels; --measure measures times"),
       card(
           "Compile time", format.time(compile.compileMilliseconds() * 1000),
-          `of it machine code ${format.time(record.codegen_ms * 1000)}`),
+          `including ${format.time(record.codegen_ms * 1000)} for machine code`),
       card("Machine code", format.bytes(code) || "—", "of all kernels"),
       card(
           "Arena", format.bytes(record.plan.arena_bytes) || "—",
@@ -106,13 +106,13 @@ function kernelsView(shell, compile) {
     column("Kernel", "minmax(7em, 10em)", (kernel) => kernel.name),
     column(
         "Operations", "minmax(12em, 3fr)", (kernel) => kernel.operations,
-        {show: (kernel) => shortOperations(kernel.operations), hint: "root and what is fused with it"}),
+        {show: (kernel) => shortOperations(kernel.operations), hint: "root operation, and operations fused with it"}),
     column(
         "Launches", "6em", (kernel) => kernel.launches,
         {show: (kernel) => (kernel.once ? "once" : kernel.launches), number: true}),
     column("Schedule", "minmax(8em, 2fr)", (kernel) => kernel.schedule, {hint: "tile sizes"}),
     number("Expected", "7em", expected, format.time, "by the cost model, all launches"),
-    column("Bound by", "6em", (kernel) => kernel.bound, {hint: "what limits it, by the cost model"}),
+    column("Bound by", "6em", (kernel) => kernel.bound, {hint: "the limiting resource, by the cost model"}),
   ];
   if (record.measured) {
     columns.push(number(
@@ -120,7 +120,8 @@ function kernelsView(shell, compile) {
     columns.push(number("Share", "5em", share, format.percent, "of all kernels' time"));
     columns.push(number(
         "Of roof", "6em", ofRoof, format.percent,
-        "the time at the machine's peak over the time measured; over 100% where it was busy while its peak was measured"));
+        "the time at the machine's peak rates, divided by the measured time; above 100% if the machine was busy " +
+            "while its peak rates were measured"));
   }
   columns.push(number("GFLOP", "6em", (kernel) => kernel.flops / 1e9, (value) => (value ? value.toPrecision(3) : "")));
   columns.push(number("Code", "6em", (kernel) => kernel.code_bytes, format.bytes));
@@ -129,7 +130,9 @@ function kernelsView(shell, compile) {
   return {
     element: make(
         "div", {class: "fill"},
-        make("div", {class: "bar"}, make("span", {class: "soft"}, "A kernel opens at all levels. Titles sort.")),
+        make(
+            "div", {class: "bar"},
+            make("span", {class: "soft"}, "A click on a kernel shows its code at all levels. A click on a title sorts.")),
         table.element),
     tight: true,
     focus: table.list.box,
@@ -171,7 +174,8 @@ function fusionView(shell, compile) {
   const note = make("span", {class: "soft"});
   const count = (words) => {
     const shown = table.filter(words, (edge) => choice.value === "all" || edge.done === (choice.value === "done"));
-    note.textContent = `${format.count(shown)} of ${format.count(edges.length)} decisions; one about fusion opens at all levels.`;
+    note.textContent = `${format.count(shown)} of ${format.count(edges.length)} decisions; ` +
+        "a click on a fusion decision shows its lines at all levels.";
   };
   count("");
   return {

@@ -31,8 +31,8 @@
 
 // FLOATS: this design cannot be printed as Verilog:
 // FLOATS: port 'x' has float elements, which are not supported in Verilog: quantize the model
-// EMIT: --rtl adds files to a design's folder, and --emit prints one text: leave out one of them
-// TARGET: --rtl is for --target=hls; target 'cpu' has no such option
+// EMIT: --rtl writes files into the folder of a design, but --emit writes one text; remove one of these flags
+// TARGET: --rtl requires --target=hls; target 'cpu' does not have this option
 func.func @main(%x: tensor<4x4xi8> {tw.name = "x"}, %w: tensor<4x4xi8> {tw.name = "w"}) -> (tensor<4x4xi32> {tw.name = "y"}) {
   %y = tw.matmul %x, %w : (tensor<4x4xi8>, tensor<4x4xi8>) -> tensor<4x4xi32>
   return %y : tensor<4x4xi32>

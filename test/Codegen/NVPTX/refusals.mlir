@@ -11,8 +11,8 @@
 // CHECK-DAG: refusals.mlir:[[@LINE+11]]: target cuda: fmod of tensor<4x8xf32>: the remainder of floats has no exact implementation; target cpu computes it
 
 // ARCH: target cuda has no arch 'sm_75'; there are sm_80, sm_86, sm_89, sm_90a
-// CPU: --arch is for --target=cuda; target 'cpu' has no such option
-// PTX: --emit=ptx is for --target=cuda
+// CPU: --arch requires --target=cuda; target 'cpu' does not have this option
+// PTX: --emit=ptx requires --target=cuda
 // REFUSED: target cuda: exp of tensor<4x8xf64>
 
 func.func @main(%x: tensor<4x8xf32>, %d: tensor<4x8xf64>) -> (tensor<4x8xf64>, tensor<4x8xf64>, tensor<4x8xf32>) {

@@ -6,7 +6,7 @@
 // RUN: not tilewright compile %s --target=cuda -o %t.so 2>&1 | FileCheck %s --check-prefix=LIBRARY
 // RUN: env TILEWRIGHT_LIBCUDA=%t.none not tilewright run %s --target=cuda 2>&1 | FileCheck %s --check-prefix=DEVICE
 
-// LIBRARY: target 'cuda' makes code for a device, and no ahead-of-time library is of that yet; use --target=cpu, or --emit=ptx
+// LIBRARY: target 'cuda' generates code for a device, which ahead-of-time libraries do not support yet; use --target=cpu, or --emit=ptx
 // DEVICE: target 'cuda' cannot run: there is no NVIDIA driver here: {{.*}}; without a GPU, use device "emulated", which runs the kernels on the CPU
 
 // TILED: tw.schedule = #tw_gpu.schedule<kind = rows, threads = 128, vector = 8, group = 32>

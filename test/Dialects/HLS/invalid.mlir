@@ -44,7 +44,7 @@ func.func private @loop_c3() {
 
 func.func private @loop_c4(%x: memref<10xf32>) {
   %zero = arith.constant 0.0 : f32
-  // expected-error @below {{loop_c4: loop 'i' is to be flattened, but holds more than a loop}}
+  // expected-error @below {{loop_c4: loop 'i' cannot be flattened, because it contains more than a loop}}
   affine.for %i = 0 to 10 {
     affine.store %zero, %x[%i] : memref<10xf32>
     affine.for %j = 0 to 8 {
@@ -56,7 +56,7 @@ func.func private @loop_c4(%x: memref<10xf32>) {
 // -----
 
 func.func private @loop_c5() {
-  // expected-error @below {{loop_c5: loop 'i' has a distance and is not pipelined}}
+  // expected-error @below {{loop_c5: loop 'i' has a distance but is not pipelined}}
   affine.for %i = 0 to 10 {
   } {tw_hls.loop = #tw_hls.loop<label = "i", distance = 10>}
   return
@@ -110,7 +110,7 @@ func.func private @partition_c2(%x: memref<128x64xf32, #tw_hls.partition<complet
 
 // -----
 
-// expected-error @below {{stream_c1: a stream of depth 0 holds nothing}}
+// expected-error @below {{stream_c1: the depth of a stream is 0}}
 func.func private @stream_c1(%q: !tw_hls.stream<f32, 0>) {
   return
 }
@@ -172,7 +172,7 @@ func.func private @dataflow_c2_two_readers() {
     %a = tw_hls.buffer "a" : memref<8xf32>
     tw_hls.task @make reads() writes(%a) : () -> memref<8xf32>
     tw_hls.task @take reads(%a) writes() : (memref<8xf32>) -> ()
-    // expected-error @below {{dataflow_c2: reads what @take reads already; a channel has one consumer}}
+    // expected-error @below {{dataflow_c2: reads a channel that @take reads already; a channel has one consumer}}
     tw_hls.task @take reads(%a) writes() : (memref<8xf32>) -> ()
   }
   return
@@ -187,7 +187,7 @@ func.func private @dataflow_c2_two_writers() {
   tw_hls.dataflow {
     %a = tw_hls.buffer "a" : memref<8xf32>
     tw_hls.task @make reads() writes(%a) : () -> memref<8xf32>
-    // expected-error @below {{dataflow_c2: writes what @make writes already; a channel has one producer}}
+    // expected-error @below {{dataflow_c2: writes a channel that @make writes already; a channel has one producer}}
     tw_hls.task @make reads() writes(%a) : () -> memref<8xf32>
     tw_hls.task @take reads(%a) writes() : (memref<8xf32>) -> ()
   }
@@ -216,7 +216,7 @@ func.func private @change(%a: memref<8xf32>, %b: memref<8xf32>)
 func.func private @dataflow_c3_itself() {
   tw_hls.dataflow {
     %a = tw_hls.buffer "a" : memref<8xf32>
-    // expected-error @below {{dataflow_c3: @change reads what it writes: feedback}}
+    // expected-error @below {{dataflow_c3: @change reads a channel that it writes, but feedback is not allowed}}
     tw_hls.task @change reads(%a) writes(%a) : (memref<8xf32>) -> memref<8xf32>
   }
   return
@@ -231,7 +231,7 @@ func.func private @dataflow_c3_later() {
   tw_hls.dataflow {
     %a = tw_hls.buffer "a" : memref<8xf32>
     tw_hls.task @take reads(%a) writes() : (memref<8xf32>) -> ()
-    // expected-error @below {{dataflow_c3: writes what @take has read before it: feedback}}
+    // expected-error @below {{dataflow_c3: writes a channel that the earlier task @take reads, but feedback is not allowed}}
     tw_hls.task @make reads() writes(%a) : () -> memref<8xf32>
   }
   return

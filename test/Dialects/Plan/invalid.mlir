@@ -11,7 +11,7 @@ tw_plan.program @program_c1 [] in [] to [] {
 tw_plan.program @program_c2 [] in [] to [] {
   tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
   tw_plan.buffer 1 output 0 bytes affine_map<() -> (64)>
-  // expected-error @below {{program_c2: no buffer 2}}
+  // expected-error @below {{program_c2: there is no buffer 2}}
   tw_plan.launch @kernel [0, 2] writes 2 sizes affine_map<() -> ()>
 }
 
@@ -19,33 +19,33 @@ tw_plan.program @program_c2 [] in [] to [] {
 
 tw_plan.program @program_c2_copy [] in [] to [] {
   tw_plan.buffer 0 output 0 bytes affine_map<() -> (64)>
-  // expected-error @below {{program_c2: no buffer 7}}
+  // expected-error @below {{program_c2: there is no buffer 7}}
   tw_plan.copy 7 to 0 bytes affine_map<() -> (64)>
 }
 
 // -----
 
-// expected-error @below {{program_c3: 2 symbols, 1 least and 2 largest sizes}}
+// expected-error @below {{program_c3: 2 symbols, but 1 minima and 2 maxima of sizes}}
 tw_plan.program @program_c3 ["s0", "s1"] in [2] to [8, 8] {
 }
 
 // -----
 
-// expected-error @below {{program_c3: a size from 9 to 8}}
+// expected-error @below {{program_c3: the range of a size is 9 to 8}}
 tw_plan.program @program_c3_order ["s0"] in [9] to [8] {
 }
 
 // -----
 
 tw_plan.program @buffer_c1 ["s0"] in [2] to [8] {
-  // expected-error @below {{buffer_c1: bytes is of 1 dimensions and 0 symbols, the program has 1 symbols}}
+  // expected-error @below {{buffer_c1: bytes has 1 dimensions and 0 symbols, but the program has 1 symbols}}
   tw_plan.buffer 0 input 0 bytes affine_map<(d0) -> (d0)>
 }
 
 // -----
 
 tw_plan.program @buffer_c1_results ["s0"] in [2] to [8] {
-  // expected-error @below {{buffer_c1: bytes gives 2 numbers, not 1}}
+  // expected-error @below {{buffer_c1: bytes has 2 results; expected 1}}
   tw_plan.buffer 0 input 0 bytes affine_map<()[s0] -> (s0, s0)>
 }
 
@@ -67,7 +67,7 @@ tw_plan.program @buffer_c2_other [] in [] to [] {
 
 tw_plan.program @launch_c1 ["s0"] in [2] to [8] {
   tw_plan.buffer 0 output 0 bytes affine_map<()[s0] -> (s0 * 4)>
-  // expected-error @below {{launch_c1: sizes is of 0 dimensions and 2 symbols, the program has 1 symbols}}
+  // expected-error @below {{launch_c1: sizes has 0 dimensions and 2 symbols, but the program has 1 symbols}}
   tw_plan.launch @kernel [0] writes 1 sizes affine_map<()[s0, s1] -> (s1)>
 }
 
@@ -75,7 +75,7 @@ tw_plan.program @launch_c1 ["s0"] in [2] to [8] {
 
 tw_plan.program @launch_c1_scratch ["s0"] in [2] to [8] {
   tw_plan.buffer 0 output 0 bytes affine_map<()[s0] -> (s0 * 4)>
-  // expected-error @below {{launch_c1: scratch gives 0 numbers, not 1}}
+  // expected-error @below {{launch_c1: scratch has 0 results; expected 1}}
   tw_plan.launch @kernel [0] writes 1 sizes affine_map<()[s0] -> (s0)> scratch affine_map<() -> ()>
 }
 
@@ -83,7 +83,7 @@ tw_plan.program @launch_c1_scratch ["s0"] in [2] to [8] {
 
 tw_plan.program @launch_c2 [] in [] to [] {
   tw_plan.buffer 0 output 0 bytes affine_map<() -> (64)>
-  // expected-error @below {{launch_c2: writes = 3 names more than the 1 operands}}
+  // expected-error @below {{launch_c2: writes = 3 has a bit for more than the 1 operands}}
   tw_plan.launch @kernel [0] writes 3 sizes affine_map<() -> ()>
 }
 
@@ -134,7 +134,7 @@ tw_plan.program @launch_c4_once [] in [] to [] {
 tw_plan.program @copy_c1 [] in [] to [] {
   tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
   tw_plan.buffer 1 output 0 bytes affine_map<() -> (64)>
-  // expected-error @below {{copy_c1: bytes is of 0 dimensions and 1 symbols, the program has 0 symbols}}
+  // expected-error @below {{copy_c1: bytes has 0 dimensions and 1 symbols, but the program has 0 symbols}}
   tw_plan.copy 0 to 1 bytes affine_map<()[s0] -> (s0)>
 }
 
@@ -155,6 +155,6 @@ tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
 // -----
 
 tw_plan.program @guard_c1 ["s0"] in [2] to [8] {
-  // expected-error @below {{guard_c1: sizes gives 1 numbers, not 2}}
+  // expected-error @below {{guard_c1: sizes has 1 results; expected 2}}
   tw_plan.guard affine_map<()[s0] -> (s0)> "tw.concat: s0 must be 17"
 }

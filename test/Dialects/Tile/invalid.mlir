@@ -60,7 +60,7 @@ func.func @tile_matmul_c3(%a: memref<4x8xbf16>, %b: memref<1x8x16xbf16>, %c: mem
 // -----
 
 func.func @tile_matmul_results(%a: tensor<4x8xf32>, %b: tensor<1x8x16xf32>, %c: tensor<4x16xf32>) {
-  // expected-error @below {{has 0 results; on tensors there is one for each output}}
+  // expected-error @below {{has 0 results; expected one per output on tensors}}
   tw_tile.matmul {panel = 16, group = 1, lhs_permutation = array<i64: 0, 1>} ins(%a, %b : tensor<4x8xf32>, tensor<1x8x16xf32>) outs(%c : tensor<4x16xf32>)
   return
 }
@@ -204,7 +204,7 @@ func.func @tile_scatter_c1(%a: memref<4xf32>, %i: memref<4xi64>, %b: memref<5xf3
 // -----
 
 func.func @tile_scatter_c2(%a: memref<4xf32>, %i: memref<4xi64>, %b: memref<5x2xf32>) {
-  // expected-error @below {{tile_scatter_c2: dest_map gives 1 places from 1 loops and 1 indices; expected 2, 1 and 1}}
+  // expected-error @below {{tile_scatter_c2: dest_map gives 1 positions from 1 loops and 1 indices; expected 2, 1 and 1}}
   tw_tile.scatter add {index_maps = [affine_map<(d0) -> (d0)>], dest_map = affine_map<(d0)[s0] -> (s0)>} ins(%a, %i : memref<4xf32>, memref<4xi64>) outs(%b : memref<5x2xf32>)
   return
 }

@@ -590,12 +590,12 @@ TEST(Library, UnsupportedGraphsAreRefused) {
 func.func @main(%n: index {tw.symbol = "batch"}, %x: tensor<?xf32, #n>) -> tensor<?xf32, #n> {
   %y = tw.exp %x : (tensor<?xf32, #n>) -> tensor<?xf32, #n>
   return %y : tensor<?xf32, #n> })"),
-            "the symbolic size 'batch' does not follow from the size of a dimension of an input, so that a caller "
-            "could not give it; "
-            "export the model with it as a dimension");
+            "the symbolic size 'batch' is not the size of a dimension of an input, so that a caller cannot "
+            "specify it; "
+            "export the model with an input of this size");
   EXPECT_EQ(problemOf(R"(func.func @main(%x: tensor<1x1x1x1x1x1x1x1x1xf32>) -> tensor<1x1x1x1x1x1x1x1x1xf32> {
   return %x : tensor<1x1x1x1x1x1x1x1x1xf32> })"),
-            "input 'input0' has 9 dimensions; an ahead-of-time library takes 8 at most: reshape it");
+            "input 'input0' has 9 dimensions; an ahead-of-time library supports at most 8; reshape it");
   EXPECT_TRUE(llvm::StringRef(problemOf("func.func @other() { return }")).contains("no function @main"));
 }
 

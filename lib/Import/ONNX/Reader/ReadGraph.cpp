@@ -154,7 +154,7 @@ Attribute readAttribute(pbf_reader message, std::string &name, const OpenFile &o
   }
   attribute.kind = type > 0 && type < int32_t(std::size(kinds)) ? kinds[type] : type ? Kind::Foreign : seen;
   if (attribute.kind == Kind::Graph && !attribute.graph)
-    throw BadModel("the attribute '" + name + "' is a graph and has none");
+    throw BadModel("the attribute '" + name + "' has the type graph but contains no graph");
   return attribute;
 }
 
@@ -198,7 +198,7 @@ Node readNode(pbf_reader message, const OpenFile &open, unsigned depth) {
 
 Graph readGraph(pbf_reader message, const OpenFile &open, unsigned depth) {
   if (depth > deepest)
-    throw BadModel("graphs nest more than " + std::to_string(deepest) + " deep");
+    throw BadModel("graphs are nested more than " + std::to_string(deepest) + " levels deep");
   Graph graph;
   while (message.next()) {
     switch (message.tag()) {
@@ -212,7 +212,7 @@ Graph readGraph(pbf_reader message, const OpenFile &open, unsigned depth) {
       Tensor tensor = readTensor(message.get_message(), open);
       std::string name = tensor.name;
       if (!graph.initializers.try_emplace(name, std::move(tensor)).second)
-        throw BadModel("the initializer '" + name + "' is there twice");
+        throw BadModel("the initializer '" + name + "' occurs twice");
       break;
     }
     case 11:

@@ -69,7 +69,7 @@ void checkLocation(const std::string &location, const std::string &tensor) {
   }
   if (!inside)
     throw BadModel(quoted(tensor) + " has its elements in '" + location +
-                   "', which is not a file in the model's folder; such paths are not followed");
+                   "', which is not in the model's folder; other files are not read");
 }
 
 /// The repeated fields with the numbers of a TensorProto. The numbers are converted to bytes after the complete
@@ -206,13 +206,13 @@ Tensor readTensor(protozero::pbf_reader message, const OpenFile &open) {
   }
   if (!rowOf(tensor.type))
     throw BadModel(quoted(tensor.name) + " has elements of " + elementTypeName(tensor.type) +
-                   ", which onnx 1.23 does not have");
+                   ", which onnx 1.23 does not define");
   uint64_t count = 1;
   bool empty = false;
   for (int64_t size : tensor.sizes) {
     empty |= size == 0;
     if (size < 0 || __builtin_mul_overflow(count, std::max<uint64_t>(size, 1), &count) || count > (uint64_t(1) << 48))
-      throw BadModel(quoted(tensor.name) + " has sizes that no tensor has");
+      throw BadModel(quoted(tensor.name) + " has invalid sizes");
   }
   count = empty ? 0 : count;
   if (!elementBits(tensor.type)) // the elements are strings; nodes that need them are refused

@@ -17,7 +17,7 @@ struct BadModel : std::runtime_error {
 };
 
 /// Throws the exception for a field that is not encoded as its type requires.
-[[noreturn]] inline void refuseEncoding() { throw BadModel("a field has another type than ONNX says"); }
+[[noreturn]] inline void refuseEncoding() { throw BadModel("a field does not have the type that ONNX specifies"); }
 
 } // namespace tilewright::onnx
 

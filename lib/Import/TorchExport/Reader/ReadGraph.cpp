@@ -169,7 +169,7 @@ void readNested(const JsonView &view, Graph &graph, const SizesByName &sizes, un
   auto [kind, argument] =
       inputs.size() < 2 ? std::pair<std::string, JsonView>("", view) : inputs[1]["arg"].alternative();
   if (kind != "as_graph" || depth >= deepestGraph)
-    return view.fail(kind == "as_graph" ? "graphs in graphs are too deep" : "a graph is expected");
+    return view.fail(kind == "as_graph" ? "graphs are nested too deeply" : "a graph is expected");
   JsonView body = argument["graph"];
   Graph inner;
   SizesByName innerSizes;
@@ -186,7 +186,7 @@ void readNested(const JsonView &view, Graph &graph, const SizesByName &sizes, un
   readResults(body["outputs"], inner, innerSizes, made);
   readResults(view["outputs"], graph, sizes, results);
   if (view.ok() && (given.size() != taken.size() || made.size() < results.size()))
-    view.fail("its graph has other inputs or outputs than it");
+    view.fail("the inputs or outputs of its graph do not match its arguments or results");
   if (!view.ok())
     return;
   const std::string prefix = "graph" + std::to_string(graph.nodes.size()) + "/";

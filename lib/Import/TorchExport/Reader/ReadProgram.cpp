@@ -28,7 +28,7 @@ std::string otherArchive(const ZipArchive &archive, const std::string &root) {
   if (has("constants.pkl"))
     return std::string("it is a program of TorchScript, not of torch.export; ") + again;
   if (has("data.pkl"))
-    return std::string("it is a file of torch.save: it holds tensors and no program; ") + again;
+    return std::string("it is a file of torch.save, which contains tensors but no program; ") + again;
   return std::string("it is a zip archive, but no .pt2; ") + again;
 }
 
@@ -44,7 +44,7 @@ std::string modelIn(const ZipArchive &archive, const std::string &root, std::str
   for (const std::string &name : names)
     all += (all.empty() ? "" : ", ") + name;
   error = names.empty() ? std::string("it has no program; ") + again
-                        : "it has the programs " + all + "; save each into a file of its own";
+                        : "it has the programs " + all + "; save each program to a separate file";
   return "";
 }
 
@@ -118,7 +118,7 @@ std::optional<Program> readProgram(std::string_view file, std::string &error) {
   if (std::string other = otherArchive(*archive, root); !other.empty())
     return fail(other);
   if (std::string order = textOf(*archive, root + "/byteorder"); order != "little")
-    return fail("its byte order is '" + order + "'; only little is read");
+    return fail("its byte order is '" + order + "'; only 'little' is supported");
   std::string model = modelIn(*archive, root, error);
   if (model.empty())
     return std::nullopt;
@@ -134,7 +134,7 @@ std::optional<Program> readProgram(std::string_view file, std::string &error) {
     program.torchVersion = version->text();
   if (view.ok() && major != schemaMajor)
     return fail("torch " + program.torchVersion + " wrote it in schema version " + std::to_string(major) + "; only " +
-                std::to_string(schemaMajor) + " is read; " + again);
+                std::to_string(schemaMajor) + " is supported; " + again);
   SizesByName sizes;
   readGraph(view["graph_module"]["graph"], program.graph, sizes);
   readSignature(view["graph_module"], program, sizes);

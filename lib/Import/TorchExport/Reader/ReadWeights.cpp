@@ -33,7 +33,7 @@ std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
   int64_t width = elementBytes(meta.dtype);
   if (!fits || __builtin_add_overflow(last, 1, &elements) || __builtin_mul_overflow(elements, width, &elements) ||
       uint64_t(elements) > bytes)
-    return "it has more elements than its " + std::to_string(bytes) + " bytes hold";
+    return "its elements do not fit into its " + std::to_string(bytes) + " bytes";
   // An expanded tensor is copied with all its elements, so it may be larger than its storage. Limit its size.
   const int64_t mostBytes = std::max<int64_t>(bytes, int64_t(1) << 30);
   int64_t total = width;
@@ -75,9 +75,10 @@ private:
     Weight weight;
     std::optional<JsonView> pickled = view.find("use_pickle");
     if (pickled && pickled->flag())
-      return view.fail("'" + name +
-                       "' is pickled, and Tilewright runs no pickle: it is a tensor of a subclass or an "
-                       "object of its own; make it a plain tensor before the model is exported");
+      return view.fail(
+          "'" + name +
+          "' is pickled, as tensor subclasses and other objects are, and Tilewright does not load pickles; make it a "
+          "plain tensor before the model is exported");
     weight.meta = readTensorMeta(view["tensor_meta"]);
     std::string path = folder + view["path_name"].text();
     if (!error.empty())

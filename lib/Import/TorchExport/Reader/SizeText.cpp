@@ -22,7 +22,7 @@ public:
   /// Returns an upper bound for the number of terms of the expanded expression.
   double terms(unsigned depth) {
     if (depth > deepest)
-      return fail("nests too deep");
+      return fail("is nested too deeply");
     if (!rest.empty() && (rest[0] == '\'' || rest[0] == '-')) {
       if (rest[0] == '-') {
         rest.remove_prefix(1);
@@ -31,7 +31,7 @@ public:
       }
       size_t end = rest.find('\'', 1);
       if (end == rest.npos)
-        return fail("has a quote without end");
+        return fail("has an unterminated quote");
       rest.remove_prefix(end + 1);
       return 1;
     }
@@ -117,7 +117,7 @@ std::string checkSizeText(std::string_view text) {
   SizeWalker walker(text);
   walker.terms(0);
   if (walker.problem.empty() && !walker.done())
-    return "has something left over";
+    return "has unexpected text at its end";
   return walker.problem;
 }
 

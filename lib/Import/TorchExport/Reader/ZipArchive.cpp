@@ -93,7 +93,7 @@ bool locate(std::string_view file, uint64_t directory, uint64_t local, ZipArchiv
   if (names + extras > left || entry.packedSize > left - names - extras)
     return fail("reaches outside of the file");
   if (file.substr(local + localBytes, names) != entry.name)
-    return fail("has another name in its own header");
+    return fail("has a different name in its local header");
   entry.data = local + localBytes + names + extras;
   return true;
 }
@@ -168,10 +168,10 @@ std::optional<ZipArchive> ZipArchive::open(std::string_view file, std::string &e
     if (flags & encryptedFlag)
       return fail("the entry '" + entry.name + "' is encrypted");
     if (method != storedMethod && method != deflatedMethod)
-      return fail("the entry '" + entry.name + "' is packed by method " + std::to_string(method) +
-                  "; only stored and deflated entries are read");
+      return fail("the entry '" + entry.name + "' has the compression method " + std::to_string(method) +
+                  "; only stored and deflated entries are supported");
     if (method == storedMethod && entry.size != entry.packedSize)
-      return fail("the entry '" + entry.name + "' is stored, and its two sizes differ");
+      return fail("the entry '" + entry.name + "' is stored, but its compressed and uncompressed sizes differ");
     if (!locate(file, directory->offset, local, entry, error))
       return std::nullopt;
     if (!archive.index.emplace(entry.name, archive.list.size()).second)
@@ -195,8 +195,8 @@ std::optional<Bytes> ZipArchive::read(const Entry &entry, uint64_t limit, std::s
   Bytes bytes{packed, nullptr};
   if (entry.deflated) {
     if (entry.size > limit) {
-      error = "the entry '" + entry.name + "' would inflate to " + std::to_string(entry.size) + " bytes; the most is " +
-              std::to_string(limit) + ": store it instead";
+      error = "the entry '" + entry.name + "' would inflate to " + std::to_string(entry.size) + " bytes, more than " +
+              std::to_string(limit) + "; store it without compression";
       return std::nullopt;
     }
     auto inflated = std::make_shared<std::string>();

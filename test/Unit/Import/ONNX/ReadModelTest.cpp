@@ -50,14 +50,14 @@ TEST(ReadModel, ReadsEveryPartOfAModel) {
 
 TEST(ReadModel, RefusesSizesThatDoNotFitTheirBytes) {
   EXPECT_EQ(errorOfTensor(rawTensor("w", {2, 3}, weights)), "the tensor 'w' needs 24 bytes for its sizes and has 16");
-  EXPECT_EQ(errorOfTensor(rawTensor("w", {-1, 4}, weights)), "the tensor 'w' has sizes that no tensor has");
+  EXPECT_EQ(errorOfTensor(rawTensor("w", {-1, 4}, weights)), "the tensor 'w' has invalid sizes");
   EXPECT_EQ(errorOfTensor(rawTensor("w", {int64_t(1) << 40, int64_t(1) << 40}, weights)),
-            "the tensor 'w' has sizes that no tensor has");
+            "the tensor 'w' has invalid sizes");
 }
 
 TEST(ReadModel, RefusesFilesOutsideOfItsFolder) {
   for (const char *location : {"/etc/passwd", "../w.bin", "data/../../w.bin", "data/..", "", "c:w.bin", "a\\b"})
-    EXPECT_NE(errorOfTensor(externalTensor("e", location, "0", "8")).find("not a file in the model's folder"),
+    EXPECT_NE(errorOfTensor(externalTensor("e", location, "0", "8")).find("not in the model's folder"),
               std::string::npos)
         << location;
   EXPECT_EQ(errorOfTensor(externalTensor("e", "none.bin", "0", "8")),
@@ -89,7 +89,7 @@ TEST(ReadModel, RefusesDeepNesting) {
                                     a.add_message(6, graph);
                                   })));
             })),
-            "graphs nest more than 32 deep");
+            "graphs are nested more than 32 levels deep");
 }
 
 TEST(ReadModel, RefusesFilesThatAreNotModels) {

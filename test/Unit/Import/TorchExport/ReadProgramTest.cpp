@@ -87,19 +87,19 @@ TEST(ReadProgram, ADamagedByteIsDetected) {
 
 TEST(ReadProgram, PicklesAreRefused) {
   EXPECT_TRUE(has(errorWith("model_weights_config.json", "\"use_pickle\": false", "\"use_pickle\": true"),
-                  "'weight' is pickled, and Tilewright runs no pickle"));
+                  "'weight' is pickled, as tensor subclasses and other objects are, and Tilewright does not load pickles"));
 }
 
 TEST(ReadProgram, WeightsShareTheirStorage) {
   std::string name = "model_weights_config.json";
   EXPECT_TRUE(has(errorWith(name, "\"sizes\": [{\"as_int\": 8}]", "\"sizes\": [{\"as_int\": 9}]"),
-                  "it has more elements than its 32 bytes hold"));
+                  "its elements do not fit into its 32 bytes"));
   EXPECT_TRUE(has(errorWith(name, "\"storage_offset\": {\"as_int\": 0}", "\"storage_offset\": {\"as_int\": 1}"),
-                  "it has more elements"));
+                  "its elements do not fit"));
   EXPECT_TRUE(has(errorWith(name, "\"storage_offset\": {\"as_int\": 0}", "\"storage_offset\": {\"as_int\": -1}"),
                   "its offset is not a number"));
   EXPECT_TRUE(has(errorWith(name, "\"strides\": [{\"as_int\": 1}]", "\"strides\": [{\"as_int\": 4611686018427387904}]"),
-                  "it has more elements"));
+                  "its elements do not fit"));
   EXPECT_TRUE(has(errorWith(name, "\"strides\": [{\"as_int\": 1}]", "\"strides\": [{\"as_int\": -1}]"),
                   "not all numbers of at least 0"));
   EXPECT_TRUE(has(errorWith(name,
@@ -148,7 +148,7 @@ TEST(ZipArchive, OverlappingEntriesAreRefused) {
   EXPECT_TRUE(has(error, "two entries are named 'a'"));
   directory.back() = 'b';
   EXPECT_FALSE(ZipArchive::open(writer.finish(), error));
-  EXPECT_TRUE(has(error, "'b' has another name in its own header"));
+  EXPECT_TRUE(has(error, "'b' has a different name in its local header"));
 }
 
 TEST(ZipArchive, AnEntryThatHoldsAnotherIsRefused) {
@@ -197,7 +197,7 @@ TEST(SizeText, RefusesTextsThatNeedExponentialTime) {
   std::string deep, sum = "Add(Symbol('a'), Symbol('b'), Symbol('c'))", power = "Pow(" + sum + ", Integer(8))";
   for (int i = 0; i < 30; ++i)
     deep += "Add(Integer(1), ";
-  EXPECT_EQ(checkSizeText(deep + "Integer(1)" + std::string(30, ')')), "nests too deep");
+  EXPECT_EQ(checkSizeText(deep + "Integer(1)" + std::string(30, ')')), "is nested too deeply");
   EXPECT_EQ(checkSizeText("Pow(" + power + ", Integer(8))"), "multiplies out to too many terms");
   EXPECT_EQ(checkSizeText("Mul(" + sum + ", " + sum + ", " + sum + ", " + sum + ", " + sum + ", " + sum + ")"),
             "multiplies out to too many terms");
@@ -205,8 +205,8 @@ TEST(SizeText, RefusesTextsThatNeedExponentialTime) {
   EXPECT_EQ(checkSizeText(""), "is not an expression in the form that torch writes");
   EXPECT_EQ(checkSizeText("((((1))))"), "is not an expression in the form that torch writes");
   EXPECT_EQ(checkSizeText("Add(1, 2"), "lacks a ')'");
-  EXPECT_EQ(checkSizeText("Symbol('a"), "has a quote without end");
-  EXPECT_EQ(checkSizeText("1 2"), "has something left over");
+  EXPECT_EQ(checkSizeText("Symbol('a"), "has an unterminated quote");
+  EXPECT_EQ(checkSizeText("1 2"), "has unexpected text at its end");
   EXPECT_EQ(checkSizeText(std::string(5000, '1')), "is longer than 4096 characters");
 }
 
