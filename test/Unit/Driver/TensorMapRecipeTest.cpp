@@ -124,7 +124,7 @@ TEST(TensorMapRecipe, MapsThatTheDriverRefusesFailTheLaunch) {
 
 TEST(TensorMapRecipe, SharedMemoryIsBounded) {
   EXPECT_EQ(errorOfRun("0:bf16:128:64*64,8*1*s0", 232448, 8), "");
-  EXPECT_NE(errorOfRun("0:bf16:128:64*64,8*1*s0", 232449, 8).find("and a block on sm_90a has at most 232448"),
+  EXPECT_NE(errorOfRun("0:bf16:128:64*64,8*1*s0", 232449, 8).find("but a block on sm_90a has at most 232448"),
             std::string::npos);
   EXPECT_NE(errorOfRun("0:bf16:128:64*64,8*1*s0", UINT32_MAX, 8).find("has at most 232448"), std::string::npos);
 }
