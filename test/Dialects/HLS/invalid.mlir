@@ -156,7 +156,7 @@ func.func private @task_c1_types() {
 
 func.func private @dataflow_c1() {
   tw_hls.dataflow {
-    // expected-error @below {{dataflow_c1: a dataflow region holds buffers, streams and tasks, not 'arith.constant'}}
+    // expected-error @below {{dataflow_c1: a dataflow region contains buffers, streams and tasks, not 'arith.constant'}}
     %one = arith.constant 1 : i32
   }
   return

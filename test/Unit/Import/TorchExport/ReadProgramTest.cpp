@@ -116,7 +116,7 @@ TEST(ReadProgram, WeightsShareTheirStorage) {
 TEST(ReadProgram, TheModelIsChecked) {
   std::string name = "model.json";
   EXPECT_TRUE(has(errorWith(name, "{", "["), "is not JSON"));
-  EXPECT_TRUE(has(errorWith(name, "\"major\": 8", "\"major\": 9"), "schema version 9; only 8 is read"));
+  EXPECT_TRUE(has(errorWith(name, "\"major\": 8", "\"major\": 9"), "schema version 9; only 8 is supported"));
   EXPECT_TRUE(has(errorWith(name, "\"tensor_values\"", "\"tensors\""), "'tensor_values' is missing"));
   EXPECT_TRUE(has(
       errorWith(name, "{\"arg\": {\"as_tensor\": {\"name\": \"x\"}}", "{\"arg\": {\"as_tensor\": {\"name\": \"z\"}}"),
