@@ -30,8 +30,9 @@ struct CacheEntry {
 /// Returns an error if the folder cannot be used.
 llvm::Expected<std::vector<CacheEntry>> listCache(std::string &folder);
 
-/// Reports, as lines of text, whether the cache contains `key` (or the only key that starts with it), the components
-/// of its key, and the components in which the most similar entry differs, which explains the cache miss.
+/// Returns a text about the entry with the key `key`, or about the only entry whose key starts with `key`. The text
+/// lists the components of the key, and those components that differ in the most similar entry: they explain why that
+/// entry was not reused. If there is no such entry, the text says so.
 llvm::Expected<std::string> explainCache(llvm::StringRef key);
 
 /// Deletes the least recently used entries until at most `bytes` remain. With `everything`, also deletes the entries

@@ -37,7 +37,8 @@ public:
   /// Maps `path` and the files of external data next to it into memory. Errors name the file and the problem.
   static llvm::Expected<std::unique_ptr<OnnxModel>> open(llvm::StringRef path);
 
-  /// Returns the verified module. Afterwards, weights() are those of its arguments. Sizes of inputs that are in
+  /// Imports the model and returns the verified module. After the import, weights() returns the data of the module's
+  /// arguments. Sizes of inputs that are in
   /// `dynamic` become symbolic, even if the file has a constant or another range for them.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> import(mlir::MLIRContext &context,
                                                            llvm::ArrayRef<DynamicSize> dynamic = {});

@@ -92,7 +92,8 @@ struct ScheduleSpace {
   std::string print() const;
 };
 
-/// Returns the names and numbers of "rows=64 columns=96", or nullopt if the text has another form.
+/// Parses a text such as "rows=64 columns=96", and returns its names and values. Returns nullopt if the text has
+/// another form.
 std::optional<std::vector<std::pair<std::string, int64_t>>> parsePoint(std::string_view text);
 
 } // namespace tilewright

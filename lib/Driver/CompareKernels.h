@@ -14,7 +14,7 @@
 // The error of `plain` is part of the bound, because it also grows with cancellation and with steep functions. The
 // second term is the error of rounding a sum of R terms, in case `plain` is accidentally accurate. The error of a
 // single element may be at most 32 times a limit, so that one wrong element in a million is detected. This limit is the
-// larger of the bound and a value that is derived from the element's magnitude and its error in `plain`. NaN and
+// largest of the bound, the element's error in `plain`, and eps times the element's magnitude in `exact`. NaN and
 // infinities must be at the same indices as in `exact` or in `plain`. Integers must equal those of `exact` or of
 // `plain`.
 //

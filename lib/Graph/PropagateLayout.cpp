@@ -256,7 +256,7 @@ private:
     return copy;
   }
 
-  //===-- down --------------------------------------------------------------===//
+  //===-- move permutes toward consumers -------------------------------------===//
 
   void sink(Operation *op) {
     if (!isa<TWDialect>(op->getDialect()))
@@ -438,7 +438,7 @@ private:
     replace(op, copy, back);
   }
 
-  //===-- up ----------------------------------------------------------------===//
+  //===-- move permutes toward producers --------------------------------------===//
 
   /// If all users of an elementwise op are equal permutes, computes the op in their order.
   void raise(Operation *op) {

@@ -183,8 +183,8 @@ private:
     return ConcatOp::create(builder, loc, typeOf(sizes, values.front()), values, dim);
   }
 
-  /// Permutes a value: dimension i of the result is dimension order[i] of the value. Dimensions that are adjacent
-  /// before and after are merged for the permute.
+  /// Permutes `value`: dimension i of the result is dimension wanted[i] of `value`. Dimensions that are adjacent both
+  /// before and after the permutation are merged first.
   Value permuted(Value value, ArrayRef<int64_t> wanted) {
     SmallVector<int64_t> order(wanted);
     if (auto inner = value.getDefiningOp<PermuteOp>()) {

@@ -164,8 +164,8 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
   return success();
 }
 
-/// Returns the number of elements by which the sum of each window is divided, for the spatial dimensions of the result,
-/// in the type `f` of the sums.
+/// Returns a tensor with the divisor of each window's sum, which is the number of the window's elements. The tensor has
+/// the spatial dimensions of the result and the element type `f` of the sums.
 Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
   Lowering &l = pool.l;
   SmallVector<AffineExpr> plane(ArrayRef(pool.outSizes).slice(pool.firstSpatial, pool.kernel.size()));

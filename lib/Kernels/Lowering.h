@@ -209,9 +209,10 @@ mlir::Value extractInside(mlir::OpBuilder &b, mlir::Location at, mlir::Value ten
                           llvm::SmallVector<mlir::Value> indices,
                           llvm::ArrayRef<std::pair<unsigned, mlir::Value>> bounds, mlir::Value otherwise);
 
-/// Pads a tensor with `value` (a stored constant). Amounts may be symbolic, but not negative. With `byRows`, if the
-/// last dimension is not padded, the result is an elementwise op, whose work threads share. Otherwise it is a
-/// tensor.pad, which runs on one thread but is not fused into the kernel of a windowed op that reads it.
+/// Pads a tensor with `value` (a stored constant). Amounts may be symbolic, but not negative. If `byRows` is true and
+/// the last dimension is not padded, the result is an elementwise op, which runs on all threads. Otherwise the result
+/// is a tensor.pad, which runs on one thread. A tensor.pad is never fused into the kernel of a windowed op that reads
+/// it.
 mlir::Value padded(Lowering &l, mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> sizes,
                    llvm::ArrayRef<mlir::OpFoldResult> low, llvm::ArrayRef<mlir::OpFoldResult> high,
                    llvm::ArrayRef<mlir::AffineExpr> paddedSizes, mlir::TypedAttr value, bool byRows = false);

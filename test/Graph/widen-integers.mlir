@@ -7,7 +7,7 @@
 // The value of a negative constant does not change.
 // CHECK: %[[C:.*]] = tw.constant dense<-5> : tensor<i32>
 // CHECK: %[[S:.*]] = tw.add %[[M]], %[[C]]
-// The shifts sign-extend the low ten bits, which is the value of the conversion to i10.
+// The shifts sign-extend the low ten bits, as the conversion to i10 does.
 // CHECK: %[[N:.*]] = tw.cast %[[S]] : (tensor<4x10xi32>) -> tensor<4x10xi16>
 // CHECK: %[[SIX:.*]] = tw.constant dense<6> : tensor<i16>
 // CHECK: %[[L:.*]] = tw.shift_left %[[N]], %[[SIX]]

@@ -1,14 +1,11 @@
-"""The numbers rule: against float64, the error is at most twice eager's (three times for few elements)."""
+"""Checks results by the numbers rule: their error relative to float64 is at most twice eager's error, or three times for results of fewer
+than 1000 elements."""
 
 from __future__ import annotations
 
 import functools
 
 import torch
-
-# torch.finfo(dtype).eps is the spacing at 1.
-HALF = {torch.float16, torch.bfloat16}
-
 
 def leaves(value):
     if isinstance(value, torch.Tensor):
@@ -45,7 +42,7 @@ def assert_numbers(results, eager, reference, names=(), eps=0.0, selected=None):
     `eager`: one list of results per eager run. `reference`: the results of the float64 run. `names`: names of the
     first results. `eps`: the eps of the dtype to which an option rounds operands, if it is larger than that of the results.
     `selected`: returns the elements that a tensor of indices selects. Eager orders equal elements arbitrarily, so indices
-    that differ from eager's must select equal elements. Without it, integers are equal to eager's.
+    that differ from eager's must select equal elements. If it is None, integers must equal eager's.
     """
     assert len(results) == len(eager[0]), f"{len(results)} results, but eager returns {len(eager[0])}"
     largest = max((rms(torch.nan_to_num(r, 0, 0, 0)) for r in reference if r.is_floating_point()), default=0.0)
@@ -83,8 +80,11 @@ def compiled_strictly(fn, **arguments):
 
 
 def check(fn, *inputs, selected=None, dynamic=None, eps=0.0):
-    """Compiles `fn` strictly and compares. Inputs may have any dtype and strides. `selected`: returns the elements of the
-    first input that a tensor of indices selects (assert_numbers())."""
+    """Compiles `fn` with the option `strict` and checks its results by the numbers rule.
+
+    Inputs may have any dtype and strides. `selected`: returns the elements of the first input that a tensor of indices selects
+    (assert_numbers()).
+    """
     from tilewright.dynamo.backend import tilewright
 
     torch._dynamo.reset()
@@ -96,7 +96,7 @@ def check(fn, *inputs, selected=None, dynamic=None, eps=0.0):
         assert_numbers(leaves(compiled(*inputs)), eager, reference, eps=eps, selected=elements)
 
 
-FEW, DRAWS = 100, 12
+FEW, DRAWS = 100, 12  # results of at most FEW elements that violate the rule are judged again over DRAWS draws
 
 
 def assert_over_draws(runs):

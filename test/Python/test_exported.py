@@ -330,7 +330,7 @@ def test_export_refuses_wrong_paths_and_arguments(tmp_path):
         tilewright.export(Perceptron(), (torch.zeros(1, 24),), tmp_path / "model.so")
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         tilewright.export(Perceptron(), (torch.zeros(1, 24),), tmp_path / "absent" / "model.pt2")
-    with pytest.raises(TypeError, match="not x"):
+    with pytest.raises(TypeError, match="not the tensor x"):
         tilewright.export(Perceptron(), torch.zeros(1, 24), tmp_path / "model.pt2")
 
 

@@ -233,4 +233,4 @@ def test_missing_design_file_is_reported(tmp_path):
 def test_access_to_an_undefined_array_is_reported(tmp_path):
     with pytest.raises(subprocess.CalledProcessError) as told:
         estimate(tmp_path, 64, ports=[[7, 1, 0, 1]])
-    assert told.value.returncode == 2 and "array 7 of 1" in told.value.stderr
+    assert told.value.returncode == 2 and "array index 7, but the design has 1 arrays" in told.value.stderr

@@ -316,6 +316,9 @@ IMPORTED = {
     "index_copy of a scalar": lambda x, i: x.sum().index_copy(0, i[0, 0].reshape(1), x[0, 0]),
     "sum of booleans at indices": lambda x, i: (x > 1).index_put((i[0],), x[0] > 0, accumulate=True).float(),
     "gather at no indices": lambda x, i: torch.cat([x.gather(0, i[:0, :3]), x[:, :3]]),
+    "maxima of lines and their indices": lambda x, i: nn.functional.max_pool1d(x, 3, 2, 1, return_indices=True),
+    "scatter at an empty index of bytes": lambda x, i: [x.scatter(0, torch.empty(0, dtype=torch.uint8), x), x.scatter_reduce(
+        0, torch.empty(0, dtype=torch.uint8), x, "mean", include_self=False)],
     "gather at an empty index of bytes": lambda x, i: torch.cat([x.gather(0, torch.empty(0, dtype=torch.uint8)), x[0]]),
     "linspace of integers": lambda x, i: x * torch.linspace(-3.7, 9.2, 7, dtype=torch.int64),
     "linspace between tensors": lambda x, i: x * torch.linspace(x.amin(), x.amax(), 7),

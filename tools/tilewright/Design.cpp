@@ -65,7 +65,7 @@ std::optional<llvm::StringSet<>> listedFiles(llvm::StringRef folder) {
 }
 
 /// Returns the first entry below `folder` that is neither in `files` nor a folder of such files, or "" if there is no
-/// such entry.
+/// such entry. If the folder cannot be read, returns the message of the error.
 std::string foreignFileIn(llvm::StringRef folder, const llvm::StringSet<> &files) {
   std::error_code code;
   for (fs::recursive_directory_iterator at(folder, code, /*follow_symlinks=*/false), end; at != end && !code;

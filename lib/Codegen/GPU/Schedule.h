@@ -23,7 +23,7 @@ struct Schedule {
   int64_t vector = 1;           ///< adjacent elements that one thread computes
   int64_t group = 32;           ///< threads of a block that share a row: a warp, or all of them
   bool rowsAcrossLanes = false; ///< for rows: consecutive lanes have consecutive rows, which the warps share
-  // Parameters of mma, wgmma and fma:
+  // Parameters of mma, wgmma, fma and attention (`cluster` also of rows):
   int64_t m = 0, n = 0, k = 0;    ///< size of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< warps that share the tile, for mma
   int64_t consumers = 0;          ///< warp groups that share the tile, for wgmma; attention with 0 uses mma.sync

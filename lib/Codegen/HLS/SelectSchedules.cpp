@@ -391,10 +391,10 @@ private:
     return choices;
   }
 
-  /// If `fabric`, marks nests that have products and f32 additions. The additions of a marked nest are implemented in
-  /// lookup tables instead of DSP slices. The table of operators has no row for additions of other widths. Nests
-  /// without products are not marked, because without DSP slices, the budget would not limit the number of their
-  /// adders.
+  /// If `fabric` is true, marks the nest `op` if it has products and f32 additions. If `fabric` is false, removes the
+  /// mark. The additions of a marked nest are implemented in lookup tables instead of DSP slices. The table of
+  /// operators has no row for additions of other widths. Nests without products are not marked, because without DSP
+  /// slices, the budget would not limit the number of their adders.
   static void setFabric(linalg::LinalgOp op, bool fabric) {
     Block &body = *op.getBlock();
     const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });

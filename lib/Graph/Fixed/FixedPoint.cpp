@@ -121,8 +121,9 @@ private:
 
   const Known *known(Value value) { return values[value].known.get(); }
 
-  /// Returns the fixed-point number of a value, which may not be rounded to a format yet. If its elements are known,
-  /// the number is a constant with at least `fraction` fractional bits.
+  /// Returns the fixed-point number of a value, which may not be rounded to a format yet. If the value
+  /// is a weight with known elements, the number is a constant in the format that the user specified for the weight, or
+  /// otherwise with `fraction` fractional bits.
   Number number(Value value, int fraction) {
     Entry &entry = values[value];
     if (entry.number)

@@ -18,7 +18,8 @@ Range operator*(Range a, Range b) {
   return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
 }
 Range shifted(Range a, int by) {
-  // The maximum bit width of a range. Exact results have fewer bits.
+  // Ranges are clamped to this bit width, so that the shift does not overflow Wide. Results of more than 63 bits are
+  // refused later.
   constexpr int most = 100;
   if (a.bits() + by > most)
     return Range::ofBits(most);

@@ -90,7 +90,7 @@ template <int64_t spatial> Results plainMaxPool(Node &n) {
                    argumentOf(n, 5, "ceil_mode", false)});
 }
 
-/// Imports max_pool1d as a pool over images of height 1.
+/// Imports max_pool1d and max_pool1d_with_indices as a pool over images of height 1.
 Results maxPoolOfLines(Node &n) {
   Value x = n.tensor(0, "self");
   auto number = [&](unsigned index, llvm::StringRef name, int64_t otherwise) {
@@ -112,7 +112,10 @@ Results maxPoolOfLines(Node &n) {
   auto pooled = MaxPoolOp::create(n.builder, n.loc, TypeRange{type, tensorWithSizes(sizes, n.i64())}, image,
                                   b.getDenseI64ArrayAttr({1, kernel}), b.getDenseI64ArrayAttr({1, stride}),
                                   b.getDenseI64ArrayAttr({0, padding}), b.getDenseI64ArrayAttr({1, dilation}));
-  return n.reshape(pooled.getResult(), n.type());
+  SmallVector<Value> results{n.reshape(pooled.getResult(), n.type())};
+  if (n.resultCount() > 1)
+    results.push_back(n.type(1) ? n.reshape(pooled.getIndices(), n.type(1)) : Value());
+  return results;
 }
 
 template <int64_t spatial> Results plainAdaptiveAvgPool(Node &n) {
@@ -225,7 +228,7 @@ void registerComposites(Table &t) {
   }
   for (llvm::StringRef op : {"conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input"})
     t[("aten." + op).str()] = convolutionTransposed;
-  t["aten.max_pool1d.default"] = maxPoolOfLines;
+  t["aten.max_pool1d.default"] = t["aten.max_pool1d_with_indices.default"] = maxPoolOfLines;
   t["aten.max_pool2d.default"] = plainMaxPool<2>;
   t["aten.max_pool3d.default"] = plainMaxPool<3>;
   t["aten.adaptive_avg_pool2d.default"] = plainAdaptiveAvgPool<2>;

@@ -10,6 +10,7 @@
 #include "lib/Import/ATen/GridSampling.h"
 #include "lib/Import/ATen/Composites.h"
 #include "lib/Import/ATen/Table.h"
+#include <limits>
 
 namespace tilewright {
 namespace {
@@ -26,13 +27,16 @@ public:
   GridReader(Node &n, Value image, Value grid, const GridSampling &how) : n(n), how(how), type(n.elementOf(grid)) {
     const int64_t rank = n.rankOf(image), spatial = rank - 2;
     sizes = llvm::to_vector(ArrayRef(n.sizesIn(image)).drop_front(2));
-    SmallVector<int64_t> order{0};
-    for (int64_t dim = 2; dim < rank; ++dim)
-      order.push_back(dim);
-    order.push_back(1);
-    pixels = n.permute(image, order);
     outputs = n.sizesIn(grid);
     outputs.pop_back();
+    SmallVector<AffineExpr> shape = n.sizesIn(image);
+    shape[0] = outputs[0]; // the batch sizes are equal, but may be different symbols
+    AffineExpr count = product(sizes);
+    pixels = n.reshape(n.withSizes(image, shape), {outputs[0], shape[1], count});
+    positions = product(ArrayRef(outputs).drop_front());
+    auto known = dyn_cast<AffineConstantExpr>(count);
+    const bool isSmall = known && known.getValue() <= std::numeric_limits<int32_t>::max();
+    index = isSmall ? IntegerType::get(type.getContext(), 32) : n.i64();
     for (int64_t k = 0; k < spatial; ++k)
       coordinates.push_back(
           n.reshape(n.sliceDim(grid, rank - 1, n.constantSize(spatial - 1 - k), n.constantSize(1)), outputs));
@@ -45,13 +49,22 @@ public:
     Value sum;
     SmallVector<Tap> chosen;
     add(taps, chosen, sum);
-    SmallVector<int64_t> order{0, n.rankOf(sum) - 1};
-    for (int64_t dim = 1; dim + 1 < n.rankOf(sum); ++dim)
-      order.push_back(dim);
-    return n.permute(sum, order);
+    SmallVector<AffineExpr> shape(outputs);
+    shape.insert(shape.begin() + 1, n.sizesIn(pixels)[1]);
+    return n.reshape(sum, shape);
   }
 
 private:
+  AffineExpr product(ArrayRef<AffineExpr> factors) {
+    AffineExpr result = n.constantSize(1);
+    for (AffineExpr factor : factors)
+      result = result * factor;
+    return canonicalSize(result);
+  }
+
+  /// Reshapes a tensor of one value per position to [N, 1, positions].
+  Value forChannels(Value value) { return n.reshape(value, {outputs[0], n.constantSize(1), positions}); }
+
   Value number(double value) { return n.scalar(value, type); }
   Value last(size_t k) { return n.indexScalar(canonicalSize(sizes[k] - 1), type); }
   Value count(size_t k) { return n.indexScalar(sizes[k], type); }
@@ -115,35 +128,34 @@ private:
       }
       return;
     }
-    SmallVector<Value> indices;
-    Value batch = n.broadcast(n.alongDim(n.iota({outputs[0]}, 0, n.i64()), 0, outputs.size()), outputs);
-    indices.push_back(batch);
-    Value inside, weight;
+    Value inside, weight, flat; // flat: the index of a pixel in its image
     for (auto [k, tap] : llvm::enumerate(chosen)) {
       Value here = n.op<LogicalAndOp>(
           {n.compare<LeOp>(number(0), tap.position), n.compare<LeOp>(tap.position, last(k))}, n.i1());
       inside = inside ? n.op<LogicalAndOp>({inside, here}, n.i1()) : here;
-      indices.push_back(n.cast(n.where(here, tap.position, number(0)), n.i64())); // 0 outside the image and for NaN
+      Value along = n.cast(n.where(here, tap.position, number(0)), index); // 0 outside the image and for NaN
+      flat = flat ? n.op<AddOp>({n.op<MulOp>({flat, n.indexScalar(sizes[k], index)}), along}) : along;
       if (tap.weight)
         weight = weight ? n.op<MulOp>({weight, tap.weight}) : tap.weight;
     }
-    SmallVector<AffineExpr> taken(outputs);
-    taken.push_back(n.sizesIn(pixels).back());
+    SmallVector<AffineExpr> shape{outputs[0], n.sizesIn(pixels)[1], positions};
     Type element = n.elementOf(pixels);
-    Value value = TakeOp::create(n.builder, n.loc, tensorWithSizes(taken, element), pixels, indices,
-                                 n.builder.getI64IntegerAttr(0));
-    int64_t rank = outputs.size();
-    value = n.where(n.unsqueeze(inside, rank), value, n.scalar(0, element));
+    auto read = GatherOp::create(n.builder, n.loc, tensorWithSizes(shape, element), pixels,
+                                 n.broadcast(forChannels(flat), shape), n.builder.getI64IntegerAttr(2));
+    read->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+    Value value = n.where(forChannels(inside), read, n.scalar(0, element));
     if (weight)
-      value = n.op<MulOp>({value, n.cast(n.unsqueeze(weight, rank), element)});
+      value = n.op<MulOp>({value, n.cast(forChannels(weight), element)});
     sum = sum ? n.op<AddOp>({sum, value}) : value;
   }
 
   Node &n;
   const GridSampling &how;
-  Type type; ///< element type of positions: f32 or f64
+  Type type;  ///< element type of positions: f32 or f64
+  Type index; ///< element type of indices: i32 for images of less than 2^31 pixels, otherwise i64
   SmallVector<AffineExpr> sizes, outputs;
-  Value pixels;
+  AffineExpr positions; ///< number of positions per image
+  Value pixels;         ///< [N, C, number of pixels]
   SmallVector<Value> coordinates;
 };
 

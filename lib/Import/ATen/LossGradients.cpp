@@ -21,7 +21,8 @@ constexpr int64_t meanReduction = 1; ///< torch.nn._reduction.get_enum("mean")
 
 /// Imports nll_loss_backward and nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index,
 /// total_weight). The shape of `self` is [classes], [rows, classes] or [rows, classes, h, w]. The gradient is
-/// -grad * weight for the target class, and 0 for all other classes.
+/// -grad_output * weight for the target class, divided by total_weight if the reduction is the mean. It is 0 for all
+/// other classes, and in rows whose target is ignore_index.
 Results nllLossBackward(Node &n) {
   Type compute = n.accumulator(n.element());
   Value grad = n.cast(n.tensor(0, "grad_output"), compute), x = n.tensor(1, "self");

@@ -43,7 +43,7 @@ template <bool hasDims> Results mean(Node &n) {
   return n.cast(n.op<DivOp>({sum, n.countAlong(r.input, r.dims, compute)}), n.element());
 }
 
-/// Imports any and all. Nonzero elements are true. The result of a uint8 tensor is uint8.
+/// Imports aten.any and aten.all. Nonzero elements are true. The result of a uint8 tensor is uint8.
 template <ReduceKind kind, bool hasDims> Results logicalReduction(Node &n) {
   Reduced r = readReduced(n, hasDims);
   if (n.failed())

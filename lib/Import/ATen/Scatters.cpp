@@ -62,7 +62,14 @@ ScatterOperands withScalar(Node &n, ScatterOperands s, Value x, Value scalar) {
   return s;
 }
 
+/// Returns true if the argument `index` is a tensor without elements, which may have any dtype, as in eager.
+bool hasNoIndices(Node &n) {
+  return n.isTensor(2, "index") && elementCount(n.typeOf(n.tensor(2, "index"))) == n.constantSize(0);
+}
+
 Results scatterWith(Node &n, ScatterKind kind) {
+  if (hasNoIndices(n))
+    return n.tensor(0, "self");
   ScatterOperands operands = readScatter(n, kind);
   if (n.failed())
     return n.refused();
@@ -80,6 +87,8 @@ Results scatterReduce(Node &n) {
     return n.refuse("reduce='" + name + "' is not supported; sum, prod, mean, amax and amin are");
   if (isMean && n.element().isInteger(1))
     return n.refuse("the mean of booleans is not supported");
+  if (hasNoIndices(n))
+    return n.tensor(0, "self");
   ScatterOperands operands = readScatter(n, *kind);
   if (n.failed())
     return n.refused();

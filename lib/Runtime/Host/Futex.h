@@ -1,8 +1,8 @@
 //===- Futex.h - wait on a word and wake the waiting threads --------------===//
 //
-// This file declares the two futex system calls, and the function by which the thread team and its barriers wait. A
-// waiting thread first spins, because the next kernel usually starts within microseconds. Then it sleeps, so that other
-// threads can use the core.
+// This file defines wrappers of the futex operations wait and wake, and the function with which the thread team and its
+// barriers wait. A waiting thread first spins, because the next kernel usually starts within microseconds. Then it
+// sleeps, so that other threads can use the core.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FUTEX_H

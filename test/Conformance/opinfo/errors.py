@@ -2,8 +2,8 @@
 
     python test/Conformance/opinfo/errors.py [--only REGEX | --share] [--from errors,modules,dtypes]
 
-errors: op_db's error inputs. modules: module_db's. dtypes: op_db's samples in dtypes for which eager has no kernel.
-Prints one line per input for which a compiled program returns a result or raises another error, and a last line with
+`errors` are the error inputs of op_db, `modules` those of module_db, and `dtypes` the samples of op_db in dtypes for
+which eager has no kernel. Prints one line per input for which a compiled program returns a result or raises another error, and a last line with
 the counts. Inputs for which aot_eager also returns a result are attributed to torch: it removes or changes the
 refused operation before any backend is called.
 """
@@ -47,7 +47,7 @@ def of_operators(only: re.Pattern) -> Iterator[Refused]:
             continue
         try:
             given = list(info.error_inputs("cpu"))
-        except Exception:  # some create their inputs on a device that this machine does not have
+        except Exception:  # some entries create their inputs on a device that this machine does not have
             continue
         for number, each in enumerate(given):
             sample = each.sample_input
@@ -64,7 +64,7 @@ def of_modules(only: re.Pattern) -> Iterator[Refused]:
         for number, each in enumerate(inputs):
             assert isinstance(each, ErrorModuleInput)
             if each.error_on != ModuleErrorEnum.FORWARD_ERROR:
-                continue  # the constructor refuses: nothing is compiled
+                continue  # the constructor raises the error, so nothing is compiled
             made = each.module_error_input
             module = info.module_cls(*made.constructor_input.args, **made.constructor_input.kwargs)
             yield Refused(f"{info.name} {number}", module, made.forward_input.args, made.forward_input.kwargs)
@@ -72,8 +72,8 @@ def of_modules(only: re.Pattern) -> Iterator[Refused]:
 
 DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.int64: "i64", torch.int32: "i32",
           torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}  # fmt: skip
-SAMPLES = 3  # samples of an entry and a dtype
-PARTS = 60  # the share is one entry of this many
+SAMPLES = 3  # maximum number of samples per entry and dtype
+PARTS = 60  # the share contains one of this many entries
 
 
 def of_dtypes(only: re.Pattern) -> Iterator[Refused]:
@@ -117,8 +117,8 @@ def ending(function, case: Refused) -> type | None:
 
 
 def judge(case: Refused) -> str:
-    """Returns '' if the compiled call ends as it should, 'answered' if eager itself returns a result, 'torch' if
-    aot_eager does."""
+    """Returns '' if the compiled call raises an error of a permitted type, 'answered' if eager returns a result, 'torch' if aot_eager
+    returns a result, and otherwise a description of the difference."""
     eager = ending(case.function, case)
     if eager is None:
         return "answered"
@@ -139,7 +139,7 @@ def judge(case: Refused) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="run only entries in whose name this regular expression is found")
-    parser.add_argument("--share", action="store_true", help="run one entry of many")
+    parser.add_argument("--share", action="store_true", help=f"run only the share: one of every {PARTS} entries")
     parser.add_argument("--from", dest="sources", default="errors,modules", help="sources of inputs, separated by commas: errors, modules, dtypes")
     arguments = parser.parse_args()
     names = [info.full_name for info in op_db] + [info.name for info in module_db]

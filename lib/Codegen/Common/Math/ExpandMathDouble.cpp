@@ -19,7 +19,7 @@ namespace {
 
 constexpr double ln2 = 0.693147180559945309417, log2E = 1.44269504088896340736;
 constexpr double pi = 3.14159265358979323846, halfPi = pi / 2;
-/// Below this bound, x + O(x^3) rounds to x.
+/// If |x| is below this bound, x + O(x^3) rounds to x in f32, and the formulas would suffer from cancellation.
 constexpr double tiny = 0x1p-13;
 
 /// Returns 2^n e^r, where n is in the low bits of `shifted`.

@@ -109,7 +109,8 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
     return 1;
   if (!whyNotOnTensorCores(product, arch.formats()).empty())
     return partsOfFma(product, arch);
-  constexpr double worth = 0.8; // maximum time as a fraction of the time without a split, because the model has errors
+  // A split must reduce the predicted time to this fraction, because the cost model has errors.
+  constexpr double worth = 0.8;
   const int64_t terms = product.sizeOf(product.depth);
   int64_t best = 1;
   if (terms < 2 * leastTerms)

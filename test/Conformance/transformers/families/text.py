@@ -1,4 +1,4 @@
-"""Text encoders, and encoders with decoders."""
+"""Text encoders and encoder-decoder models."""
 
 from __future__ import annotations
 

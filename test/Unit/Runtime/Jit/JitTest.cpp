@@ -192,7 +192,8 @@ TEST(Codegen, EveryNamedMachineCompiles) {
 }
 
 TEST(Jit, BfloatConversionRoundsToNearestEven) {
-  // short name(float *x): the bits of bfloat(*x). If there is no CPU instruction, a library function converts x.
+  // The function to_bf16(float x) returns the bits of x converted to bfloat. If the CPU has no instruction for the
+  // conversion, a library function converts x.
   llvm::LLVMContext context;
   auto module = std::make_unique<llvm::Module>("to_bf16", context);
   llvm::IRBuilder<> builder(context);
