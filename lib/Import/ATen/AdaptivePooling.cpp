@@ -84,8 +84,8 @@ template <int64_t spatial> Results adaptiveAvgPool(Node &n) {
   if (!n.demand(n.rankOf(x) > spatial && n.type().getRank() == n.rankOf(x), "too few dimensions"))
     return n.refused();
   SmallVector<AffineExpr> in = n.sizesIn(x), out = sizesOf(n.type());
-  if (elementCount(n.type()) == n.constantSize(0))
-    return n.full(n.scalar(0, n.element()), n.type());
+  if (n.isEmpty(n.type()))
+    return n.zeros();
   SmallVector<int64_t> dims, kernel;
   bool global = true;
   for (int64_t i = n.rankOf(x) - spatial; i < n.rankOf(x); ++i) {
@@ -119,7 +119,7 @@ template <int64_t spatial> Results adaptiveMaxPool(Node &n) {
   if (!n.demand(n.type(0) && n.type(1) && n.type(0).getRank() == n.rankOf(x) && lead >= 1, "too few dimensions") ||
       !n.demand(isa<FloatType>(n.elementOf(x)), "elements that are not floats"))
     return n.refused();
-  if (elementCount(n.type(0)) == n.constantSize(0))
+  if (n.isEmpty(n.type(0)))
     return noMaxima(n);
   const AffineExpr one = n.constantSize(1);
   SmallVector<AffineExpr> in = n.sizesIn(x), out = sizesOf(n.type(0));

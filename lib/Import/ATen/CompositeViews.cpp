@@ -13,6 +13,12 @@
 #include "lib/Import/ATen/Table.h"
 
 namespace tilewright {
+
+Results narrow(Node &n) {
+  return importAs(n, "aten.slice.Tensor",
+                  {argumentOf(n, 0, "self"), argumentOf(n, 1, "dim"), argumentOf(n, 2, "start"), Arg(), int64_t(1)});
+}
+
 namespace {
 
 Results expandAs(Node &n) {
@@ -64,12 +70,6 @@ Results moveDims(Node &n) {
     if (dim < 0)
       dim = rest.pop_back_val();
   return n.permute(x, order);
-}
-
-/// Imports narrow(self, dim, start, length).
-Results narrow(Node &n) {
-  return importAs(n, "aten.slice.Tensor",
-                  {argumentOf(n, 0, "self"), argumentOf(n, 1, "dim"), argumentOf(n, 2, "start"), Arg(), int64_t(1)});
 }
 
 /// Imports repeat_interleave(self, repeats, dim), which repeats each element. The copies of an element are adjacent.

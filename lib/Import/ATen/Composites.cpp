@@ -149,13 +149,8 @@ Results matmul(Node &n) {
   SmallVector<AffineExpr> rows = n.sizesIn(a), columns = n.sizesIn(b);
   AffineExpr depth = rows.pop_back_val(), m = rows.pop_back_val(), k = columns.pop_back_val();
   columns.pop_back();
-  auto product = [](ArrayRef<AffineExpr> sizes, AffineExpr one) {
-    for (AffineExpr size : sizes)
-      one = one * size;
-    return canonicalSize(one);
-  };
   if (columns.empty()) // `b` is one matrix, so all leading dimensions of `a` are rows
-    return n.reshape(n.matmul(n.reshape(a, {product(rows, m), depth}), b), n.type());
+    return n.reshape(n.matmul(n.reshape(a, {canonicalSize(n.product(rows) * m), depth}), b), n.type());
   SmallVector<AffineExpr> lead = sizesOf(n.type());
   const size_t rank = std::max(rows.size(), columns.size());
   if (!n.demand(lead.size() >= rank, "the result has too few dimensions"))
@@ -164,7 +159,7 @@ Results matmul(Node &n) {
   auto batched = [&](Value value, AffineExpr first, AffineExpr second) {
     SmallVector<AffineExpr> sizes(lead);
     sizes.append({first, second});
-    return n.reshape(n.broadcast(value, sizes), {product(lead, n.constantSize(1)), first, second});
+    return n.reshape(n.broadcast(value, sizes), {n.product(lead), first, second});
   };
   return n.reshape(n.matmul(batched(a, m, depth), batched(b, depth, k)), n.type());
 }

@@ -17,6 +17,9 @@ Arg argumentOf(Node &n, unsigned index, llvm::StringRef name, Arg otherwise = {}
 
 Arg listOf(ArrayRef<int64_t> values);
 
+/// Imports narrow and narrow_copy(self, dim, start, length). The result's type has the length.
+Results narrow(Node &n);
+
 /// Returns the weight of an element at `distance` in cubic interpolation (Keys's kernel with a = -0.75). The distance
 /// is in [0, 1], or in [1, 2] with `far`.
 Value cubicWeight(Node &n, Value distance, bool far);

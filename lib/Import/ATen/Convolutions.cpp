@@ -71,7 +71,7 @@ Results convolution(Node &n) {
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   // If the input has no channels, torch returns a tensor without channels, even if the weight has output channels.
   if (llvm::is_contained(sizes, n.constantSize(0)))
-    return n.full(n.scalar(0, n.element()), n.type());
+    return n.zeros();
   if (!batched) {
     input = n.unsqueeze(input, 0);
     sizes.insert(sizes.begin(), n.constantSize(1));

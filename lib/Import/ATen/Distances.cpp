@@ -24,10 +24,6 @@ namespace {
 
 constexpr int64_t mostRows = 256; ///< maximum number of rows of pdist, if the number is known
 
-Value zerosLikeResult(Node &n) { return n.full(n.scalar(0, n.element()), n.type()); }
-
-bool isEmpty(Node &n, RankedTensorType type) { return elementCount(type) == n.constantSize(0); }
-
 /// Reads a tensor in the type in which distances are computed.
 Value wideTensor(Node &n, unsigned index, llvm::StringRef name) {
   return n.cast(n.tensor(index, name), n.accumulator(n.element()));
@@ -36,7 +32,7 @@ Value wideTensor(Node &n, unsigned index, llvm::StringRef name) {
 /// Returns the p-norm of the last dimension, or 0 if that dimension is empty: a maximum of no elements is an error.
 Value distanceOf(Node &n, Value difference, double p) {
   const int64_t last = n.rankOf(difference) - 1;
-  if (isEmpty(n, n.typeOf(difference)))
+  if (n.isEmpty(difference))
     return n.reduce(ReduceKind::Sum, difference, {last}, false);
   return normOf(n, difference, p, {last}, false, n.elementOf(difference));
 }
@@ -73,7 +69,7 @@ Results dist(Node &n) {
   if (n.failed())
     return n.refused();
   Value difference = n.op<SubOp>({x, other});
-  if (!n.demand(!std::isinf(p) || !isEmpty(n, n.typeOf(difference)), "the largest difference of empty tensors"))
+  if (!n.demand(!std::isinf(p) || !n.isEmpty(difference), "the largest difference of empty tensors"))
     return n.refused();
   Type compute = n.accumulator(n.element());
   return n.cast(normOf(n, difference, p, allDims(n.rankOf(difference)), false, compute), n.element());
@@ -107,8 +103,8 @@ Results distancesBackward(Node &n) {
       !n.demand(n.rankOf(grad) + 1 == n.rankOf(difference) && n.rankOf(distance) == n.rankOf(grad),
                 "a gradient has one element for each distance"))
     return n.refused();
-  if (isEmpty(n, n.type()) || isEmpty(n, n.typeOf(difference)))
-    return zerosLikeResult(n);
+  if (n.isEmpty(n.type()) || n.isEmpty(difference))
+    return n.zeros();
   const int64_t last = n.rankOf(grad);
   Value slopes = gradientOfDistance(n, n.unsqueeze(grad, last), difference, p, n.unsqueeze(distance, last));
   return n.cast(n.reduce(ReduceKind::Sum, slopes, {last - 1}, false), n.element());
@@ -159,8 +155,8 @@ Results pairDistances(Node &n) {
   double p = n.number(1, "p", 2.0);
   if (!demandPairs(n, x, p) || !n.demand(n.type().getRank() == 1, "the distances of pairs have one dimension"))
     return n.refused();
-  if (isEmpty(n, n.type()))
-    return zerosLikeResult(n);
+  if (n.isEmpty(n.type()))
+    return n.zeros();
   auto [first, second] = rowsOfPairs(n, n.sizesIn(x)[0], sizesOf(n.type())[0]);
   auto rowsAt = [&](Value index) { return take(n, x, {index}, 0, /*wraps=*/false); };
   return n.cast(distanceOf(n, n.op<SubOp>({rowsAt(first), rowsAt(second)}), p), n.element());
@@ -175,8 +171,8 @@ Results pairDistancesBackward(Node &n) {
       !n.demand(n.rankOf(grad) == 1 && n.rankOf(distance) == 1, "the distances of pairs have one dimension"))
     return n.refused();
   AffineExpr rows = n.sizesIn(x)[0];
-  if (isEmpty(n, n.typeOf(x)) || rows == n.constantSize(1))
-    return zerosLikeResult(n);
+  if (n.isEmpty(x) || rows == n.constantSize(1))
+    return n.zeros();
   Value i = n.iota({rows, n.constantSize(1)}, 0, n.i64()), j = n.iota({rows}, 0, n.i64());
   Value less = n.op<MinimumOp>({i, j}), apart = n.op<AbsOp>({n.op<SubOp>({i, j})});
   Value before = n.op<SubOp>(

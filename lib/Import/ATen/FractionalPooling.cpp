@@ -42,9 +42,7 @@ Results largestOf(Node &n, Value values, ArrayRef<WindowLine> lines) {
   return {n.reshape(largest, n.type(0)), n.reshape(index, n.type(1))};
 }
 
-Results noMaxima(Node &n) {
-  return {n.full(n.scalar(0, n.element()), n.type(0)), n.full(n.scalarInt(0, n.element(1)), n.type(1))};
-}
+Results noMaxima(Node &n) { return {n.zeros(0), n.zeros(1)}; }
 
 namespace {
 
@@ -67,7 +65,7 @@ template <int64_t spatial> Results fractionalMaxPool(Node &n) {
       !n.demand(n.rankOf(samples) == 3, "its samples do not have three dimensions") ||
       !n.demand(isa<FloatType>(n.elementOf(x)) && isa<FloatType>(n.elementOf(samples)), "elements that are not floats"))
     return n.refused();
-  if (elementCount(n.type(0)) == n.constantSize(0))
+  if (n.isEmpty(n.type(0)))
     return noMaxima(n);
   Value image = isBatch ? x : n.unsqueeze(x, 0);
   const int64_t rank = 2 + 2 * spatial;

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/GridSampling.h"
 #include "lib/Import/ATen/Composites.h"
+#include "lib/Import/ATen/Indexing.h"
 #include "lib/Import/ATen/Table.h"
 #include <limits>
 
@@ -31,9 +32,9 @@ public:
     outputs.pop_back();
     SmallVector<AffineExpr> shape = n.sizesIn(image);
     shape[0] = outputs[0]; // the batch sizes are equal, but may be different symbols
-    AffineExpr count = product(sizes);
+    AffineExpr count = n.product(sizes);
     pixels = n.reshape(n.withSizes(image, shape), {outputs[0], shape[1], count});
-    positions = product(ArrayRef(outputs).drop_front());
+    positions = n.product(ArrayRef(outputs).drop_front());
     auto known = dyn_cast<AffineConstantExpr>(count);
     const bool isSmall = known && known.getValue() <= std::numeric_limits<int32_t>::max();
     index = isSmall ? IntegerType::get(type.getContext(), 32) : n.i64();
@@ -55,13 +56,6 @@ public:
   }
 
 private:
-  AffineExpr product(ArrayRef<AffineExpr> factors) {
-    AffineExpr result = n.constantSize(1);
-    for (AffineExpr factor : factors)
-      result = result * factor;
-    return canonicalSize(result);
-  }
-
   /// Reshapes a tensor of one value per position to [N, 1, positions].
   Value forChannels(Value value) { return n.reshape(value, {outputs[0], n.constantSize(1), positions}); }
 
@@ -140,9 +134,7 @@ private:
     }
     SmallVector<AffineExpr> shape{outputs[0], n.sizesIn(pixels)[1], positions};
     Type element = n.elementOf(pixels);
-    auto read = GatherOp::create(n.builder, n.loc, tensorWithSizes(shape, element), pixels,
-                                 n.broadcast(forChannels(flat), shape), n.builder.getI64IntegerAttr(2));
-    read->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+    Value read = gatherAlong(n, pixels, n.broadcast(forChannels(flat), shape), 2);
     Value value = n.where(forChannels(inside), read, n.scalar(0, element));
     if (weight)
       value = n.op<MulOp>({value, n.cast(forChannels(weight), element)});
@@ -197,10 +189,7 @@ Results affineGrid(Node &n) {
     columns.push_back(n.broadcast(n.alongDim(position, k, spatial + 1), whole));
   }
   columns.push_back(n.broadcast(n.scalar(1, compute), whole));
-  AffineExpr pixels = n.constantSize(1);
-  for (AffineExpr output : outputs)
-    pixels = pixels * output;
-  pixels = canonicalSize(pixels);
+  AffineExpr pixels = n.product(outputs);
   Value base = n.reshape(n.concat(columns, spatial), {pixels, n.constantSize(spatial + 1)});
   Value batch = n.broadcast(base, {size[0], pixels, n.constantSize(spatial + 1)});
   Value grid = n.matmul(batch, n.transpose(n.cast(theta, compute), 1, 2));

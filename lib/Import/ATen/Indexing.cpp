@@ -59,6 +59,13 @@ Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wra
   return made;
 }
 
+Value gatherAlong(Node &n, Value x, Value indices, int64_t dim) {
+  auto made = GatherOp::create(n.builder, n.loc, tensorWithSizes(n.sizesIn(indices), n.elementOf(x)), x, indices,
+                               n.builder.getI64IntegerAttr(dim));
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  return made;
+}
+
 namespace {
 
 /// Imports index.Tensor(self, indices).
@@ -100,8 +107,8 @@ Results gather(Node &n) {
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
   if (n.failed())
     return n.refused();
-  if (elementCount(n.typeOf(indices)) == n.constantSize(0)) // an empty index may have any dtype and any dimensions
-    return n.full(n.scalar(0, n.element()), n.type());
+  if (n.isEmpty(indices)) // an empty index may have any dtype and any dimensions
+    return n.zeros();
   indices = asIndex(n, indices);
   if (n.failed())
     return n.refused();
@@ -109,10 +116,7 @@ Results gather(Node &n) {
     x = n.unsqueeze(x, 0);
   if (n.rankOf(indices) == 0)
     indices = n.unsqueeze(indices, 0);
-  auto made = GatherOp::create(n.builder, n.loc, tensorWithSizes(n.sizesIn(indices), n.element()), x, indices,
-                               n.builder.getI64IntegerAttr(dim));
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return n.reshape(made, n.type());
+  return n.reshape(gatherAlong(n, x, indices, dim), n.type());
 }
 
 /// Imports take(self, index), which indexes the flattened tensor.

@@ -22,6 +22,9 @@ IndexPlan planIndices(Node &n, Value tensor, ArrayRef<Value> indices);
 /// from the end.
 Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wraps = true);
 
+/// Emits tw.gather of `x` at `indices` along `dim`, as torch.gather. As in eager, negative indices are errors.
+Value gatherAlong(Node &n, Value x, Value indices, int64_t dim);
+
 /// Returns a constant of i64 elements, in row-major order.
 Value constantIndices(Node &n, ArrayRef<int64_t> values, ArrayRef<int64_t> shape);
 

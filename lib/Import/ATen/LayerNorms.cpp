@@ -103,9 +103,7 @@ Results groupNorm(Node &n) {
   if (!n.demand(n.rankOf(input) >= 2 && groups > 0, "a group norm needs a batch, channels and groups"))
     return n.refused();
   SmallVector<AffineExpr> all = n.sizesIn(input);
-  AffineExpr batch = all[0], channels = all[1], plane = n.constantSize(1);
-  for (AffineExpr size : ArrayRef(all).drop_front(2))
-    plane = plane * size;
+  AffineExpr batch = all[0], channels = all[1], plane = n.product(ArrayRef(all).drop_front(2));
   Type compute = n.accumulator(n.element());
   AffineExpr perGroup = canonicalSize(channels.floorDiv(groups) * plane);
   Value x = n.reshape(n.cast(input, compute), {batch, n.constantSize(groups), perGroup});

@@ -12,6 +12,7 @@
 // Test: test/Python/test_plain_exports.py, test/Python/ops/test_decomposed.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Indexing.h"
 #include "lib/Import/ATen/Sorts.h"
 #include "lib/Import/ATen/Table.h"
 
@@ -76,12 +77,7 @@ SmallVector<AffineExpr> reducedSizes(Node &n, const Rows &rows, bool keepdim) {
 /// the element's position in the sorted row.
 Results selectAt(Node &n, const Rows &rows, const Sorted &sorted, Value position) {
   SmallVector<AffineExpr> sizes = reducedSizes(n, rows, rows.keepdim);
-  auto select = [&](Value from) {
-    auto type = tensorWithSizes(n.sizesIn(position), n.elementOf(from));
-    auto made = GatherOp::create(n.builder, n.loc, type, from, position, n.builder.getI64IntegerAttr(rows.dim));
-    made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-    return n.reshape(made, sizes);
-  };
+  auto select = [&](Value from) { return n.reshape(gatherAlong(n, from, position, rows.dim), sizes); };
   return {select(sorted.values), select(sorted.indices)};
 }
 

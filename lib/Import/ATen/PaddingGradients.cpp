@@ -15,14 +15,10 @@ namespace tilewright {
 Value padWithZeros(Node &n, Value x, int64_t dim, int64_t low, int64_t high) {
   if (low == 0 && high == 0)
     return x;
-  SmallVector<AffineExpr> sizes = n.sizesIn(x);
-  SmallVector<int64_t> before(sizes.size(), 0), after(sizes.size(), 0);
+  SmallVector<int64_t> before(n.rankOf(x), 0), after(before);
   before[dim] = low;
   after[dim] = high;
-  sizes[dim] = canonicalSize(sizes[dim] + low + high);
-  Type element = n.elementOf(x);
-  return PadOp::create(n.builder, n.loc, tensorWithSizes(sizes, element), x, n.builder.getDenseI64ArrayAttr(before),
-                       n.builder.getDenseI64ArrayAttr(after), n.builder.getFloatAttr(element, 0.0));
+  return n.pad(x, before, after);
 }
 
 namespace {
@@ -106,9 +102,8 @@ template <int64_t spatial> Results gradientOfCopies(Node &n) {
       !n.demand(isa<FloatType>(n.elementOf(grad)) && isa<FloatType>(n.element()), "elements that are not floats") ||
       !n.demand(padding.size() == 2 * spatial, "its padding does not have two numbers per dimension"))
     return n.refused();
-  const AffineExpr none = n.constantSize(0);
-  if (elementCount(n.typeOf(grad)) == none || elementCount(n.type()) == none)
-    return n.full(n.scalar(0, n.element()), n.type());
+  if (n.isEmpty(grad) || n.isEmpty(n.type()))
+    return n.zeros();
   Value part = n.cast(grad, n.accumulator(n.element()));
   for (int64_t i = 0; i < spatial; ++i) {
     constexpr int64_t limit = 1 << 30;

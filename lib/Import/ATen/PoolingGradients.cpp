@@ -20,13 +20,6 @@
 namespace tilewright {
 namespace {
 
-AffineExpr product(Node &n, ArrayRef<AffineExpr> sizes) {
-  AffineExpr result = n.constantSize(1);
-  for (AffineExpr size : sizes)
-    result = result * size;
-  return canonicalSize(result);
-}
-
 /// Checks the ranks and the element type of a gradient and of the tensor whose gradient is computed.
 bool checkGradient(Node &n, Value grad, int64_t spatial) {
   return n.demand(n.type() && n.rankOf(grad) == n.type().getRank() && n.rankOf(grad) > spatial, "too few dimensions") &&
@@ -42,8 +35,8 @@ template <int64_t spatial, unsigned last> Results gradientOfMaxima(Node &n) {
     return n.refused();
   auto planes = [&](RankedTensorType type) {
     SmallVector<AffineExpr> sizes = sizesOf(type);
-    return SmallVector<AffineExpr>{product(n, ArrayRef(sizes).drop_back(spatial)),
-                                   product(n, ArrayRef(sizes).take_back(spatial))};
+    return SmallVector<AffineExpr>{n.product(ArrayRef(sizes).drop_back(spatial)),
+                                   n.product(ArrayRef(sizes).take_back(spatial))};
   };
   Value zeros = n.broadcast(n.scalar(0, n.element()), planes(n.type()));
   Value flatIndices = n.reshape(indices, planes(n.typeOf(indices)));
@@ -114,8 +107,8 @@ template <int64_t spatial> Results gradientOfAverages(Node &n) {
   const int64_t divisor = n.integer(7, "divisor_override", 1);
   if (!checkGradient(n, grad, spatial) || !n.demand(divisor != 0, "its divisor is 0"))
     return n.refused();
-  if (elementCount(n.typeOf(grad)) == n.constantSize(0))
-    return n.full(n.scalar(0, n.element()), n.type());
+  if (n.isEmpty(grad))
+    return n.zeros();
   const int64_t rank = n.rankOf(grad), lead = rank - spatial;
   const SmallVector<AffineExpr> sizes = sizesOf(n.type()), counts = n.sizesIn(grad);
   SmallVector<FixedWindows> windows;
@@ -160,8 +153,8 @@ template <int64_t spatial> Results gradientOfAdaptiveAverages(Node &n) {
   Value grad = n.tensor(0, "grad_output");
   if (!checkGradient(n, grad, spatial))
     return n.refused();
-  if (elementCount(n.typeOf(grad)) == n.constantSize(0))
-    return n.full(n.scalar(0, n.element()), n.type());
+  if (n.isEmpty(grad))
+    return n.zeros();
   const SmallVector<AffineExpr> wanted = sizesOf(n.type());
   const int64_t rank = n.rankOf(grad);
   Value part = n.cast(grad, n.accumulator(n.element()));
@@ -175,8 +168,8 @@ template <int64_t spatial> Results gradientOfAdaptiveAverages(Node &n) {
     Value inside = n.op<LogicalAndOp>({n.compare<LeOp>(windows.start, at), n.compare<LtOp>(at, windows.end)}, n.i1());
     Value weight = n.op<DivOp>({one, n.cast(n.op<SubOp>({windows.end, windows.start}), n.elementOf(part))});
     Value weights = n.where(inside, weight, n.scalar(0, n.elementOf(part))); // [count, size]
-    const AffineExpr lead = product(n, ArrayRef(sizes).take_front(dim)),
-                     rest = product(n, ArrayRef(sizes).drop_front(dim + 1));
+    const AffineExpr lead = n.product(ArrayRef(sizes).take_front(dim)),
+                     rest = n.product(ArrayRef(sizes).drop_front(dim + 1));
     sizes[dim] = size;
     if (dim + 1 == rank)
       part = n.matmul(n.reshape(part, {lead, count}), weights);

@@ -63,9 +63,7 @@ ScatterOperands withScalar(Node &n, ScatterOperands s, Value x, Value scalar) {
 }
 
 /// Returns true if the argument `index` is a tensor without elements, which may have any dtype, as in eager.
-bool hasNoIndices(Node &n) {
-  return n.isTensor(2, "index") && elementCount(n.typeOf(n.tensor(2, "index"))) == n.constantSize(0);
-}
+bool hasNoIndices(Node &n) { return n.isTensor(2, "index") && n.isEmpty(n.tensor(2, "index")); }
 
 Results scatterWith(Node &n, ScatterKind kind) {
   if (hasNoIndices(n))
@@ -188,7 +186,7 @@ Results embeddingBackward(Node &n) {
     Value isPadding = n.compare<EqOp>(indices, n.scalarInt(padding, n.elementOf(indices)));
     grad = n.where(n.unsqueeze(isPadding, n.rankOf(isPadding)), n.scalar(0, n.elementOf(grad)), grad);
   }
-  Value zeros = n.full(n.scalar(0, n.element()), n.type());
+  Value zeros = n.zeros();
   return Value(PutOp::create(n.builder, n.loc, n.type(), zeros, grad, ValueRange{indices}, 0, ScatterKind::Add));
 }
 

@@ -18,18 +18,11 @@ namespace {
 
 constexpr double mostElements = 4294967296.0; ///< maximum upper bound of a symbolic size of rows
 
-/// Takes the elements of `x` at `indices` along its last dimension, as torch.gather does.
-Value gatherLast(Node &n, Value x, Value indices) {
-  auto type = tensorWithSizes(n.sizesIn(indices), n.elementOf(x));
-  auto made = GatherOp::create(n.builder, n.loc, type, x, indices, n.builder.getI64IntegerAttr(n.rankOf(x) - 1));
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr()); // as in eager, negative indices are errors
-  return made;
-}
-
 /// Takes elements of `rows` [..., n] at `indices` [..., m]. All elements of `indices` refer to a single row if `rows`
 /// has rank 1.
 Value takeOfRows(Node &n, Value rows, Value indices) {
-  return n.rankOf(rows) == 1 ? take(n, rows, {indices}, 0, /*wraps=*/false) : gatherLast(n, rows, indices);
+  return n.rankOf(rows) == 1 ? take(n, rows, {indices}, 0, /*wraps=*/false)
+                             : gatherAlong(n, rows, indices, n.rankOf(rows) - 1);
 }
 
 /// Returns for each element of `values` [..., m] the number of elements of the sorted `rows` [..., n] that precede it.

@@ -193,9 +193,6 @@ Results selectScatter(Node &n) {
   return replaceAlong(n, base, n.unsqueeze(n.cast(part, n.element()), dim), dim, offset, n.constantSize(1), 1);
 }
 
-/// Returns zeros of the result's type.
-Value zerosOfResult(Node &n) { return n.full(n.scalarInt(0, n.element()), n.type()); }
-
 /// Imports slice_backward(grad, input_sizes, dim, start, end, step).
 Results sliceBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output");
@@ -204,9 +201,8 @@ Results sliceBackward(Node &n) {
     return n.refused();
   AffineExpr size = n.sizesIn(grad)[dim];
   if (size == n.constantSize(0))
-    return zerosOfResult(n);
-  return replaceAlong(n, zerosOfResult(n), grad, dim, offsetOfArguments(n, 3, sizesOf(n.type())[dim], size, step), size,
-                      step);
+    return n.zeros();
+  return replaceAlong(n, n.zeros(), grad, dim, offsetOfArguments(n, 3, sizesOf(n.type())[dim], size, step), size, step);
 }
 
 /// Imports select_backward(grad, input_sizes, dim, index).
@@ -217,7 +213,7 @@ Results selectBackward(Node &n) {
   if (!n.demand(n.type().getRank() == n.rankOf(grad) + 1, "a part has a dimension less"))
     return n.refused();
   AffineExpr offset = offsetOfIndex(n, index, sizesOf(n.type())[dim]);
-  return replaceAlong(n, zerosOfResult(n), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
+  return replaceAlong(n, n.zeros(), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
 }
 
 /// Imports unfold(self, dimension, size, step), which returns windows along a dimension. The elements of a window are

@@ -16,12 +16,6 @@
 namespace tilewright {
 namespace {
 
-/// Imports narrow_copy(self, dim, start, length). The result's type has the length.
-Results narrowCopy(Node &n) {
-  return importAs(n, "aten.slice.Tensor",
-                  {argumentOf(n, 0, "self"), argumentOf(n, 1, "dim"), argumentOf(n, 2, "start"), Arg(), int64_t(1)});
-}
-
 /// Imports channel_shuffle(self, groups), which permutes the channels from the order [g, c] to [c, g].
 Results shuffleChannels(Node &n) {
   Value x = n.tensor(0, "self");
@@ -68,7 +62,7 @@ Results diagonalScatter(Node &n) {
 } // namespace
 
 void registerViewCopies(Table &t) {
-  t["aten.narrow_copy.default"] = narrowCopy;
+  t["aten.narrow_copy.default"] = narrow;
   t["aten.diagonal_scatter.default"] = diagonalScatter;
   // The schemas declare a new tensor, and on a CPU the result is one. On other devices, a shuffle that moves no channel
   // returns its operand.

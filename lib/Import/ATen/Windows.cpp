@@ -61,13 +61,8 @@ Results columnsOfImage(Node &n) {
   }
   for (unsigned i = 0; i < 2; ++i)
     sizes[i + 2] = canonicalSize(sizes[i + 2] + 2 * w.padding[i]);
-  if (w.padding[0] || w.padding[1]) {
-    Type element = n.elementOf(x);
-    TypedAttr zero = isa<FloatType>(element) ? TypedAttr(n.builder.getFloatAttr(element, 0.0))
-                                             : TypedAttr(n.builder.getIntegerAttr(element, 0));
-    x = PadOp::create(n.builder, n.loc, tensorWithSizes(sizes, element), x, n.builder.getDenseI64ArrayAttr(edges),
-                      n.builder.getDenseI64ArrayAttr(edges), zero);
-  }
+  if (w.padding[0] || w.padding[1])
+    x = n.pad(x, edges, edges);
   // Take windows along the width, which returns [n, c, h, columns, b], then along the height, which returns
   // [n, c, rows, a, columns, b].
   for (int i = 1; i >= 0; --i) {

@@ -241,6 +241,17 @@ Value Node::matmul(Value lhs, Value rhs, Type element) {
   return MatmulOp::create(builder, loc, tensorWithSizes(sizes, type), lhs, rhs);
 }
 
+Value Node::pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, Attribute filler) {
+  Type type = elementOf(value);
+  SmallVector<AffineExpr> sizes = sizesIn(value);
+  for (auto [size, before, after] : llvm::zip_equal(sizes, low, high))
+    size = size + before + after;
+  if (!filler)
+    filler = isa<FloatType>(type) ? Attribute(builder.getFloatAttr(type, 0.0)) : builder.getIntegerAttr(type, 0);
+  return PadOp::create(builder, loc, tensorWithSizes(sizes, type), value, builder.getDenseI64ArrayAttr(low),
+                       builder.getDenseI64ArrayAttr(high), ::mlir::cast<TypedAttr>(filler));
+}
+
 Value Node::slice(Value value, ArrayRef<AffineExpr> offsets, ArrayRef<int64_t> strides, ArrayRef<AffineExpr> sizes) {
   auto type = tensorWithSizes(sizes, elementOf(value));
   bool whole = type == value.getType() && llvm::all_of(strides, [](int64_t s) { return s == 1; }) &&

@@ -145,6 +145,11 @@ public:
     return a.size() == b.size() &&
            llvm::all_of(llvm::zip(a, b), [&](auto pair) { return bool(agreed(std::get<0>(pair), std::get<1>(pair))); });
   }
+  /// Returns the product of sizes.
+  AffineExpr product(ArrayRef<AffineExpr> sizes) const { return elementCount(tensorWithSizes(sizes, f32())); }
+  /// Returns true if one of the sizes is the constant 0.
+  bool isEmpty(RankedTensorType type) const { return elementCount(type) == constantSize(0); }
+  bool isEmpty(Value value) const { return isEmpty(typeOf(value)); }
   /// Adds a guard that `lhs` equals `rhs` or, with `atLeast`, is at least `rhs`. Refuses the node if the condition is
   /// never true.
   void require(AffineExpr lhs, AffineExpr rhs, bool atLeast = false);
@@ -185,6 +190,11 @@ public:
   Value concat(ArrayRef<Value> values, int64_t dim);
   Value where(Value condition, Value yes, Value no) { return op<WhereOp>({condition, yes, no}, elementOf(yes)); }
   Value full(Value scalarValue, RankedTensorType like) { return broadcast(scalarValue, sizesOf(like)); }
+  /// Returns zeros in the type of a result.
+  Value zeros(unsigned result = 0) { return full(scalar(0, element(result)), type(result)); }
+  /// Adds low[d] elements before and high[d] elements after those of `value` along each dimension d. The elements are
+  /// `filler`, or 0 if it is null.
+  Value pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, Attribute filler = {});
   Value iota(ArrayRef<AffineExpr> sizes, int64_t dim, Type element);
 
 private:

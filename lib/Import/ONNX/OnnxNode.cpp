@@ -207,20 +207,12 @@ SmallVector<Value> OnnxNode::callAll(llvm::StringRef target, const ArgList &args
 }
 
 Value OnnxNode::pad(Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, Attribute filler) {
-  Type element = elementOf(value);
-  SmallVector<AffineExpr> sizes = sizesIn(value);
-  if (!demand(low.size() == sizes.size() && high.size() == sizes.size(),
-              "the number of pads is not the number of dimensions"))
+  const size_t rank = rankOf(value);
+  if (!demand(low.size() == rank && high.size() == rank, "the number of pads is not the number of dimensions"))
     return value;
   if (llvm::all_of(low, [](int64_t p) { return p == 0; }) && llvm::all_of(high, [](int64_t p) { return p == 0; }))
     return value;
-  for (auto [size, before, after] : llvm::zip_equal(sizes, low, high))
-    size = size + before + after;
-  if (!filler)
-    filler = isa<FloatType>(element) ? Attribute(builder.getFloatAttr(element, 0.0))
-                                     : Attribute(builder.getIntegerAttr(element, 0));
-  return PadOp::create(builder, loc, tensorWithSizes(sizes, element), value, builder.getDenseI64ArrayAttr(low),
-                       builder.getDenseI64ArrayAttr(high), ::mlir::cast<TypedAttr>(filler));
+  return Node::pad(value, low, high, filler);
 }
 
 Value OnnxNode::take(Value value, Value indices, int64_t dim) {
