@@ -96,6 +96,12 @@ class Browser:
     def open(self, path: Path, fragment: str = "") -> None:
         self.call("Page.navigate", url=Path(path).resolve().as_uri() + fragment)
         self.until("document.readyState === 'complete'")
+        self.next_frame()  # Chromium drops input that arrives before the first frame of a page
+
+    def next_frame(self) -> None:
+        """Waits until a frame is laid out after the last input: observers of sizes run in it and fill lists of rows."""
+        frame = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+        self.call("Runtime.evaluate", expression=frame, awaitPromise=True)
 
     def value(self, expression: str):
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
@@ -116,10 +122,22 @@ class Browser:
         assert at, f"there is no {selector} [{index}]"
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", clickCount=1)
+        self.next_frame()
 
     def press(self, key: str, text: str = "") -> None:
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, text=text or (key if len(key) == 1 else ""))
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+        self.next_frame()
+
+    def type(self, text: str) -> None:
+        self.call("Input.insertText", text=text)
+        self.next_frame()
+
+    def choose(self, selector: str, value: str) -> None:
+        """Selects `value` in the list that `selector` names, like a user."""
+        self.value(f"""(() => {{ const choice = document.querySelector({json.dumps(selector)});
+            choice.value = {json.dumps(value)}; choice.dispatchEvent(new Event('change')); }})()""")
+        self.next_frame()
 
     def screenshot(self, path: Path) -> None:
         Path(path).write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

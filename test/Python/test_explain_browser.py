@@ -69,13 +69,12 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
     # The search applies to the level that was used last.
     browser.press("/")
     assert browser.value("document.activeElement.id") == "search"
-    browser.call("Input.insertText", text="softmax_is_not_there")
+    browser.type("softmax_is_not_there")
     browser.press("Enter")
     assert "is not in graph" in browser.value("document.querySelector('#status').textContent")
 
     # Another level is selected from the list.
-    browser.value("""(() => { const choice = document.querySelectorAll('.pane')[1].querySelector('select');
-        choice.value = 'vector'; choice.dispatchEvent(new Event('change')); })()""")
+    browser.choose(".pane:nth-of-type(2) select", "vector")
     stage = next(one for one in record["stages"] if one["name"] == "vector")
     assert pane_rows(browser, 1)[0] == "1" + stage["lines"][0]
 
@@ -95,7 +94,7 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
     shown = texts(browser, ".table .row")
     assert len(shown) == len(unfused) and all(edge["reason"] in "".join(shown) for edge in unfused)
     browser.press("/")
-    browser.call("Input.insertText", text=unfused[0]["reason"])
+    browser.type(unfused[0]["reason"])
     assert 0 < len(texts(browser, ".table .row")) <= len(unfused)
 
     # Memory and time.
@@ -132,8 +131,7 @@ def test_steps_view_says_why_steps_copy(browser, tmp_path):
     assert f"{len(plan['steps'])} steps per call, {sum(bool(step['reason']) for step in plan['steps'])} of them only copy" in " ".join(texts(browser, ".card span"))
     browser.press("8")
     assert len(texts(browser, ".table .row")) == len(plan["once"] + plan["steps"])
-    browser.value("""(() => { const choice = document.querySelector('.bar select');
-        choice.value = 'copies'; choice.dispatchEvent(new Event('change')); })()""")
+    browser.choose(".bar select", "copies")
     shown = texts(browser, ".table .row")
     assert len(shown) == len(copies) > 5 and all(step["reason"] in row for step, row in zip(copies, shown))
 
@@ -219,7 +217,7 @@ def test_page_of_500_kernels_has_a_bounded_number_of_elements(browser, record, t
     assert browser.value(elements) < 900
     # The search selects the last kernel.
     browser.press("/")
-    browser.call("Input.insertText", text=big["kernels"][-1]["name"])
+    browser.type(big["kernels"][-1]["name"])
     browser.click(".table .row", 0)
     stage = next(one for one in big["stages"] if one["name"] == "structured")
     first = next(one["first"] for one in stage["functions"] if one["name"] == big["kernels"][-1]["name"])
@@ -277,6 +275,5 @@ def test_another_graph_can_be_selected(browser, record, tmp_path):
     (tmp_path / "page.html").write_text(tilewright._tilewright.explain_page([json.dumps(record), json.dumps(other)], "", ""))
     show(browser, tmp_path / "page.html", "#view=kernels")
     assert len(texts(browser, ".table .row")) == len(record["kernels"])
-    browser.value("""(() => { const choice = document.querySelector('#record');
-        choice.value = '1'; choice.dispatchEvent(new Event('change')); })()""")
+    browser.choose("#record", "1")
     assert len(texts(browser, ".table .row")) == 1 and texts(browser, "#model") == ["another"]
