@@ -98,6 +98,10 @@ public:
   virtual bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
                    int threads, RunError &error, CallersMemory *memory) = 0;
 
+  /// Returns true if a call uses one thread and at most a few kilobytes of memory, calls no host function and packs
+  /// nothing. A caller that holds a lock, such as Python's GIL, may keep it during such a call.
+  virtual bool isBrief() const { return false; }
+
   /// Discards all packed parameters; the next call packs them again.
   virtual void repack() = 0;
 

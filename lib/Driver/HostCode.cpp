@@ -42,6 +42,7 @@ public:
   }
   void endPackAhead() override { executable->endPackAhead(); }
 
+  bool isBrief() const override { return executable->isBrief(); }
   void repack() override { executable->repack(); }
   std::vector<bool> packedInputs() const override { return executable->packedInputs(); }
   int64_t packedBytes() override { return executable->packedBytes(); }

@@ -463,13 +463,19 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
       tensors[i] = makeResult(*shapes, i, results[i]);
 
   if (program) {
-    int threads = py::cast<int>(threadSource());
+    // Releasing the GIL and reading the number of threads would take longer than the steps of a brief program.
+    const bool brief = program->isBrief();
+    int threads = brief ? 1 : py::cast<int>(threadSource());
     RunError error;
     bool ok;
     StepSpans spans;
-    StepObserver::Scope observing(spans.get());
+    std::optional<StepObserver::Scope> observing;
+    if (StepObserver *observer = spans.get())
+      observing.emplace(observer);
     {
-      py::gil_scoped_release release;
+      std::optional<py::gil_scoped_release> release;
+      if (!brief)
+        release.emplace();
       ok = program->run(pointers.data(), results.data(), values.data(), versions.data(), threads, error,
                         memory     ? static_cast<CallersMemory *>(&*memory)
                         : onDevice ? &*onDevice

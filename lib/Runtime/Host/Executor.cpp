@@ -49,6 +49,22 @@ Executable::~Executable() {
   Registry::process().remove(this);
 }
 
+/// Returns true if every call of `plan` is brief, see Executable::isBrief().
+static bool isBriefPlan(const plan::Plan &plan) {
+  constexpr int64_t mostBytes = 4096; // elementwise kernels access this many bytes in less than a microsecond
+  if (!plan.once.empty() || plan.steps.size() != 1 || plan.steps[0].kind != plan::Step::Kind::Launch)
+    return false;
+  std::string error;
+  auto valueOf = [&](const plan::Expr &expr) {
+    return expr.isSymbolFree() ? plan::evaluate(expr, nullptr, error) : INT64_MAX;
+  };
+  int64_t bytes = valueOf(plan.steps[0].scratchBytes);
+  for (const plan::Buffer &buffer : plan.buffers)
+    if (bytes <= mostBytes)
+      bytes += std::min(valueOf(buffer.bytes), mostBytes + 1);
+  return bytes <= mostBytes && valueOf(plan.steps[0].grid) <= 1 && error.empty();
+}
+
 std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kernel> kernels,
                                                std::vector<HostFunction> hostFunctions, std::string &error,
                                                std::shared_ptr<void> keepAlive) {
@@ -105,6 +121,7 @@ std::unique_ptr<Executable> Executable::create(plan::Plan plan, std::vector<Kern
   }
   self.histories.resize(self.groups.size());
   self.snapshot = self.emptySnapshot();
+  self.brief = isBriefPlan(self.program);
   return executable;
 }
 

@@ -73,6 +73,10 @@ public:
 
   const plan::Plan &plan() const { return program; }
 
+  /// Returns true if every call is a single step on one thread that accesses at most 4 KiB of tensors and memory of the
+  /// plan, without a host function and without packs.
+  bool isBrief() const { return brief; }
+
   /// Starts (true) or stops timing each step of calls. Must not be called while a call is running.
   void profile(bool on);
 
@@ -123,6 +127,7 @@ private:
   Memory constants;
   std::vector<PackGroup> groups;
   std::vector<bool> packedOnly; ///< by input
+  bool brief = false;           ///< see isBrief()
   ReleaseInput releaseInput;
   size_t packedSlots = 0;
   std::vector<size_t> groupOf;  ///< the group of each packed buffer

@@ -76,6 +76,33 @@ TEST(Executor, ChainOnOneAndTwoThreads) {
         expectChain(*executable, length, threads);
 }
 
+/// out = in + 1, over `elements` floats in `tiles` tiles, `steps` times.
+static bool isBriefWith(const Expr &elements, const Expr &tiles, size_t steps = 1) {
+  plan::Plan plan;
+  plan.symbols = {{"length", 0, 1000000}};
+  plan.numInputs = plan.numOutputs = 1;
+  plan.kernels = {"add_one"};
+  Expr bytes = elements * 4;
+  int32_t in = addBuffer(plan, In, 0, bytes), out = addBuffer(plan, Out, 0, bytes);
+  plan.steps.assign(steps, launchStep(0, {in, out}, 2, tiles));
+  RunError error;
+  auto executable = Executable::create(plan, {{addOne, ""}}, {}, error.text);
+  EXPECT_TRUE(executable) << error.text;
+  return executable && executable->isBrief();
+}
+
+TEST(Executor, OnlySmallFixedPlansOfOneStepAreBrief) {
+  auto constant = [](int64_t value) { return Expr::constant(value); };
+  EXPECT_TRUE(isBriefWith(constant(16), constant(1)));
+  EXPECT_TRUE(isBriefWith(constant(512), constant(1))); // 2 KiB in each of two buffers
+  EXPECT_FALSE(isBriefWith(constant(513), constant(1)));
+  EXPECT_FALSE(isBriefWith(constant(INT64_MAX / 4), constant(1)));
+  EXPECT_FALSE(isBriefWith(constant(16), constant(2)));
+  EXPECT_FALSE(isBriefWith(constant(16), constant(1), /*steps=*/2));
+  EXPECT_FALSE(isBriefWith(Expr::symbol(0), constant(1)));
+  EXPECT_FALSE(isBriefWith(constant(16), Expr::symbol(0)));
+}
+
 TEST(Executor, EmptyTensorsMayBeNull) {
   auto executable = chainExecutable();
   const void *inputs[] = {nullptr};
