@@ -14,7 +14,8 @@ class Type;
 
 namespace tilewright {
 
-/// The supported torch dtypes of graphs (Dtypes.def). Importers reject tensors of complex and quantized dtypes.
+/// The supported torch dtypes of graphs (Dtypes.def). Complex tensors are rewritten as pairs of real numbers before the
+/// import (docs/decisions/0046-complex-numbers.md); importers reject tensors of other dtypes.
 enum class ScalarType : uint8_t {
 #define TW_DTYPE(ENUM, ...) ENUM,
 #include "dialects/Graph/Dtypes.def"

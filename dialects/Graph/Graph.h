@@ -16,7 +16,7 @@
 #include "tilewright/ElementTypes.h"
 
 namespace tilewright::graph {
-/// Verifies constraints c1 and c2 of the ops of the elementwise table (GraphOps.td).
+/// Verifies constraints c1 to c3 of the ops of the elementwise table (GraphOps.td).
 mlir::LogicalResult verifyElementwise(mlir::Operation *op);
 
 /// Marks the ops of the elementwise table (GraphOps.td), whose operands are broadcast to the single result.
@@ -53,8 +53,7 @@ llvm::SmallVector<SymbolicSize> symbolicSizesOf(mlir::FunctionOpInterface functi
 using tilewright::fromStartAttrName, tilewright::intoAttrName, tilewright::nameAttrName, tilewright::staticAttrName;
 /// Attribute of @main: relations between its symbolic sizes that each call checks (lib/Graph/GuardSizes.cpp).
 inline constexpr llvm::StringLiteral guardsAttrName = "tw.guards";
-/// The decisions of passes with their reasons, for the report. In the graph stage the attribute is on the function,
-/// later on the module.
+/// The decisions of passes with their reasons, for the report. The attribute is on a function or on the module.
 inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";
 /// Discardable unit attribute of convolutions and pooling ops that --tw-propagate-layout has changed to channels-last.
 /// Shapes are N x spatial x C, and weights spatial x C/groups x F (transposed convolutions: spatial x C x F/groups).

@@ -33,8 +33,8 @@ def TW_Dialect : Dialect {
 
         tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>
 
-    Symbol k of the map is the function's k-th `index` argument with the attribute `tw.symbol`. Booleans are `i1` and
-    unsigned bytes are `ui8`. All other integers are signless and are interpreted as signed.
+    Symbol k of the map is the function's k-th `index` argument with the attribute `tw.symbol`. Booleans are `i1`, and
+    unsigned integers are `ui8` to `ui64`. All other integers are signless and are interpreted as signed.
 
     Constraints are numbered per op (`matmul_c1`), and the verifier's message contains the number.
   }];
@@ -118,7 +118,7 @@ def TW_FloorOp : TW_Unary<"floor", "round towards minus infinity">;
 def TW_CeilOp : TW_Unary<"ceil", "round towards plus infinity">;
 def TW_RoundOp : TW_Unary<"round", "round half to even">;
 def TW_TruncOp : TW_Unary<"trunc", "round towards zero">;
-def TW_SignOp : TW_Unary<"sign", "-1, 0 or 1 (NaN stays NaN)">;
+def TW_SignOp : TW_Unary<"sign", "-1, 0 or 1 (0 for NaN)">;
 def TW_BitwiseNotOp : TW_Unary<"bitwise_not", "one's complement; logical not for booleans">;
 def TW_LogicalNotOp : TW_Unary<"logical_not", "x == 0, as a boolean">;
 def TW_IsnanOp : TW_Unary<"isnan", "x is NaN, as a boolean">;
@@ -141,7 +141,7 @@ def TW_BitwiseAndOp : TW_Binary<"bitwise_and", "bitwise and">;
 def TW_BitwiseOrOp : TW_Binary<"bitwise_or", "bitwise or">;
 def TW_BitwiseXorOp : TW_Binary<"bitwise_xor", "bitwise exclusive or">;
 def TW_ShiftLeftOp : TW_Binary<"shift_left", "x * 2^y">;
-def TW_ShiftRightOp : TW_Binary<"shift_right", "arithmetic shift right (logical for ui8)">;
+def TW_ShiftRightOp : TW_Binary<"shift_right", "arithmetic shift right (logical for unsigned integers)">;
 
 // Comparisons and logic: the result is a boolean tensor.
 def TW_EqOp : TW_Binary<"eq", "x == y, as a boolean">;
@@ -190,7 +190,7 @@ def TW_FromIndexOp : TW_Op<"from_index"> {
 
 def TW_IotaOp : TW_Op<"iota"> {
   let summary = "result[i0, ..., in] = i_dim";
-  let description = "1. (iota_c1) `dim` is in range; the element type is an integer or a float.";
+  let description = "1. (iota_c1) `dim` is in range; the element type is an integer of more than one bit or a float.";
   let arguments = (ins I64Attr:$dim);
   let results = (outs TW_Tensor:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
@@ -206,8 +206,8 @@ def TW_RandomOp : TW_Op<"random"> {
   let summary = "Random numbers from Philox 4x32-10, one counter per element";
   let description = [{
     `seed` is an argument whose value changes with each call. `stream` is a number that distinguishes the random ops
-    of one graph. `uniform` produces numbers in [0, 1) with 24 random bits (53 in f64), `normal` uses the Box-Muller
-    transform, and `bits` produces 64 random bits as i64.
+    of one graph. `uniform` produces numbers in [0, 1) with 24 random bits (53 in f64; at most as many as the mantissa
+    has), `normal` uses the Box-Muller transform, and `bits` produces 64 random bits as i64.
     Source: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
     1. (random_c1) `seed` is tensor<1xi64>.
   }];
@@ -534,7 +534,9 @@ def TW_ScatterKind : I32EnumAttr<"ScatterKind", "how a written value is combined
 }
 def TW_ScatterOp : TW_Op<"scatter"> {
   let summary = "Scatter as torch.scatter: for dim 0, combine source[i, j] into a copy of input at [index[i, j], j]";
-  let description = "1. (scatter_c1) `dim` is in range, and the ranks are equal. 2. (scatter_c2) the result has the input's type. 3. (scatter_c3) the source has the index's shape. "
+  let description = "1. (scatter_c1) `dim` is in range, the ranks are equal, and the index is i64 or i32. "
+    "2. (scatter_c2) the result has the input's type. "
+    "3. (scatter_c3) the source has the index's shape and the input's element type. "
     "4. (scatter_c4) the constraint gather_c4 holds.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, TW_Tensor:$source, I64Attr:$dim, TW_ScatterKind:$kind);
   let results = (outs TW_Tensor:$result);

@@ -6,7 +6,8 @@
 //
 //   tw.concat %x, %w {dim = 1} : (tensor<?x8xf32, (s0, 8)>, tensor<17x8xf32>) -> ...      s0 == 17
 //
-// becomes a rule of the op: guardSizes() proves it from the ranges of the symbols, or adds a guard to every call.
+// becomes a rule of the op: --tw-guard-sizes proves it from the ranges of the symbols, or adds a guard that every call
+// checks.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_SIZERULES_H

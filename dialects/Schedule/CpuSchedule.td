@@ -29,9 +29,10 @@ def CpuSchedule_ScheduleAttr : AttrDef<CpuSchedule_Dialect, "CpuSchedule",
     - `tiles` has at most one size per row of the kernel (`dialects/Tile/Rows.h`): the size of the part of the row that
       one task computes. A size of 0 means that the row is not tiled. If the list is empty, the kernel is one task.
     - `order`, 0 or 1: with 1, consecutive tasks belong to the same column of tiles; with 0, to the same row.
-    - `k_block` (elements), the K-block of a product, which is summed in registers.
-    - `block`, the number of rows in a product's register block; 16 stands for the largest number that the registers
-      and the L1 cache allow.
+    - `k_block`, the K-block of a product, which is summed in registers. It counts steps along K: elements, or groups of
+      elements that one instruction multiplies.
+    - `block`, the number of rows in a product's register block; 16 means the largest number that the registers and the
+      L1 cache allow.
     - `unroll`, the number of vectors of a loop that are unrolled.
     - `accumulators`, the number of vectors that accumulate a long reduction.
     - `keys`, the number of keys per block of attention; `scores`, the number of rows per block of its scores.

@@ -19,7 +19,7 @@
 
 namespace tilewright::tile {
 /// Returns true if each element's innermost index is unchanged: adjacent elements of the source are then written next
-/// to each other.
+/// to each other. The innermost size must be static and at least 2, and the elements must not be i1.
 bool writesRows(ScatterOp scatter);
 /// Returns 1 if `divisor` is 0, otherwise `divisor`; tw_tile.divisor has the same result. If `isZero` is not null, sets
 /// it to a value that is true if `divisor` is 0.

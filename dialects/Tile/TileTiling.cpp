@@ -1,8 +1,9 @@
 //===- TileTiling.cpp - TilingInterface of the tw_tile ops --------------------===//
 //
 // A tile of matmul, a convolution, pack or attention is an op of the same kind on tiles of the operands. The loops are
-// the parallel dimensions of the first result. For attention, these are batch, head and row. For pack, these are the
-// leading dimensions and the panel. Other dimensions are not tiled.
+// parallel dimensions of a result: all dimensions for matmul and convolution; batch, row and column for grouped
+// convolution; batch and part for the depthwise gradient; the leading dimensions and the panel for pack; batch, head
+// and row for attention; batch and head for its gradient. Other dimensions are not tiled.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
@@ -320,8 +321,9 @@ LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayR
 
 //===--- attention: loops batch, head, row ------------------------------------===//
 
-/// Returns the dimension of `operand` (0 query, 1 key, 2 value, 3 result) that corresponds to dimension `dim` of the
-/// order batch, head, row, column.
+/// Returns the dimension of `operand` (0 query, 1 key, 2 value, 3 result; for the gradient also 4 gradient of the
+/// result, and 5 to 7 gradients of query, key and value) that corresponds to dimension `dim` of the order batch, head,
+/// row, column.
 template <typename Op> static int64_t dimOf(Op op, int64_t operand, int64_t dim) {
   std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
   return permutations ? (*permutations)[operand * 4 + dim] : dim;

@@ -1,7 +1,7 @@
 //===- ElementwiseFloat.cpp - elementwise ops on floats ----------------------===//
 //
-// Elements are f32 or f64. NaN propagates as in torch. The only fast-math flag is contract, because a user's NaN and
-// infinities must be preserved.
+// Elements are f32 or f64. NaN propagates as in torch. The only fast-math flags are contract and, for maxima and
+// minima, nsz, because a user's NaN and infinities must be preserved.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Kernels/Lowering.h"

@@ -93,8 +93,8 @@ struct IntegerBody {
     return fills ? shifted : select(inRange, shifted, c(0));
   }
 
-  /// Multiplies the squares of x that the exponent's bits select; products wrap around. With a negative exponent, only
-  /// the powers of 1 and -1 are not 0.
+  /// Computes x ** y by repeated squaring: multiplies the powers x^1, x^2, x^4, ... that the bits of the exponent
+  /// select. Products wrap around. With a negative exponent, only the powers of 1 and -1 are not 0.
   Value power(Value x, Value y) {
     APInt exponent;
     int64_t bits = type.getIntOrFloatBitWidth() - (isUnsigned ? 0 : 1);

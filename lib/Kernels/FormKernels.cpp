@@ -15,12 +15,13 @@
 // All targets use the same algorithm, with their limits as options. Ops are visited from the last to the first. An op
 // joins the kernel of one of its users if the members can then still be tiled along common rows (dialects/Tile/Rows.h)
 // and if fusion is not slower, for example because threads would be idle. Otherwise the op becomes the anchor of a new
-// kernel. There are four kinds of kernels:
+// kernel. There are five kinds of kernels:
 //   - at most one contraction, with elementwise ops and reductions;
 //   - several products whose results are combined element by element (the gate and the values of a gated feed-forward
 //     layer, the two products of a recurrent cell);
 //   - a scatter and the producers of its rows;
-//   - a concatenation and the elementwise producers of its parts.
+//   - a concatenation and the elementwise producers of its parts;
+//   - one other op, such as a sort, a padding or attention.
 // For each edge that remains between kernels, the attribute tw.decisions of the module states the reason
 // (dialects/Graph/Decisions.h, kind "fusion"). Afterwards, @main contains only calls, views and constants, and equal
 // kernels are one function.

@@ -7,7 +7,7 @@
 //   %2 = linalg.generic {exp; add} ins(%0, %b)
 //
 // A producer is inlined if the consumer is its only user and no expensive op would be computed more than once, or if it
-// is cheap enough to be computed by each of its users. If the function also returns the producer's result, it becomes
+// is cheap enough to be computed by each of its users. If the function also returns the producer's result, this becomes
 // another result of the consumer. In an optimizer's step, for example, one op then computes both the parameter and the
 // state. A producer that depends only on parameters runs only once, so it is not inlined into a consumer that
 // broadcasts its result and also reads other values. An elementwise producer that reads a contraction is not inlined
@@ -78,8 +78,8 @@ bool readsBroadcastsAlone(linalg::GenericOp op) {
   });
 }
 
-/// Returns true if both ops iterate over the same elements in the same order, and the enclosing function also returns
-/// the producer's result.
+/// Returns true if both ops iterate over the same elements in the same order, and only the consumer and the return op
+/// of the enclosing function read the producer's result.
 bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
   if (consumer.getNumReductionLoops() > 0 || producer.getNumReductionLoops() > 0 || finishesContraction(producer) ||
       llvm::count(consumer->getOperands(), operand.get()) > 1 ||

@@ -27,7 +27,7 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// Returns true if `parent` is a loop without reductions, or not a loop.
+/// Returns true if `parent` is a linalg op without reduction loops, or not a linalg op.
 bool isElementwise(Operation *parent) {
   auto loop = dyn_cast_or_null<linalg::LinalgOp>(parent);
   return !loop || loop.getNumReductionLoops() == 0;

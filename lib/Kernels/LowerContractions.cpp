@@ -9,8 +9,8 @@
 //          ins(%x, %w) outs(%0) : tensor<4x8xf32>                  // the permute is a map
 //   %2 = linalg.generic {truncf fastmath<contract>} ins(%1) : tensor<4x8xbf16>
 //
-// If a product has few rows and columns but a long k, it would be only one or two tasks. Therefore k is divided into
-// parts, and the products of the parts (one linalg.contract with a batch dimension) are added.
+// If a product has few rows and columns but a long k, it would be only a few tasks. Therefore k is divided into parts,
+// and the products of the parts (one linalg.contract with a batch dimension) are added.
 //
 // Test: test/Kernels/lower-contractions.mlir
 //

@@ -108,7 +108,7 @@ AffineMap activationMap(Convolution &conv, const ConvolutionLoops &loops, int64_
 }
 
 /// Lowers a convolution to a linalg.generic. The input is already padded, and has zeros between its elements if the
-/// convolution is transposed. `weight` is [g] f c k... in the graph's layout, or [g] c f k... if `swapped`.
+/// convolution is transposed. `weight` has the graph's layout. If `swapped`, its channels and filters are exchanged.
 Value generalConvolution(Convolution &conv, Value input, SmallVector<AffineExpr> inputSizes, Value weight,
                          SmallVector<AffineExpr> weightSizes, ArrayRef<AffineExpr> outSizes, ArrayRef<int64_t> stride,
                          bool swapped, Type accumulator) {

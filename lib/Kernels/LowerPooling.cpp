@@ -101,7 +101,8 @@ struct Pooling {
   }
 };
 
-/// Checks that kernels, strides and dilations are at least 1, and that paddings are not negative.
+/// Checks that kernels, strides and dilations are at least 1, that paddings are not negative, and that all of them fit
+/// into 32 bits.
 LogicalResult checkWindows(Operation *op, ArrayRef<int64_t> kernel, ArrayRef<int64_t> stride, ArrayRef<int64_t> padding,
                            ArrayRef<int64_t> dilation) {
   auto check = [&](StringRef what, ArrayRef<int64_t> values, int64_t least) -> LogicalResult {
@@ -164,8 +165,9 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
   return success();
 }
 
-/// Returns a tensor with the divisor of each window's sum, which is the number of the window's elements. The tensor has
-/// the spatial dimensions of the result and the element type `f` of the sums.
+/// Returns a tensor with the divisor of each window's sum, which is the number of the window's elements in the image
+/// (if `countsPadding`, in the padded image). The tensor has the spatial dimensions of the result and the element type
+/// `f` of the sums.
 Value windowCounts(Pooling &pool, bool countsPadding, Type f) {
   Lowering &l = pool.l;
   SmallVector<AffineExpr> plane(ArrayRef(pool.outSizes).slice(pool.firstSpatial, pool.kernel.size()));

@@ -162,8 +162,8 @@ static int64_t partsOf(int64_t elements) {
 }
 
 /// Reduces all elements to one, first in each part and then over the parts, because a single row would be computed by
-/// one thread. The parts are the leading dimensions, or pieces of a line. Returns null if the tensor is small or has
-/// unknown sizes.
+/// one thread. The parts are the leading dimensions, or pieces of a tensor of rank 1. Returns null if the tensor is
+/// small, has unknown sizes, or cannot be divided into enough parts.
 static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, RankedTensorType type, Type accumulator,
                            bool isUnsigned, RowBody body) {
   constexpr int64_t much = 65536;

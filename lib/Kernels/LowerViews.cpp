@@ -40,8 +40,8 @@ Value extractInside(OpBuilder &b, Location at, Value tensor, SmallVector<Value> 
   return inside ? arith::SelectOp::create(b, at, inside, read, otherwise).getResult() : read;
 }
 
-/// Pads a tensor with `value` by an elementwise op over the result. An element of the padding reads no element of the
-/// tensor.
+/// Pads a tensor with `value` by an elementwise op over the result. For an element of the padding, the op reads an
+/// element inside of the tensor and discards it (extractInside()).
 static Value paddedRows(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes, ArrayRef<OpFoldResult> low,
                         ArrayRef<AffineExpr> paddedSizes, TypedAttr value) {
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();

@@ -10,8 +10,8 @@
 // The elements of %p are the input elements that each tap of the window reads (patches); for a window of one pixel, %p
 // is %x. If the patches of a batch would take more than `mostPatchBytes`, the batch is divided into groups of
 // consecutive images, whose products are added. The gradient of a depthwise convolution is not a product. It is the sum
-// of the gradients of parts of each image (tw_tile.depthwise_gradient) or, in channels-first, a linalg.generic over the
-// taps and channels.
+// of the gradients of parts of each image (tw_tile.depthwise_gradient) or, if this op does not support the convolution
+// (channels-first, 3-D), a linalg.generic over the taps and channels.
 //
 // Test: test/Kernels/lower-weight-gradients.mlir
 //

@@ -21,7 +21,7 @@ namespace tilewright::structured {
 /// the same type.
 mlir::Type storageType(mlir::Type elementType);
 /// Returns the type in which a tw element is computed: f32 for floats of less than 32 bits, i1 for booleans, signless
-/// integers for unsigned ones.
+/// integers for unsigned ones, otherwise the same type.
 mlir::Type computeType(mlir::Type elementType);
 /// Returns the type in which sums accumulate: f32 for floats of up to 32 bits, otherwise the stored type.
 mlir::Type accumulatorType(mlir::Type elementType);
@@ -86,7 +86,7 @@ public:
   mlir::Value empty(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type storage);
   mlir::Value filled(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::TypedAttr value);
   /// extractSlice() and insertSlice() create tensor.extract_slice and tensor.insert_slice. For a slice without elements
-  /// they do not, because the upstream verifiers reject an offset past the end even then.
+  /// they do not, because MLIR's verifiers reject an offset past the end even then.
   mlir::Value extractSlice(mlir::Value from, llvm::ArrayRef<mlir::OpFoldResult> offsets,
                            llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<mlir::OpFoldResult> strides);
   mlir::Value insertSlice(mlir::Value source, mlir::Value into, llvm::ArrayRef<mlir::OpFoldResult> offsets,
@@ -133,12 +133,12 @@ private:
 // Scalars: the ops inside of bodies
 //===----------------------------------------------------------------------===//
 
-/// Returns the flags of all float ops in a body: contract.
+/// Returns the flags of the float ops in a body, except reductions, maxima and minima: contract.
 mlir::arith::FastMathFlagsAttr contractFlag(mlir::OpBuilder &b);
 /// Returns the flags of the combining op of a float reduction: contract, reassoc.
 mlir::arith::FastMathFlagsAttr reductionFlags(mlir::OpBuilder &b);
-/// Returns the flags of maxima and minima: nsz. torch does not specify which of the two zeros is greater, and neither
-/// do x86's instructions. An ordered result would take four more instructions.
+/// Returns the flags of maxima and minima: nsz. torch does not specify which of the two zeros is greater, and x86's
+/// instructions do not order them. An ordered result would take additional instructions.
 mlir::arith::FastMathFlagsAttr extremeFlags(mlir::OpBuilder &b);
 
 /// load() converts a stored element to its compute type, and store() converts it back. The roundings are implicit and

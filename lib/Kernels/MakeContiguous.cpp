@@ -1,11 +1,12 @@
 //===- MakeContiguous.cpp - makes tensors between kernels dense -----------------===//
 //
 // Before:  %s = tensor.extract_slice %x[...] ; %r = tensor.collapse_shape %s ; return %s
-// After:   %s = linalg.copy ins(tensor.extract_slice %x) outs(tensor.empty) ; ...
+// After:   %s = linalg.generic {yield} ins(tensor.extract_slice %x) outs(tensor.empty) ; ...
 //
 // If a kernel reads a slice, the slice is a view inside of this kernel. A slice needs separate memory if it is
 // returned, reshaped, sliced again or cast to static sizes. It also needs separate memory if its last dimension has a
-// stride and its consumer is not elementwise, because products and windows read vectors along this dimension.
+// stride and its consumer is neither a linalg.generic nor a tensor.insert_slice, because products and windows read
+// vectors along this dimension.
 //
 // Test: test/Kernels/make-contiguous.mlir
 //

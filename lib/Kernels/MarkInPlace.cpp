@@ -61,8 +61,8 @@ public:
         members.push_back(&op);
         plain &= isElementByElement(generic);
       }
-      // `others` is true if ops other than elementwise generics compute results: contractions, concatenations, ops of
-      // tw_tile.
+      // `others` is true if contractions or ops other than linalg.generic compute results, such as concatenations and
+      // ops of tw_tile.
       others |= tile::isContractionRoot(&op) || (!generic && isa<TilingInterface, DestinationStyleOpInterface>(op));
     }
   }

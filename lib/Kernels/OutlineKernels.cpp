@@ -329,7 +329,7 @@ private:
   int64_t count = 0;
   SmallVector<Operation *> members;
   llvm::SmallPtrSet<Operation *, 16> memberSet;
-  llvm::DenseSet<Operation *> operandSlices; ///< stay in @main
+  llvm::DenseSet<Operation *> operandSlices; ///< slices that stay in @main
   llvm::StringMap<func::FuncOp> kernelByText;
   llvm::MapVector<Operation *, SmallVector<Location>> locations; ///< by op: locations of the same op in equal kernels
   llvm::DenseMap<AffineExpr, Value> valueByExpr;
@@ -340,7 +340,8 @@ private:
 LogicalResult outlineKernels(ModuleOp module, func::FuncOp main, ArrayRef<SmallVector<Operation *>> clusters,
                              bool readSlices) {
   Outliner outliner(module, main, readSlices);
-  // Outline consumers before producers, so that all users of a producer outside of its cluster are already calls.
+  // The first cluster contains the last ops of @main. Outline producers before consumers, so that the inputs that other
+  // clusters compute are already results of calls.
   SmallVector<ArrayRef<Operation *>> inOrder;
   for (const SmallVector<Operation *> &cluster : llvm::reverse(clusters))
     inOrder.push_back(cluster);

@@ -5,7 +5,7 @@
 //     %e = tensor.empty ; %p = call @pack_0(%w, %e) {tw.once} ; %f = tensor.empty ; %r = call @kernel_0(%x, %p, %f)
 //     return %r }
 // After:
-//   tw_plan.program @main [] in [] to [] {
+//   tw_plan.program @main_plan [] in [] to [] {
 //     tw_plan.buffer 0 input 0 ... ; 1 input 1 ; 2 packed 0 ; 3 output 0
 //     tw_plan.launch once @pack_0 [1, 2] ... ; tw_plan.launch @kernel_0 [0, 2, 3] ... }
 //

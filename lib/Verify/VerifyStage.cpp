@@ -7,12 +7,13 @@
 //     return %0 : tensor<4xf32>
 //   }
 //
-// These checks run at the end of the named stage and of all later stages:
-//   graph       only ops of the stage's dialects remain structured  the only functions that @main calls are kernels,
-//   and a kernel calls no function vector      the module has one plan, each launch names a kernel, and no tensor
-//   remains in a kernel
+// The pass checks:
+//   every stage            only ops of the stage's dialects remain
+//   structured and tiled   the only functions that are called are kernels, and a kernel calls no function
+//   vector and target      the module has one plan, each launch names a symbol of the module, and no tensor remains
+//                          outside of the plan
 //
-// TILEWRIGHT_VERIFY=1 runs the pass after every stage.
+// Targets that write source text have no plan. TILEWRIGHT_VERIFY=1 runs the pass after every stage.
 //
 // Tests: test/Verify/verify-stage.mlir, verify-stage-plan.mlir
 //

@@ -77,7 +77,8 @@ public:
   }
 
 private:
-  /// Returns the machine's shape; configure() has checked the name.
+  /// Returns the shape of the machine `options.cpu`, whose name configure() has checked. A positive `options.threads`
+  /// replaces its number of threads.
   static MachineShape shapeOf(const Options &options) {
     MachineShape shape = llvm::cantFail(describeHost(options.cpu)).shape;
     if (options.threads > 0)

@@ -2,7 +2,7 @@
 //
 // Before:  func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 96], nanoseconds = 352000>}
 // After:   func @kernel_0(...)
-//            attributes {tw.schedule = #tw_cpu.schedule<tiles = [128, 48], order = 1, record = "5f0a1c22">}
+//            attributes {tw.schedule = #tw_cpu.schedule<tiles = [128, 48], order = 1, record = "5f0a1c2297be">}
 //
 // If the folder `records` has a record (Records.h) of a kernel, this pass replaces the kernel's schedule by that of the
 // record. Other kernels are unchanged. A kernel with symbolic sizes has one record for each class of sizes
@@ -92,7 +92,7 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
         split(kernel, parts);
     }
     warnOfIgnored(missed);
-    // `strict` needs the spaces; remove them unless they were requested.
+    // The option `strict` needs the spaces. Remove them unless `stamp` requests them.
     if (!stamp)
       for (auto kernel : getOperation().getOps<func::FuncOp>())
         for (StringRef name : {spaceAttrName, wideSpaceAttrName, predictedAttrName})

@@ -35,7 +35,8 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
-/// Replaces tensor.pad in a kernel by ops that fill the destination and insert the source.
+/// Replaces each tensor.pad with a constant padding value whose result the kernel returns by ops that fill the
+/// destination and insert the source.
 void expandPads(func::FuncOp kernel) {
   SmallVector<tensor::PadOp> pads;
   kernel.walk([&](tensor::PadOp pad) { pads.push_back(pad); });
@@ -205,7 +206,7 @@ void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationO
 
 /// Rewrites a concatenation of many parts, which is a chain of insertions into an argument that the kernel returns.
 /// Each part is copied to, or computed in, its slice of the argument's memory. Otherwise, the analysis of One-Shot
-/// Bufferize would compare each insertion with all other insertions, which takes minutes for 400 parts.
+/// Bufferize would compare each insertion with all other insertions, which is slow for hundreds of parts.
 ///
 /// Before:  %1 = tensor.insert_slice %a into %out[0, 0] ...; %2 = tensor.insert_slice %b into %1[1, 0] ...; return %2
 /// After:   materialize %a in subview %out[0, 0]; materialize %b in subview %out[1, 0]

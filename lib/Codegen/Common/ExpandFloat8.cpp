@@ -11,7 +11,7 @@
 // f16, so it is converted to f32 through f16. The conversion from f32 rounds to nearest, ties to even, by integer
 // operations on the bits. f8E4M3FN has no infinities: on overflow, the result is the largest number, and the result is
 // NaN only for NaN. For f8E5M2, the result of an overflow is infinity. torch converts in the same way. Operands are
-// scalars or vectors of any shape. The other type of a conversion may be a float of any bit width.
+// scalars or vectors of any shape. The other type of a conversion may be a float or an integer of any bit width.
 //
 // Test: test/Codegen/Common/expand-float8.mlir, test/Python/test_float8.py
 //

@@ -7,7 +7,7 @@
 //     scf.for %t = %begin to %end { %i, %j = delinearize %t; ... } }
 //
 // The grid is the number of tiles, as an affine map of the kernel's index arguments. The last loop of the forall varies
-// fastest. A kernel without a forall has a grid of 1, and its body is executed only if `begin` is 0.
+// fastest. A kernel without a forall has a grid of 1, and its body does not use `begin` and `end`.
 //
 // Test: test/Codegen/Common/flatten-grid.mlir
 //

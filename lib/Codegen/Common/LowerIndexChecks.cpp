@@ -9,9 +9,9 @@
 //   scf.if %outside { memref.store 1, %number, %limit to %status }
 //
 // The runtime clears the status before it runs the kernel, and reads the status afterwards (lib/Runtime/Host/Walk.cpp).
-// A vector of indices is checked as a whole, and only the error path determines which lane failed. If the function has
-// no attribute tw.checks, for example in tools, indices are clamped and no error is reported. tw_tile.divisor is
-// checked in the same way, with status 2.
+// A vector of indices is checked as a whole, and only the error path determines the invalid index that is reported. If
+// the function has no attribute tw.checks, for example in tools, invalid indices are replaced by 0 and no error is
+// reported. tw_tile.divisor is checked in the same way, with status 2. tw_tile.report stores status 1.
 //
 // Test: test/Codegen/Common/lower-index-checks.mlir
 //

@@ -6,8 +6,8 @@
 //   %base, %offset, %size, %stride = memref.extract_strided_metadata %0
 //   %1 = memref.reinterpret_cast %base to offset: [%offset], sizes: [%a, %b], strides: [%b * %stride, %stride]
 //
-// In LLVM 22.1, upstream's expand-strided-metadata crashes if a group of the reshape has more than one symbolic size.
-// After the split, the sizes are operands of the op, so upstream need not infer a size.
+// In LLVM 22.1, MLIR's pass expand-strided-metadata crashes if a group of the reshape has more than one symbolic size.
+// After the rewrite, the sizes are operands of the op, so this pass need not infer a size.
 //
 // Test: test/Codegen/Common/split-reshapes.mlir
 //

@@ -21,7 +21,8 @@ struct Number {
   double unit() const;
 };
 
-/// Emits ops at the insertion point. Every result is wide enough for its range, so no operation wraps around.
+/// Emits ops at the insertion point. Every result is wide enough for its range, so no operation wraps around, except
+/// rounded() to a format whose overflow mode is Wrap.
 class Arithmetic {
 public:
   explicit Arithmetic(mlir::OpBuilder &builder) : loc(mlir::UnknownLoc::get(builder.getContext())), builder(builder) {}

@@ -7,14 +7,14 @@
 //   func @main(%x: tensor<4x64xi16>) -> tensor<4x10xi16> {
 //     %w = tw.constant dense<...> : tensor<64x10xi16>                // * 2^-18, which fits the largest element
 //     %m = tw.matmul %x, %w : ... -> tensor<4x10xi34>                // exact: the widest sum has 34 bits
-//     %r = tw.maximum %m, %zero
+//     %r = tw.relu %m
 //     %h = tw.add %r, %half     %s = tw.shift_right %h, %c18     %c = tw.minimum %s, %largest
 //     %y = tw.cast %c : (tensor<4x10xi34>) -> tensor<4x10xi16>       // * 2^-10
 //
 // Products, sums and the ops after them are exact: their bit width is sufficient for the range of their values. A value
-// is rounded to its layer's format if it is multiplied again, read several times, or a result. The module gets the
-// attribute `tw.fixed` with the formats of inputs and results, and the range analysis of each rounding. If ops have no
-// fixed-point form, the pass reports an error that lists all of them.
+// is rounded to its layer's format if it is multiplied again, reduced, pooled or concatenated, if it is read several
+// times, or if it is a result. The module gets the attribute `tw.fixed` with the formats of inputs and results, and the
+// range analysis of each rounding. If ops have no fixed-point form, the pass reports an error that lists all of them.
 //
 // Test: test/Graph/fixed-point.mlir
 //

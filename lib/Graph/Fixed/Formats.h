@@ -17,7 +17,8 @@ enum class Rounding { Trn, TrnZero, Rnd, RndZero, RndInf, RndMinInf, RndConv };
 /// The result for a value outside of the format's range.
 enum class Overflow { Wrap, Sat, SatZero, SatSym };
 
-/// ap_fixed<width, integer, rounding, overflow>: integer * 2^-fraction(); the sign is one of the integer bits.
+/// ap_fixed<width, integer, rounding, overflow>: an integer of `width` bits times 2^-fraction(). `integer` is the
+/// number of integer bits, one of which is the sign.
 struct Format {
   int width = 16, integer = 6;
   Rounding rounding = Rounding::Rnd;
@@ -33,7 +34,8 @@ struct Format {
 /// Parses "W,I", "W,I,Q" or "W,I,Q,O". Errors list the valid values.
 llvm::Expected<Format> parseFormat(llvm::StringRef text);
 
-/// The default format, and the formats of the layers and weights that differ from it: "16,6 fc1=8,3 fc2.weight=8,1".
+/// The default format, and the formats of the inputs, weights, layers and results that differ from it: "16,6 fc1=8,3
+/// fc2.weight=8,1".
 class Formats {
 public:
   static llvm::Expected<Formats> parse(llvm::StringRef text);

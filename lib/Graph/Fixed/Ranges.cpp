@@ -60,7 +60,7 @@ Wide roundedShift(Wide value, int by, Rounding rounding) {
 Quantized quantize(const Known &known, int fraction, int width) {
   Quantized made;
   made.fraction = fraction;
-  // A weight without a given width has the width that its elements need; no caller needs more than this.
+  // A weight without a given width has the width that its elements need, up to 62 bits, which suffice for all callers.
   const Range fits = Range::ofBits(width ? width : 62);
   bool first = true;
   for (double element : known.elements) {

@@ -34,7 +34,8 @@ int widthOf(Type type) {
   return integer && integer.isSignless() ? integer.getWidth() : 0;
 }
 
-/// Returns the first of 8, 16, 32 and 64 that holds `width` bits; other widths are returned unchanged.
+/// Returns the smallest of 8, 16, 32 and 64 that is at least `width`. Widths of at most 1 and above 64 are returned
+/// unchanged.
 int containerOf(int width) {
   for (int container : {8, 16, 32, 64})
     if (width > 1 && width <= container)

@@ -8,9 +8,8 @@
 //
 // A tile becomes a vector of its rows. With this lowering, every machine can run the kernels of TileKernel.h. The
 // generated code is not optimized for speed. Products are summed in f32. In each step, the product of the even k is
-// added before the product of the odd k, as in TDPBF16PS and TDPFP16PS. Unlike these instructions (Intel SDM,
-// TDPBF16PS), the lowering does not flush denormals to zero. Bytes (amx.tile_muli) are extended to i32, and a step
-// multiplies four elements along k.
+// added before the product of the odd k. Unlike TDPBF16PS (Intel SDM), the lowering does not flush denormals to zero.
+// Bytes (amx.tile_muli) are extended to i32, and a step multiplies four elements along k.
 //
 // Test: test/Codegen/CPU/MicroKernels/emulate-tiles.mlir
 //

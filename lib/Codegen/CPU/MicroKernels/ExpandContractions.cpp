@@ -14,10 +14,12 @@
 //   bf16, 2 k     AMX tiles (TileKernel.h), or vdpbf16ps on machines without tiles
 //   bytes, 4 k    AMX tiles, or vpdpbusd
 //   bytes, 2 k    vpmaddwd
-//   f16, 2 k      AMX tiles; if the tiles are bf16, each operand is split into two parts (SplitKernel.h)
+//   f16, 2 k      AMX tiles; if the tiles are bf16, each operand is split into two parts (SplitKernel.h), or products
+//                 with few rows use FMAs in f32
+//   any, 1 k      FMAs
 // If A is stored as k x rows, a kernel with AMX tiles first transposes it (TransposedKernel.h). PackPanels.h lowers
 // packs. PackWindows.h gathers the windows of images with few channels. WindowKernels.h lowers convolutions with small
-// groups.
+// groups and the gradients of depthwise weights.
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-contractions.mlir, test/Codegen/CPU/MicroKernels/amx.mlir,
 // test/Codegen/CPU/MicroKernels/int8.mlir
@@ -109,8 +111,9 @@ public:
     op->erase();
   }
 
-  /// Returns the index of the matrix of B for batch index `batch`, which tw_tile.matmul reads from its third input. An
-  /// index out of range is replaced by 0, because a kernel without tiles cannot report it.
+  /// Returns the index of the matrix of B for batch index `batch`, which tw_tile.matmul reads from its third input.
+  /// With `from_end`, a negative index counts from the end. An index out of range is replaced by 0, because a kernel
+  /// that is not tiled cannot report it.
   Value chosenBatch(tile::MatmulOp matmul, Value batch) {
     Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
     number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
@@ -217,7 +220,7 @@ public:
     const int64_t known = getConstantIntValue(pixels).value_or(0);
     if (!tileRows)
       tileRows = rowsOfTiles(pixels);
-    // Gather as many windows as the L1 cache can contain together with the weight and the results.
+    // Gather about 16 KiB of windows at a time, so that the L1 cache can also contain the weight and the results.
     constexpr int64_t blockBytes = 16 * 1024;
     const int64_t windowBytes = windows.depth * element.getIntOrFloatBitWidth() / 8, tilesRows = 2 * tileRows;
     int64_t block = std::max<int64_t>(blockBytes / windowBytes / tilesRows, 1) * tilesRows;
@@ -277,7 +280,7 @@ private:
     return typeOf(w).getDimSize(1) == 1 && typeOf(w).getDimSize(2) == 1 &&
            llvm::all_of(conv.getStrides(), [](int64_t stride) { return stride == 1; });
   }
-  /// Returns true if the lines of `image` are contiguous in memory, one after the other.
+  /// Returns true if all pixels of `image` have the same stride in memory, also from one line to the next.
   static bool isOneRun(Value image) {
     std::optional<int64_t> line = staticStride(image, 1), pixel = staticStride(image, 2);
     int64_t width = typeOf(image).getDimSize(2);
@@ -346,7 +349,8 @@ private:
 
   /// Returns the loop after `matmul` that iterates over all rows of the result, if an iteration can run as soon as the
   /// product has computed its row. This is the case if the loop reads only the current row of the result, and writes
-  /// nothing that the product reads later. Ops between the product and the loop are moved before `matmul`.
+  /// nothing that the product reads later. Ops between the product and the loop are moved before `matmul`. Returns null
+  /// for other loops, for products without AMX tiles, and for products with few rows.
   scf::ForOp followingRowLoop(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     if (!onTiles(b, matmul.getGroup()))
@@ -355,7 +359,7 @@ private:
       return {};
     OpFoldResult rows = sizeFold(c, 0);
     std::optional<int64_t> known = getConstantIntValue(rows);
-    constexpr int64_t leastRows = 64; // rows of a product for which interleaving the loop is worth its code
+    constexpr int64_t leastRows = 64; // minimum number of rows for which the loop is interleaved with the product
     if ((known ? *known : mostRows(rows)) < leastRows)
       return {};
     SmallVector<Operation *> between;
@@ -425,7 +429,8 @@ private:
                                            {OpFoldResult(at), OpFoldResult(offset)});
   }
 
-  /// Emits nested loops over `extents`, with induction variables `ivs`, and `body` in the innermost loop.
+  /// Emits nested loops over the extents from index ivs.size() on, appends their induction variables to `ivs`, and
+  /// emits `body` in the innermost loop. No loop is emitted for an extent of 1.
   void nest(ArrayRef<Value> extents, SmallVector<Value> &ivs, function_ref<void()> body) {
     if (ivs.size() == extents.size())
       return body();

@@ -36,7 +36,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Taps along a line that share the loads of one pass over its pixels; more would need too many registers for weights.
+/// The maximum number of taps along a line that one pass over a block of pixels multiplies. More taps would need too
+/// many registers for their weights.
 constexpr int64_t mostTapsAtOnce = 8;
 /// The maximum number of pixels in a block. 14 accumulators are enough to hide the latency of an FMA.
 constexpr int64_t mostPixels = 14;
@@ -164,8 +165,9 @@ private:
     });
   }
 
-  /// A range of channels in each of the groups that start at `group`: `count` channels, starting at channel `first` of
-  /// the group, plus `firstAt` if it is not null.
+  /// The same range of channels in each group of a vector of filters. `group` is the first channel of the first of
+  /// these groups. The range has `count` channels, starting at channel `first` (plus `firstAt` if it is not null) of a
+  /// group.
   struct Channels {
     Value group;
     int64_t first;
@@ -313,7 +315,7 @@ private:
   int64_t groups = 1, perGroup = 1;  ///< number of groups; filters of a group
   int64_t lanes = 1, vectors = 1;    ///< elements of a vector; vectors of filters per step
   int64_t blockPixels = 1, taps = 1; ///< pixels of a block; taps of one pass over a block
-  bool spread = false;               ///< a vector holds several groups
+  bool spread = false;               ///< a vector contains the filters of several groups
   int64_t channelsPerSum = 0;        ///< channels of a line of the window in a partial sum; 0: all in one sum
   VectorType vectorType;
   Value image, outLine, inLine; ///< batch index; line of the result; first line of the window in the input

@@ -72,15 +72,14 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
     builder.setInsertionPointToStart(loop.getBody());
     emitter.block(blockRows, loop.getInductionVar());
   }
-  // Remaining rows: if their number is static, one block; else blocks of 8, 4, 2, 1 rows according to its binary
-  // digits.
+  // A static number of remaining rows is one block.
   if (constant) {
     if (int64_t rest = *constant % blockRows)
       emitter.block(rest, emitter.constant(*constant - rest));
     return;
   }
   // If a block has few rows, emit a separate case for each possible number of remaining rows, so that B is read only
-  // once.
+  // once for all of them.
   if (blockRows <= 8) {
     Value rest = apply(d0 % blockRows), first = apply(d0 - d0 % blockRows);
     auto sizes = llvm::to_vector(llvm::seq<int64_t>(1, blockRows));
@@ -98,8 +97,8 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
   for (int64_t step = llvm::PowerOf2Ceil(blockRows); step >= 1; step /= 2) {
     if (step >= blockRows)
       continue;
-    // The number of remaining rows is computed in steps of powers of two, from the largest to the smallest. The first
-    // row of this step follows the rows of the larger steps.
+    // The remaining rows are computed in blocks of 8, 4, 2 and 1 rows, according to the binary digits of their number.
+    // The first row of a block follows the rows of the larger blocks.
     AffineExpr done = (d0 - d0 % blockRows) + (d0 % blockRows) - (d0 % blockRows) % (2 * step);
     Value bit = apply(((d0 % blockRows) % (2 * step)).floorDiv(step));
     Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, bit, emitter.constant(0));
@@ -143,10 +142,10 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
   return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, element), builder.getI64IntegerAttr(64));
 }
 
-/// Returns the buffer into which A is copied for each K-block, or null if A is read in place. A is copied for FMAs on
-/// at least two blocks of rows if A is contiguous along its rows and not along k, and if the copy takes at most
-/// `mostBytes`. If such an A were read in place, each k would be in another cache line, often in another page, and a
-/// block of rows would use only a part of the line.
+/// Returns the buffer into which A is copied for each K-block, or null if A is read in place. A is copied for FMAs with
+/// one reduction loop on a static number of rows (at least two blocks), if A has a stride of 1 between rows and not
+/// along k, and if the copy has at most `mostBytes` bytes. If such an A were read in place, each k would be in another
+/// cache line, often in another page, and a block of rows would use only a part of the line.
 static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                        int64_t blockRows, Product product) {
   constexpr int64_t mostBytes = 256 * 1024;
@@ -190,8 +189,8 @@ static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
 
 /// Returns the number of rows of a block. It is `most`, or less if `most` rows of A would evict each other from the
 /// cache sets to which they map. In this case, the rows use all ways of a set but one, which remains for B, and all
-/// blocks have about the same size. For 1x1 convolutions of 1024 channels in f32 (row stride 4096 bytes) on Zen 4,
-/// blocks of 14 rows took 1.3 to 1.8 times as long as blocks of 7 or 8.
+/// blocks have about the same size. An example is a 1x1 convolution of 1024 channels in f32, whose row stride of 4096
+/// bytes maps all rows to one set.
 static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult rows) {
   constexpr int64_t ways = 8; // L1 caches of 32 KB or more have at least 8 ways
   std::optional<int64_t> sets = setsOfRows(access);
@@ -202,9 +201,10 @@ static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult ro
   return all && *all > 0 ? llvm::divideCeil(*all, llvm::divideCeil(*all, kept)) : kept;
 }
 
-/// Allocates buffers in which operands of less than 32 bits are converted to f32 once per K-block, if this takes less
-/// time than to convert the operands at each use. The converted K-block of A is used for all panels of the task. The
-/// converted K-block of B is used for all rows.
+/// Allocates buffers in which operands of less than 32 bits are converted to f32 once per K-block. The converted
+/// K-block of A is used for all panels of the task. A is converted if it is contiguous along k and the buffer has at
+/// most `mostBytes` bytes. The converted K-block of B is used for all rows. B is converted if the task has at least
+/// four blocks of rows; otherwise it is converted at each use.
 static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
                         OpFoldResult rows, int64_t blockRows, int64_t columns) {
   constexpr int64_t mostBytes = 256 * 1024;
@@ -220,7 +220,7 @@ static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter,
     emitter.wideRhs = onStack(builder, loc, {depth, columns}, builder.getF32Type());
 }
 
-/// Emits emitPanels() after the reduction was converted to steps; `elements` is K in elements.
+/// Emits the loops of emitPanels(). The innermost reduction size of `access` counts steps; `elements` is K in elements.
 static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldResult rows, int64_t vectors,
                       int64_t lanes, int64_t registers, Product product, Value elements) {
   PanelEmitter emitter(builder, loc, access, vectors, lanes, product, elements);

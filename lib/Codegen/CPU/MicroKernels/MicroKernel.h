@@ -45,10 +45,10 @@ struct BlockAccess {
   /// while later rows are computed. For rows for which the kernel does not call rowsDone, the caller of the kernel
   /// emits the code.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
-  bool rhsNear = false;     ///< the task itself has packed B, so B is in the L2 cache and is not prefetched
+  bool rhsNear = false;     ///< B is in the L2 cache (packed by the task, or small), so it is not prefetched
   bool wholePanels = false; ///< columns is a multiple of the panel
   int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
-  int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: as many as fit
+  int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: limited by registers and L1 sets
   int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
   /// The dimension of A that the row number indexes, the dimension of A that the innermost reduction loop indexes, and
   /// the dimension of C that the row number indexes. In A, adjacent rows of the tile have a distance of `lhsRowStep`
@@ -70,12 +70,12 @@ struct BlockAccess {
 /// Returns the stride of a buffer's dimension if its type contains it.
 std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 
-/// Allocates memory of `element` in the kernel's stack frame.
+/// Allocates a buffer of shape `sizes` in the kernel's stack frame, aligned to 64 bytes.
 mlir::Value onStack(mlir::OpBuilder &builder, mlir::Location loc, llvm::ArrayRef<int64_t> sizes, mlir::Type element);
 
 /// The block of B that the kernel reads after the current K-block of the current panel.
 struct NextBlock {
-  mlir::Value panel, steps; ///< the panel, and the distance from the current k to the k of that part
+  mlir::Value panel, steps; ///< the panel, and the number of steps from the current k to the first k of the block
 };
 
 /// Returns the next block of B. This is the block of the next panel at the same k. After the last panel, it is the
@@ -98,10 +98,10 @@ enum class Product { Fma, PairFma, PairDot, ByteDot, WordDot };
 /// Returns the number of elements along k that one step multiplies.
 inline int64_t stepOf(Product product) { return product == Product::Fma ? 1 : product == Product::ByteDot ? 4 : 2; }
 
-/// Emits the product of `rows` rows (a value) from row 0 on with all panels, in blocks of rowsPerBlock() rows, and then
-/// of powers of two. K-blocks are the outer loop and panels the inner loop (Goto and van de Geijn, "Anatomy of
-/// high-performance matrix multiplication", 2008): a block of A stays in the L2 cache, and each panel of B is read
-/// once.
+/// Emits the product of `rows` rows (static or a value) from row 0 on with all panels, in blocks of at most
+/// rowsPerBlock() rows and smaller blocks for the remaining rows. K-blocks are the outer loop and panels the inner loop
+/// (Goto and van de Geijn, "Anatomy of high-performance matrix multiplication", 2008): a block of A stays in the L2
+/// cache, and each panel of B is read once.
 void emitPanels(mlir::OpBuilder &builder, mlir::Location loc, BlockAccess &access, mlir::OpFoldResult rows,
                 int64_t vectors, int64_t lanes, int64_t registers, Product product);
 

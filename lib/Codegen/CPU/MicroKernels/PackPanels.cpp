@@ -142,8 +142,8 @@ private:
 
   /// Packs an input that is contiguous along k. A unit is `group` elements that are consecutive along k. Blocks of
   /// `lanes` columns by `lanes` units are transposed in registers. Columns after the last column of the input are zero.
-  /// They are loaded with an empty mask from the address of the last column, because a masked load from memory that is
-  /// not mapped takes hundreds of cycles on Zen 5.
+  /// If the number of columns is unknown, they are loaded with an empty mask from the address of the last column,
+  /// because a masked load from an unmapped page is slow even if its mask is empty.
   void squares(ArrayRef<Value> ivs) {
     AffineExpr d0 = builder.getAffineDimExpr(0);
     Value whole = getValueOrCreateConstantIndexOp(

@@ -1,13 +1,13 @@
 //===- PackPanels.h - tw_tile.pack as vector code ----------------------------------===//
 //
 // out[b, p, inner, k / g, j * g + k % g] = in[b, inner, k, p * panel + j] with g = group; zero if `in` has no such
-// element.
+// element. The attribute `permutation` maps the dimensions (b, inner, k, column) to dimensions of `in`.
 //
 // If columns are contiguous, a vector of columns of each of `g` rows is loaded, and the vectors are interleaved and
-// stored. If k is contiguous, a vector of units of k (an f32, a pair of bf16, two or four bytes) is loaded for each of
-// `lanes` columns. This square is transposed in registers, and stored as `lanes` rows. For other layouts, there is a
-// scalar version.
-// If the pack is part of a tile, the first element of the input is the tile's first column.
+// stored. If k is contiguous, a vector of units of k (16 or 32 bits, such as an f32, a pair of bf16 or four bytes) is
+// loaded for each of `lanes` columns. This square is transposed in registers, and stored as `lanes` rows. For other
+// layouts and units, and for panels that are not a multiple of `lanes`, there is a scalar version. If a task packs only
+// the columns of its tile, `in` is a view that starts at the tile's first column.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_PACKPANELS_H
@@ -21,7 +21,8 @@ namespace tilewright::cpu {
 void expandPack(tile::PackOp pack, int64_t lanes);
 
 /// Transposes a square of vectors in registers. The number of vectors is the number of lanes, a power of two. In round
-/// s of Eklundh's algorithm, lanes with bit s of rows i and i + s are exchanged.
+/// s = 1, 2, 4, ... of Eklundh's algorithm, lane j + s of row i is exchanged with lane j of row i + s, for all i and j
+/// without bit s.
 void transposeSquare(mlir::OpBuilder &builder, mlir::Location loc, llvm::MutableArrayRef<mlir::Value> rows);
 
 } // namespace tilewright::cpu

@@ -51,8 +51,8 @@ public:
       }
   }
 
-  /// Packs the rows [0, rows) of A for the range [innermostBegin, innermostEnd) of the innermost reduction, one block
-  /// of rows after the other. The elements that a block reads at consecutive k become contiguous.
+  /// Copies the rows [0, rows) of A for the range [innermostBegin, innermostEnd) of the innermost reduction to
+  /// `packed`, and converts them to f32. The elements that a block of rows reads at consecutive k become contiguous.
   void packLhs(int64_t rows) {
     const int64_t blockRows = packedRows();
     auto loop = scf::ForOp::create(builder, loc, blockBegin(), innermostEnd, constant(1));
@@ -76,7 +76,7 @@ public:
       copy(constant(rows / blockRows), rows % blockRows);
   }
 
-  /// Converts the elements of A in the current K-block to f32.
+  /// Converts the first `rows` rows of A in the current K-block to f32, and stores them in `wideLhs`.
   void widenLhs(Value rows) {
     Value begin = blockBegin();
     auto overRows = scf::ForOp::create(builder, loc, constant(0), rows, constant(1));
@@ -107,7 +107,7 @@ public:
       copy(whole, innermostEnd, 1);
   }
 
-  /// Converts the elements of B's current panel in the current K-block to f32.
+  /// Converts the elements of B's current panel in the current K-block to f32, and stores them in `wideRhs`.
   void widenRhs() {
     auto loop = scf::ForOp::create(builder, loc, blockBegin(), innermostEnd, constant(1));
     OpBuilder::InsertionGuard guard(builder);
@@ -120,7 +120,7 @@ public:
     }
   }
 
-  /// Emits a loop that sets C to zero.
+  /// Emits a loop that sets the columns of the current panel to zero in the first `rows` rows of C.
   void clear(OpFoldResult rows) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType));
     auto loop =
@@ -131,11 +131,11 @@ public:
       store(zero, loop.getInductionVar(), v);
   }
 
-  /// Bounds of the innermost reduction loop; true if C already contains the sum of the previous K-blocks.
+  /// Bounds of the innermost reduction loop; a null `innermostBegin` is 0.
   Value innermostBegin, innermostEnd;
-  bool accumulate = false;
-  SmallVector<Value> outerIndices; ///< indices of the outer reduction loops, if they run around the rows
-  int64_t totalRows = 0;           ///< number of rows of the tile, approximately; 0: no prefetch
+  bool accumulate = false;         ///< C already contains the sum of the previous K-blocks
+  SmallVector<Value> outerIndices; ///< indices of the outer reduction loops, if they contain the loop over rows
+  int64_t totalRows = 0;           ///< number of rows of the tile; 0: not static, no prefetch unless rowsBefore is set
   Value packed;                    ///< packed A (blocks x k x rows of a block); null: A is read in place
   Value wideLhs, wideRhs;          ///< K-blocks converted to f32; null: converted where they are read
 
@@ -172,7 +172,7 @@ private:
     if (innermostBegin)
       next.steps = arith::AddIOp::create(builder, loc, innermostBegin, next.steps);
     int64_t steps = llvm::divideCeil(block * rows, total);
-    // Number of row blocks before this one; not negative.
+    // The number of row blocks before this one; the division is unsigned, because `from` is not negative.
     Value before = arith::DivUIOp::create(builder, loc, from, constant(rows));
     Value share = arith::MulIOp::create(builder, loc, before, constant(steps));
     Value position = arith::AddIOp::create(builder, loc, next.steps, share);
@@ -298,7 +298,7 @@ private:
     return next;
   }
 
-  /// Multiplies pairs of k of B in f32; `b` holds a vector of pairs for each vector of columns.
+  /// Multiplies pairs of k of B in f32. `b` contains a vector of pairs for each vector of columns.
   SmallVector<Value> stepOfPairs(ArrayRef<Value> accumulators, ArrayRef<Value> b, ArrayRef<Value> ivs,
                                  ArrayRef<Value> rowIndex) {
     SmallVector<Value> sums(accumulators);
@@ -394,7 +394,7 @@ private:
   }
 
   /// Broadcasts `group` elements of A's `row` that are consecutive along k to all lanes. Elements after the last k are
-  /// undefined, which is correct because the corresponding elements of B are zero.
+  /// zero (before the 128 of ByteDot is added), like the corresponding elements of B.
   Value broadcastGroup(Value row, ArrayRef<Value> ivs) {
     SmallVector<Value> at(ivs);
     Value k = arith::MulIOp::create(builder, loc, ivs.back(), constant(group));
@@ -468,7 +468,7 @@ private:
   Value depth;             ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 
-  /// The prefetches during a block of rows. After every `every` steps, one step of `panel` is prefetched, starting at
+  /// The prefetches during a block of rows. Once per `every` steps, one step of `panel` is prefetched, starting with
   /// step `position`.
   struct Ahead {
     Value panel, position;

@@ -132,8 +132,8 @@ private:
     return made.getResult(0);
   }
 
-  /// Splits `steps` tiles of the current panel, starting at k `from`, and prefetches the block that follows them into
-  /// the L2 cache.
+  /// Splits `steps` tiles of the current panel, starting at k `from`, and prefetches the next block of B (nextBlock())
+  /// into the L2 cache.
   void splitRhs(Value from, Value steps) {
     Value pairs = arith::ShRUIOp::create(builder, loc, from, constant(1));
     VectorType type = VectorType::get({splitStep}, builder.getF16Type());
@@ -159,7 +159,7 @@ private:
     });
   }
 
-  /// Returns the high and low parts of f16 numbers.
+  /// Returns the high and low parts of f16 numbers as bf16 vectors.
   std::pair<Value, Value> partsOf(Value numbers) {
     auto of = cast<VectorType>(numbers.getType());
     VectorType floats = of.clone(builder.getF32Type()), bits = of.clone(builder.getI32Type());

@@ -100,8 +100,8 @@ private:
     return memref::ExtractStridedMetadataOp::create(builder, loc, value).getStrides()[dim];
   }
 
-  /// Returns a buffer (a pad) in the kernel's stack frame for incomplete tiles of A or of C. It is allocated once per
-  /// function.
+  /// Returns a buffer (a pad) in the kernel's stack frame for incomplete tiles of A or of C. An emitter allocates each
+  /// buffer once.
   Value pad(Type of) {
     bool sums = of == sumElement;
     Value &have = sums ? outPad : lhsPad;
@@ -125,7 +125,7 @@ private:
     body();
   }
   /// Emits `body` under a condition on the columns of the current panel: if `whole`, that all of them are columns of C,
-  /// otherwise that some of them are not.
+  /// otherwise that some of them are not. If access.wholePanels is set, `body` is emitted without a condition.
   void inPanel(bool whole, function_ref<void()> body) {
     if (access.wholePanels)
       return body();
@@ -178,7 +178,7 @@ private:
         fetchFrom = Value();
         return tiles;
       });
-    // The K-blocks have the same length if K can be divided in this way, otherwise about the same length.
+    // If K is a multiple of a suitable length, all K-blocks have this length. Otherwise, the last K-block is shorter.
     int64_t block = tileReductionBlock;
     bool even = false;
     if (known) {
@@ -226,7 +226,8 @@ private:
       });
   }
 
-  /// Emits `blocks`, which calls overlappedBlocks(), under the condition that `end` is not zero.
+  /// Emits `blocks`, which calls overlappedBlocks(), under the condition that `end` is not zero. Sets `rowsLeft` to the
+  /// first row of the last block.
   void whenThereAre(Value end, function_ref<void()> blocks) {
     const int64_t blockRows = 2 * rowsOfTile;
     if (std::optional<int64_t> known = getConstantIntValue(end)) {
@@ -238,8 +239,9 @@ private:
     inside(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sgt, end, zero), blocks);
   }
 
-  /// Emits the last K-block, which has `count` steps. While the tile unit computes a block of 32 rows, each step calls
-  /// access.rowsDone for a few rows of the previous block. The caller must call access.rowsDone for the last block.
+  /// Emits the last K-block, which has `count` steps. While the tile unit computes a block of two tiles of rows, each
+  /// step calls access.rowsDone for a few rows of the previous block. The caller must call access.rowsDone for the last
+  /// block.
   void overlappedBlocks(Value end, const SmallVector<Value> &outerIndices, Value from, Value to, int64_t count) {
     const int64_t blockRows = 2 * rowsOfTile;
     fetchFrom = from;
@@ -268,8 +270,8 @@ private:
     fetchFrom = Value();
   }
 
-  /// Computes one block of `count` row tiles of which `valid` rows exist; C goes through the pad, and so does A if
-  /// `padRows`.
+  /// Computes one block of `count` tiles of rows, of which only the first `valid` rows exist. The sums are stored in
+  /// the pad, and the rows and columns that exist are copied to C. If `padRows` is set, A is copied to the pad as well.
   void padded(int64_t count, Value first, Value valid, bool padRows) {
     if (padRows)
       clearPad();
@@ -376,8 +378,8 @@ private:
     });
   }
 
-  /// Emits all steps of a product of split operands. In each step, a tile of A is loaded once and a tile of B twice,
-  /// because there are only eight tile registers.
+  /// Emits all steps of a product of split operands. In each step, each tile of A is loaded once and each tile of B
+  /// twice, because there are only eight tile registers.
   Tiles splitSteps(Tiles tiles, int64_t count, Value first) {
     auto loop = scf::ForOp::create(builder, loc, constant(0), depth, constant(2 * tileDepth), tiles);
     OpBuilder::InsertionGuard guard(builder);
@@ -549,7 +551,7 @@ private:
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool adds, split, lhsDepthContiguous = false, hasTail = false;
   std::function<void(Value)> duringStep; ///< called in each step, with its k
-  int64_t rowBlocks = 0;                 ///< blocks of 32 rows in the task, approximately
+  int64_t rowBlocks = 0;                 ///< blocks of two tiles of rows; of 128 rows if their number is unknown
   Value fetchFrom;                       ///< first k of the current K-block; null: no prefetch
   int64_t fetchDepth = 0;                ///< number of k of the current K-block
 };

@@ -1,6 +1,6 @@
 //===- TileKernel.h - products on AMX tiles --------------------------------------===//
 //
-// C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel]. For bf16 operands, B is packed in
+// C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel]. For bf16 and f16, B is packed in
 // pairs along k (group = 2), and K is padded with zeros to a multiple of 32. For signed bytes, B is packed in groups of
 // four along k (group = 4), and K is padded to a multiple of 64. A block of 32 rows x 32 columns uses all eight tile
 // registers: four accumulators, two tiles of A and two of B. If A is contiguous along k, A is read in place: the stride

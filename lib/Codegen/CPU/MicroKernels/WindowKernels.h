@@ -6,7 +6,8 @@
 
 namespace tilewright::cpu {
 
-/// Each function replaces `op` (on memrefs) by loops over vectors of `lanes` f32, with `registers` vector registers.
+/// Each function replaces `op` (on memrefs) by loops over vectors of at most `lanes` f32 elements, or half as many f64
+/// elements. `registers` is the number of vector registers of the machine.
 void expandGroupedConvolution(tile::GroupedConvolutionOp op, int64_t lanes, int64_t registers);
 void expandDepthwiseGradient(tile::DepthwiseGradientOp op, int64_t lanes, int64_t registers);
 

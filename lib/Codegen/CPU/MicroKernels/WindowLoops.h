@@ -53,16 +53,17 @@ protected:
   carry(mlir::Value from, mlir::Value to, llvm::ArrayRef<mlir::Value> sums,
         llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, llvm::ArrayRef<mlir::Value>)> inside,
         int64_t step = 1);
-  /// Emits [0, count) in steps of `step`; `count` is at least one step, and the last step overlaps if necessary.
+  /// Emits inside(iv) for steps of `step` that cover [0, count). `count` is at least `step`. If `count` is not a
+  /// multiple of `step`, the last step overlaps the previous step.
   void overlapping(int64_t count, int64_t step, llvm::function_ref<void(mlir::Value)> inside);
 
   //===-- windows -------------------------------------------------------------===//
   /// Returns the taps [first, second) of the window starting at `start` that are within `size` pixels (or lines).
   std::pair<mlir::Value, mlir::Value> tapsInside(const Steps &steps, mlir::Value start, mlir::Value size);
   /// Emits `body` for the `count` pixels from `firstPixel` on (null: 0) of a line. The input lines have `width` pixels,
-  /// and a block has at most `most` pixels. If the sizes are known, blocks have nearly equal sizes, and the blocks in
-  /// the middle of the image form a loop. Otherwise, pixels near the ends of the image are emitted one at a time, and
-  /// the pixels between them in blocks of `most`.
+  /// and a block has at most `most` pixels. If the sizes are known and `firstPixel` is 0, blocks have nearly equal
+  /// sizes, and the blocks in the middle of the line form a loop. Otherwise, the pixels between the ends of the line
+  /// are emitted in blocks of `most`, and the remaining pixels one at a time.
   void overPixels(mlir::Value firstPixel, mlir::Value count, mlir::Value width, int64_t most,
                   llvm::function_ref<void(const PixelBlock &)> body);
   /// The maximum number of taps of a line that are unrolled. Code for each tap, repeated for each pixel near an end of

@@ -80,7 +80,8 @@ public:
              << tiles.size() << " dimensions, but only " << rows->numRows << " can be tiled";
     symbols = indexArguments(kernel);
     builder.setInsertionPoint(terminator);
-    // A kernel whose results have no elements is not tiled, because upstream interprets the tile size 0 as "not tiled".
+    // A kernel with a loop of trip count 0 is not tiled, because MLIR's tiling interprets the tile size 0 as "not
+    // tiled".
     for (Operation *member : members)
       for (int64_t loop = 0; loop < numLoops(member); ++loop)
         if (OpFoldResult size = loopSize(member, loop); size && isConstantIntValue(size, 0))

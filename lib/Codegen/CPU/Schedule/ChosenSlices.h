@@ -25,8 +25,9 @@ struct Choice {
 std::optional<Choice> choiceOfArgument(llvm::ArrayRef<mlir::func::CallOp> calls, unsigned argument,
                                        llvm::function_ref<bool(mlir::Value)> isStatic);
 
-/// Replaces `argument` of `kernel` by the table, and inserts the slice indices as the next argument. Its `calls` no
-/// longer depend on the kernels that select slices. Returns these kernels, which may have no callers left.
+/// Replaces `argument` of `kernel` by the table, and inserts the slice indices as the next argument. The `calls` of
+/// `kernel` pass the table and the indices, and the calls of the kernels that select slices are erased. Returns these
+/// kernels, which may have no callers left.
 llvm::SmallVector<mlir::func::FuncOp> takeTable(mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::func::CallOp> calls,
                                                 mlir::BlockArgument argument, const Choice &choice);
 

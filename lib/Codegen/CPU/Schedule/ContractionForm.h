@@ -16,10 +16,10 @@ struct ContractionForm {
 /// Returns the form of `op` if tw_tile.matmul can express it, otherwise sets `reason`.
 std::optional<ContractionForm> formOf(mlir::linalg::ContractOp op, std::string &reason);
 
-/// Returns the panel width in elements for `n` columns. The width is `lanes` times one of the numbers in `vectors`,
-/// which are in descending order. The width with the lowest cost is selected. The cost is the padded number of columns,
-/// plus 3% for each vector by which the width is less than the largest width, because small panels read more elements
-/// of A per product. If `n` is symbolic, the largest width is selected.
+/// Returns the panel width in elements for `n` columns. The width is `lanes` times one of the numbers in `vectors`. The
+/// width with the lowest cost is selected, or the first of several such widths. The cost is the padded number of
+/// columns, plus 3% for each vector by which the width is less than the first width, because small panels read more
+/// elements of A per product. If `n` is symbolic, the first width is selected.
 int64_t panelFor(mlir::AffineExpr n, int64_t lanes, mlir::ArrayRef<int64_t> vectors);
 
 } // namespace tilewright::tiled

@@ -20,7 +20,8 @@ namespace {
 /// The fraction of a task's time that is added because the threads wait for the slowest of them.
 constexpr double heldUp = 0.02;
 
-/// The fractions of a product's memory traffic that do not overlap with its computation.
+/// The efficiency of a product's computation, and the fractions of its memory traffic that do not overlap with the
+/// computation.
 struct Visible {
   double efficiency;        ///< fraction of the peak rate that is reached with operands in registers
   double weights;           ///< traffic of B, once per task: the start of each panel waits for its first cache lines
@@ -69,7 +70,7 @@ public:
     const Visible &visible = shape.tiles ? tileProduct : vectorProduct;
     Parts parts;
     parts.compute = 2 * double(wholeBlocks(rows)) * columns * k / (shape.rate * visible.efficiency);
-    // The assumed rate at which a task converts its operands to f32 or splits them (elements per nanosecond).
+    // The assumed rate at which a task converts, splits or transposes its operands (elements per nanosecond).
     constexpr double preparedElementsPerNanosecond = 8;
     if (shape.prepared)
       parts.compute += (double(rows) + columns) * k / preparedElementsPerNanosecond;
@@ -235,8 +236,8 @@ Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, con
 
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine) {
   constexpr int64_t least = 1024; // elements per task
-  // Work that takes less than this number of kernel launches is one task, because waking a thread takes several times
-  // as long as synchronizing with it.
+  // If the work takes less time than this number of kernel launches, tasks have the largest grain, because waking a
+  // thread takes several times as long as synchronizing with it.
   constexpr double leastLaunches = 10;
   if (double(elements) * nanosecondsPerElement(elements, bytesPerElement, machine) <
       leastLaunches * machine.rates.kernel)

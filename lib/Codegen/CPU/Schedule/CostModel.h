@@ -3,7 +3,7 @@
 // The model computes a kernel's time from the machine's rates (MachineRates.h). The time consists of the computation of
 // the tasks, the memory traffic from the L2 cache, the L3 cache and DRAM, and the overhead of tasks. It also depends on
 // the load balance of the threads. The purpose of the model is to compare schedules of one kernel, for which it is
-// accurate to about 5%. The absolute time is only an estimate.
+// accurate to about 5% (docs/decisions/0017). The absolute time is only an estimate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_SCHEDULE_COSTMODEL_H
@@ -49,7 +49,7 @@ struct ProductShape {
   int64_t bytes = 4;     ///< bytes per element of A and of B
   double rate = 1;       ///< operations per nanosecond of a thread
   bool tiles = false;    ///< computed by a tile unit, which reads A from the L2 cache
-  bool prepared = false; ///< each task first widens or splits its operands
+  bool prepared = false; ///< each task first widens, splits or transposes its operands
 };
 
 struct ProductTiles {

@@ -36,7 +36,8 @@ using namespace tile;
 namespace {
 
 /// Returns tile sizes for `size` elements in ascending order: unit * 1, 2, 4, ..., and `size` divided by 1, 2, 4, ...,
-/// rounded up to multiples of `unit`. All sizes are at least `least`, except `chosen`, which is always included.
+/// rounded up to multiples of `unit`. The sizes are at least `least`, except `chosen` and the rounded `size`, which are
+/// always included.
 std::vector<int64_t> ladder(int64_t size, int64_t unit, int64_t least, int64_t chosen) {
   const int64_t units = llvm::divideCeil(size, unit);
   std::vector<int64_t> values{chosen, units * unit};
@@ -57,7 +58,7 @@ public:
     tiles = llvm::to_vector(selected.getTiles().asArrayRef());
   }
 
-  /// Returns false if the kernel has only one schedule.
+  /// Sets `space` and `predict`. Returns false if the kernel has only one schedule.
   bool run() {
     if (members.empty() || tiles.empty() || isa<PackOp, AttentionGradientOp>(members.back()))
       return false;
@@ -80,8 +81,8 @@ public:
   std::function<double(const SchedulePoint &)> predict; ///< null: the times are unknown
 
 private:
-  /// Adds the knob for the tile size of row `row`. Returns std::nullopt if the row is not tiled or has only one tile
-  /// size.
+  /// Adds the knob for the tile size of row `row`, and returns the index of the knob. Returns std::nullopt if the row
+  /// is not tiled or has only one tile size.
   std::optional<size_t> tileKnob(int64_t row, int64_t size, int64_t unit, int64_t least) {
     if (row < 0 || row >= int64_t(tiles.size()) || tiles[row] == 0)
       return std::nullopt;
@@ -100,8 +101,8 @@ private:
       space.knobs.push_back({name.str(), values, initial, reorders});
   }
 
-  /// Adds constraints on the number of tasks. An upper bound limits the overhead of tasks. If the default schedule has
-  /// at least one task per thread, the lower bound is the number of threads.
+  /// Adds constraints on the number of tasks, unless the space is wide. An upper bound limits the overhead of tasks. If
+  /// the default schedule has at least one task per thread, the lower bound is the number of threads.
   void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
     Constraint most{
         Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "there are few enough tasks that their overhead is small", {}};
@@ -222,8 +223,8 @@ private:
     return !space.knobs.empty();
   }
 
-  /// Adds the knobs of elementwise kernels and reductions, which are the tile sizes of the two innermost rows with more
-  /// than one element.
+  /// Adds the knobs of elementwise kernels and reductions: the tile sizes of the two innermost rows with more than one
+  /// element, `unroll`, and `accumulators` for reductions.
   bool plain() {
     SmallVector<AffineExpr> sizes = tile::sizesOf(members.back()->getResult(0));
     SmallVector<std::pair<size_t, int64_t>> cut;

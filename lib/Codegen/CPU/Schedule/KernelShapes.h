@@ -12,7 +12,7 @@ namespace tilewright::tiled {
 /// Returns the value of `size`, or an assumed value if it is symbolic.
 int64_t estimate(mlir::AffineExpr size);
 
-/// Returns the product of `sizes`, where a size of 0 is replaced by 1.
+/// Returns the product of estimate() of `sizes`, where a size of 0 is replaced by 1.
 int64_t countOf(llvm::ArrayRef<mlir::AffineExpr> sizes);
 
 /// Returns the ops of the kernel that compute elements, in order.
@@ -26,7 +26,7 @@ template <typename Op> mlir::AffineExpr keysOf(Op attention) {
 }
 
 /// Returns the machine that a pass's options describe. Reports an error at `kernel` if the option `rates` cannot be
-/// parsed.
+/// parsed, or if the size of the L1 cache is not a multiple of its ways and lines.
 llvm::FailureOr<CostMachine> costMachineOf(mlir::func::FuncOp kernel, int64_t threads, int64_t cacheBytes,
                                            int64_t sharedBytes, FirstCache first, llvm::StringRef rates);
 

@@ -116,7 +116,8 @@ struct MergeReductions : impl::MergeReductionsBase<MergeReductions> {
     SmallVector<linalg::GenericOp> reductions;
     getOperation().walk([&](linalg::GenericOp op) { reductions.push_back(op); });
     for (linalg::GenericOp reduction : reductions) {
-      // Merging erases the producer. Because the producer is elementwise, it is not in the list of reductions.
+      // Merging erases the producer. The producer comes before the reduction in the list, so no later iteration reads
+      // it.
       if (linalg::GenericOp producer = producerOf(reduction))
         merge(producer, reduction);
     }

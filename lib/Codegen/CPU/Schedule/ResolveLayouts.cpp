@@ -189,7 +189,7 @@ private:
       group = options.f16Group;
       depth = options.f16Depth;
     }
-    // A panel for AMX tiles has two vectors of columns; more would leave no tile register for A.
+    // A panel for AMX tiles has at most two vectors of columns, because more would leave no tile register for A.
     bool tiles = depth > group;
     SmallVector<AffineExpr> rhsSizes = tile::sizesOf(rhs), outSizes = tile::sizesOf(result);
     ContractionForm form;
@@ -297,8 +297,7 @@ private:
   }
 
   /// Returns true if k is contiguous in B, and K is above 1 and less than the number of lanes, so that reads of
-  /// unpacked B would gather single elements. For 5 rows, 163,840 columns and k = 7, a product with panels that are
-  /// transposed in registers takes a third of the time.
+  /// unpacked B would gather single elements. Packing transposes such a B in registers.
   bool gathersShortRuns(const ContractionForm &form, ArrayRef<AffineExpr> rhsSizes) const {
     const int64_t k = form.rhsPermutation[form.rhsPermutation.size() - 2];
     auto depth = dyn_cast<AffineConstantExpr>(rhsSizes[k]);
@@ -369,7 +368,7 @@ private:
     return calls;
   }
 
-  /// Returns true if every call passes a parameter, or a view of a parameter, as this argument.
+  /// Returns true if every call passes a parameter, a constant, or a view of one of them as this argument.
   bool isParameter(func::FuncOp kernel, unsigned argument) {
     return llvm::all_of(callsOf(kernel), [&](func::CallOp call) { return isStatic(call.getOperand(argument)); });
   }
@@ -386,10 +385,9 @@ private:
   static constexpr int64_t mostCopied = int64_t(32) << 20;
 
   /// Returns true if a separate kernel should transpose `lhs`. Without this kernel, each task reads `lhs` with the
-  /// stride of its lines, and instructions on groups of k gather single elements. In f32, the copy takes 0.3 ns per
-  /// element on two cores of a Xeon and saves 0.005 ns for each column of the product, so the product must have enough
-  /// columns. If a kernel transposes the operand in registers (`turns`, 16-bit tiles) and the rows of `lhs` are
-  /// contiguous, no copy is made.
+  /// stride of its lines, and instructions on groups of k gather single elements. In f32, the copy is amortized only if
+  /// four or more panels of columns read it (docs/decisions/0012). If the product's kernel transposes the operand in
+  /// registers (`turns`, 16-bit tiles) and m is the contiguous dimension of `lhs`, no copy is made.
   static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
                          bool turns) {
     auto argument = dyn_cast<BlockArgument>(lhs);
@@ -405,7 +403,7 @@ private:
     const auto type = cast<ShapedType>(lhs.getType());
     const bool f32 = type.getElementType().isF32();
     // An f32 operand above this size is stored in huge pages, in which reads with a large stride take no longer than a
-    // copy. Also, the copy would be the largest buffer of a training step.
+    // copy (docs/decisions/0012). Also, the copy would be the largest buffer of a training step.
     if (f32 && type.hasStaticShape() && type.getNumElements() * 4 > mostCopied)
       return false;
     return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);

@@ -8,8 +8,8 @@
 // computes. A size of 0 means that the row is not tiled. `k_block` is set if a product of few rows needs longer
 // K-blocks than the default of the micro-kernels. For products and elementwise kernels, the cost model (CostModel.h)
 // selects the candidate with the lowest predicted time, and determines the resource that limits the kernel. For
-// convolutions and attention, the sizes are computed from the cache sizes and the number of tasks. If a kernel already
-// has a schedule, the user has set it, and the pass does not change it.
+// convolutions and attention, limits on the pixels, rows and bytes of a task and the number of threads determine the
+// sizes. If a kernel already has a schedule, the user has set it, and the pass does not change it.
 //
 // Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
 // test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,
@@ -41,8 +41,8 @@ namespace {
 
 using llvm::divideCeilSigned;
 
-/// Returns the multiplications and additions of a contraction as an expression of the kernel's index arguments; null if
-/// a size is unknown.
+/// Returns the number of multiplications and additions of a contraction as an expression of the kernel's index
+/// arguments. Returns null if a size is unknown, and 0 if `op` is not a contraction.
 AffineExpr flopsOf(Operation *op) {
   AffineExpr total = getAffineConstantExpr(2, op->getContext());
   auto times = [&](Value value, int64_t dim) {
@@ -103,9 +103,9 @@ void noteFlops(func::FuncOp kernel) {
     kernel->setAttr(flopsAttrName, AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
 }
 
-/// Returns how many lines of `value`, one for each index of dimension `dim`, the L1 cache and the L1 TLB can hold at
-/// the same time. If the stride of the lines has a large power of two as a factor, the lines map to few sets of the
-/// cache.
+/// Returns how many lines of `value`, one for each index of dimension `dim`, fit into the L1 cache and the L1 TLB at
+/// the same time, rounded down to a power of two, and at least `least`. If the stride of the lines has a large power of
+/// two as a factor, the lines map to few sets of the cache.
 int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
   constexpr int64_t pageBytes = 4096;
   constexpr int64_t pages = 64; // entries of the L1 data TLB: 64 to 96 on x86 with AVX2
@@ -121,9 +121,9 @@ int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
 
 /// Returns the smallest tile size of each row. If an operand is contiguous along another row than the result, the tile
 /// has two adjacent cache lines along this other row, so that whole blocks can be read and transposed
-/// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). If columns are reduced, a tile of them is so long that the hardware
-/// prefetchers are effective. Lowers `mostColumns` if the lines of such an operand, one per column, would evict each
-/// other from the cache.
+/// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). In this case, `mostColumns` is lowered if the lines of the operand,
+/// one per column, would evict each other from the cache. If the contiguous dimension of an operand is not the one that
+/// is reduced, a tile is so long along it that the hardware prefetchers are effective.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
                                  const FirstCache &cache, int64_t &mostColumns) {
   constexpr int64_t lines = 32, columns = 64, columnsOfBytes = 256;
@@ -189,9 +189,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
 
   /// With few rows, the time to read B from memory dominates. Long contiguous runs of B are read faster than short
-  /// runs: by 5% at 64 rows and 20% at 16 rows (f32 and bf16 without AMX, 768 and 3072 columns, Zen 5), as long as the
-  /// L1 cache can hold A. If the L2 cache can hold B, the length of the runs has no effect. Longer runs are less
-  /// accurate: a sum of 750 products has three times the error of a sum of partial sums of 128 products.
+  /// runs, as long as the K-block of A fits into the L1 cache. If B fits into the L2 cache, the length of the runs has
+  /// no effect. Longer K-blocks are less accurate, because more products are added to one partial sum.
   static constexpr int64_t mostStreamedRows = 64, longKBlock = 512;
   bool streamsWeights(Operation *member) const {
     auto matmul = dyn_cast<MatmulOp>(member);
@@ -230,8 +229,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   /// Returns the number of rows of a head per task. Each task packs the keys and values again, so tasks should be
   /// large. The sums (f32, one per column of the values) and the queries may use half of the L2 cache. Tasks have equal
   /// sizes of up to 512 rows (256 in f32, for which larger sizes were not measured). There are at least four tasks per
-  /// thread if tasks of 64 rows allow this. Scores are computed for 32 rows at a time (tile::attentionRows). For 512
-  /// tokens in bf16, the relative times of 64, 128, 256 and 512 rows per task were 1.22, 1.05, 1.00 and 0.95.
+  /// thread if tasks of 64 rows allow this. Scores are computed for 32 rows at a time (tile::attentionRows).
   int64_t attentionRows(int64_t rows, int64_t columns, int64_t heads, bool narrow) const {
     constexpr int64_t least = 64, unit = tile::attentionRows;
     const int64_t mostRows = narrow ? 512 : 256;
@@ -339,7 +337,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       if (!isa<MatmulOp, ConvolutionOp>(member))
         continue;
-      // Sizes and tiles are in the order of the contraction's loops; the anchor may be a permutation of them.
+      // The sizes `own` are in the order of the contraction's loops. The dimensions of the anchor may be permuted.
       SmallVector<AffineExpr> own = tile::sizesOf(member->getResult(0));
       ArrayRef<int64_t> rowOfLoop = rows->rowOfLoop[member];
       auto cut = [&](int64_t loop, int64_t size) {
@@ -353,8 +351,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
         cut(rank - 2, tileRows);
         cut(rank - 1, tileColumns);
       } else {
-        // A task computes all pixels of a few lines of the image for one panel of filters. All tasks have the same
-        // number of lines.
+        // A task computes all pixels of a few lines of the image for one panel of filters, or for several panels if
+        // windows are gathered. All tasks have about the same number of lines.
         int64_t width = std::max<int64_t>(1, estimate(own[2])), height = std::max<int64_t>(1, estimate(own[1]));
         cut(1, divideCeilSigned(height, divideCeilSigned(height, std::clamp<int64_t>(128 / width, 1, height))));
         cut(2, isa<AffineConstantExpr>(own[2]) ? width : 0);
@@ -362,7 +360,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       }
       return tiles;
     }
-    // Add whole rows to a task, from the innermost row outward, until the task has about `grain` elements.
+    // Extend the tile from the innermost row dimension outward until the task has about `grain` elements.
     const RowsShape shape = rowsShapeOf(members, *rows);
     const int64_t rank = sizes.size(), elements = shape.elements;
     const double bytes = shape.bytesPerElement;

@@ -10,7 +10,7 @@ namespace tilewright::tiled {
 /// A kernel that is a concatenation, a padding, or an insertion of slices into a tensor.
 struct InsertChain {
   mlir::Value base;                            ///< the tensor into which pieces are inserted; null if uninitialized
-  llvm::SmallVector<mlir::Operation *> pieces; ///< tensor.insert_slice or one tensor.pad, in order
+  llvm::SmallVector<mlir::Operation *> pieces; ///< tensor.insert_slice ops in order, or one tensor.pad
   llvm::SmallVector<mlir::AffineExpr> sizes;   ///< sizes of the result
   llvm::SmallBitVector shared;                 ///< the dimensions in which every piece covers the whole result
   mlir::Value result() const { return pieces.back()->getResult(0); }

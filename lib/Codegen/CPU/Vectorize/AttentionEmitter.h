@@ -94,7 +94,8 @@ protected:
   void readMask(Value first, Fold count, Value kb, Fold width, llvm::SmallVectorImpl<Value> &ins,
                 llvm::SmallVectorImpl<llvm::StringRef> &maps);
   /// Returns the score for the product `x`, scaled by `factor` and masked by `masking` (null without a mask). The code
-  /// is in the body of a generic over rows from `first` on and keys from `kb` on. Masked scores are negative infinity.
+  /// is in the body of a generic over rows from `first` on and keys from `kb` on. Scores that a boolean or causal mask
+  /// excludes are negative infinity. A mask of floats is added.
   Value score(mlir::OpBuilder &b, mlir::Location at, Value x, double factor, Value masking, Value first, Value kb);
 
   mlir::OpBuilder builder;

@@ -96,7 +96,8 @@ SmallVector<Value> BodyEmitter::indicesOf(OpBuilder &builder, OpOperand &operand
   return indices;
 }
 
-/// Emits one load per lane. Lanes that are masked off read element 0 of the buffer, which exists if any lane is active.
+/// Emits one load per lane. If an index is a vector, lanes that are masked off use 0 instead, which is a valid index if
+/// any lane is active.
 Value BodyEmitter::readLanes(OpBuilder &builder, Value memref, ArrayRef<Value> indices, Value mask) {
   Type element = cast<MemRefType>(memref.getType()).getElementType();
   SmallVector<Value> vectors;
@@ -213,8 +214,9 @@ void BodyEmitter::write(OpBuilder &builder, Value value, unsigned number, Value 
     vector::StoreOp::create(builder, loc, value, operand.get(), indices);
 }
 
-/// Emits a load at computed indices as a strided vector load. This is possible if exactly one index differs between
-/// lanes, this index increases by 1 from lane to lane, and its dimension has a small stride. Otherwise returns null.
+/// Emits a load at computed indices as a strided vector load. This is possible if there is no mask, exactly one index
+/// differs between lanes, this index increases by 1 from lane to lane, and its dimension has a small stride. Otherwise
+/// returns null.
 Value BodyEmitter::readOfLoad(OpBuilder &builder, memref::LoadOp load, ArrayRef<Value> indices, Value mask) {
   auto isVector = [](Value index) { return isa<VectorType>(index.getType()); };
   if (mask || llvm::count_if(indices, isVector) != 1)

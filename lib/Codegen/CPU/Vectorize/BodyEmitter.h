@@ -21,17 +21,17 @@ public:
   /// their results in `values`.
   void emitUniform(mlir::OpBuilder &builder, mlir::IRMapping &values);
 
-  /// Emits one step with the given accumulators, and returns the yielded values. Each of them is a vector, or a scalar
-  /// if `lanes` is 1 or the value is uniform. `mask` is null for a full step. `values` contains the mappings of
-  /// emitUniform().
+  /// Emits one step with the given accumulators, and returns the yielded values. A yielded value is a scalar if no loop
+  /// is vectorized or the value is uniform, otherwise a vector. `mask` is null for a full step. `values` contains the
+  /// mappings of emitUniform().
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::IRMapping values,
                                           mlir::ValueRange accumulators, mlir::Value mask);
 
   /// True if the accumulators passed to emitStep() were initialized with the identity.
   bool fromIdentity = false;
   /// Returns the maximum or minimum of `x` and `best`, an accumulator that was initialized with the identity, as a
-  /// comparison and a selection, for which x86 has a single instruction. If the combiner ignores NaN, this is correct,
-  /// because the accumulator is never NaN. Returns null for other combiners.
+  /// comparison and a selection, for which x86 has a single instruction. This is correct for combiners that ignore NaN
+  /// (arith.maxnumf, arith.minnumf), because their accumulator is never NaN. Returns null for other combiners.
   mlir::Value numberExtreme(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value x, mlir::Value best);
 
   mlir::Value sumOfProducts(mlir::OpBuilder &builder, mlir::Operation &combiner, const mlir::IRMapping &values);

@@ -10,8 +10,8 @@
 //   o = acc / l ; lse = m + log l
 //
 // If there are few rows, as in a decoding step, keys and values are read once, from their buffers without packing.
-// Scores are stored for only one block of keys at a time (L x B). If a row attends to no key, its results are zeros. If
-// there is a causal mask, the loop over keys ends at the last block to which a row of the tile attends. Sources:
+// Scores are stored for only a few rows and one block of keys at a time. If a row attends to no key, its results are 0.
+// If there is a causal mask, the loop over keys ends at the last block to which a row of the tile attends. Sources:
 // Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-attention.mlir
@@ -145,8 +145,8 @@ public:
   }
 
 private:
-  /// Computes to = a b. `b` is packed in panels, unless there are few rows. Then `b` is not packed, and if
-  /// `columnsFirst`, it is transposed.
+  /// Computes to = a b. `b` is packed in panels, unless there are few rows (`direct`). An unpacked `b` is transposed if
+  /// `columnsFirst` is set.
   void product(Value a, Value b, Value to, bool columnsFirst) {
     if (!direct)
       return multiply(a, b, to);

@@ -2,8 +2,8 @@
 //
 // ScanLoops.h lowers scans, and ScatterLoops.h lowers scatters. A sort becomes a stable bottom-up merge sort of (value,
 // index) pairs in scratch memory for each row. NaN is the largest value. If only the first k results are needed (topk
-// with a small k), one pass over the row inserts each element that precedes the last of the current k results. Bytes
-// are sorted by counting: the position of an element is the number of elements that precede it.
+// with a small k), one pass over the row inserts each element that precedes the last of the current k results. Long
+// rows of bytes are sorted by counting: the position of an element is the number of elements that precede it.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-loops.mlir
 //
@@ -84,15 +84,16 @@ public:
   }
 
 private:
-  /// Returns true if insertion is the fastest way to find the first `kept` of `all` elements. In the worst case,
-  /// insertion compares each element with `kept` elements.
+  /// Returns true if the first `kept` of `all` elements are found by insertion. In the worst case, insertion compares
+  /// each element with `kept` elements, so `kept` must be a small constant and at most a quarter of `all`.
   static bool keepsFew(int64_t all, int64_t kept) {
     constexpr int64_t mostKept = 64;
     return !ShapedType::isDynamic(kept) && kept >= 1 && kept <= mostKept &&
            (ShapedType::isDynamic(all) || all >= 4 * kept);
   }
 
-  /// Sorts by insertion into the outputs, which contain the sorted elements at any time.
+  /// Finds the first elements by insertion into the outputs, which contain the first of the elements read so far,
+  /// sorted.
   void sortFew(tile::SortOp sort) {
     Value in = sort.getInputs()[0], values = sort.getOutputs()[0], indices = sort.getOutputs()[1];
     int64_t dim = sort.getDim();

@@ -9,8 +9,8 @@
 
 namespace tilewright::vector_stage {
 
-/// Base class for emitters that replace an op without reductions by loops. Loop `along` processes vectors of `lanes`
-/// elements; derived classes emit all other loops.
+/// Base class for emitters that replace an op without reductions by loops. overAlong() emits loop `along` in vectors of
+/// `lanes` elements. overOthers() emits the other loops, except one for which the derived class emits code.
 class LineLoops : LoopNest {
 protected:
   using LoopNest::builder, LoopNest::loc, LoopNest::constant;
@@ -36,7 +36,7 @@ protected:
     return mlir::vector::CreateMaskOp::create(builder, loc, body.vectorOf(builder.getI1Type()), count);
   }
 
-  /// Emits inside(from) for each multiple of `step` below `to`.
+  /// Emits inside(iv) for iv = from, from + step, ... below `to`.
   void loop(Value from, OpFoldResult to, int64_t step, llvm::function_ref<void(Value)> inside) {
     if (mlir::isConstantIntValue(to, 0))
       return;

@@ -38,7 +38,8 @@ inline bool isSmallStride(int64_t elements) { return elements >= 2 && elements <
 /// Returns the increment of `expr`, an index of `op`, per step of `loop`. Returns std::nullopt if it is not a constant.
 std::optional<int64_t> stepAlong(mlir::linalg::LinalgOp op, mlir::AffineExpr expr, unsigned loop);
 
-/// Returns the largest vector length, at most `lanes`, of which `size` elements fill more than half.
+/// Returns the largest vector length, at most `lanes`, of which `size` elements fill more than half; `lanes` if `size`
+/// is dynamic.
 int64_t lanesFor(int64_t size, int64_t lanes);
 
 /// The loop to vectorize.
@@ -58,8 +59,8 @@ VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
 /// iteration. --tw-merge-reductions produces such outputs.
 bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
 
-/// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if its body contains an op that cannot be emitted.
-/// If a long loop is not vectorized and `decisions` is not null, adds the reason to `decisions`.
+/// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if an operand is still a tensor. If `op` has many
+/// iterations and no loop is vectorized, adds the reason to `decisions` (if not null).
 llvm::LogicalResult emitLoops(mlir::linalg::LinalgOp op, int64_t lanes, graph::DecisionList *decisions = nullptr);
 
 } // namespace tilewright::vector_stage

@@ -34,7 +34,7 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-constexpr int64_t vectorBytes = 64, blockBytes = 4 * vectorBytes; ///< blocks need no loop (VectorizeLoops.cpp)
+constexpr int64_t vectorBytes = 64, blockBytes = 4 * vectorBytes; ///< blocks are unrolled (VectorizeLoops.cpp)
 constexpr int64_t heldBytes = 4 * blockBytes;                     ///< half of the vector registers of AVX-512
 
 class ScatterLoops : LoopNest {
@@ -170,9 +170,9 @@ private:
     });
   }
 
-  /// Returns the blocks of columns that are kept in registers while the index does not change from row to row. Blocks
-  /// are whole vectors, then halves, quarters, ... of a vector, up to the number of registers. The last columns are not
-  /// a masked vector, because a masked load would force the row to the stack.
+  /// Returns the blocks of columns that are kept in registers while the index does not change from row to row (none if
+  /// `kind` is Set). Blocks are whole vectors, then halves, quarters, ... of a vector, up to the number of registers.
+  /// The last columns are not a masked vector, because a masked load would force the row to the stack.
   SmallVector<Block> heldBlocks(int64_t width) {
     Type element = typeOf(out).getElementType();
     const int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);

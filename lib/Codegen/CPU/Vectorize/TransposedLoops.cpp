@@ -3,10 +3,10 @@
 // Before:
 //   linalg.generic {(d0, d1) -> (d1, d0), (d0, d1) -> (d0, d1)} ins(%a: memref<64x56xf32>) outs(%b: memref<56x64xf32>)
 // After:
-//   scf.for %q = 0 to 56 step 16 {                      // along the rows of %a
+//   scf.for %q = 0 to 48 step 16 {                      // along the rows of %a
 //     scf.for %p = 0 to 64 step 16 {                    // along the rows of %b
 //       16 vectors %a[%p + i, %q ...], transposed in registers, the body on each, 16 vectors %b[%q + j, %p ...] } }
-//   the last 8 of %q: as many steps of a block, its loads masked
+//   the last 8 indices %q: a loop over %p with masked loads of %a and 8 vectors %b[%q + j, %p ...]
 //
 // A single vector loop would gather the elements of %a one by one, while these loops load whole vectors. Blocks are
 // transposed by log2(lanes) rounds of shuffles of two vectors (Eklundh's method). The first round exchanges blocks of

@@ -1,9 +1,9 @@
 //===- VectorizeLoops.cpp - lowers structured ops on buffers to vector loops -----===//
 //
 // Before:
-//   linalg.generic {add; exp} ins(%a: memref<1x770xf32>, %b: memref<770xf32>) outs(%c: memref<1x770xf32>)
+//   linalg.generic {add; exp} ins(%a: memref<4x770xf32>, %b: memref<770xf32>) outs(%c: memref<4x770xf32>)
 // After:
-//   scf.for %i = 0 to 1 {
+//   scf.for %i = 0 to 4 {
 //     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
 //     masked step for the last 2 columns }
 //
@@ -377,8 +377,8 @@ private:
   Value combineLanes(Operation *combiner, Value value) {
     if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
       return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
-    // Combine the lower and the upper half repeatedly, because upstream lowers vector.reduction of maxima and minima to
-    // a chain of scalar ops.
+    // Combine the lower and the upper half repeatedly, because MLIR lowers vector.reduction of maxima and minima to a
+    // chain of scalar ops.
     for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
       SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));
@@ -492,7 +492,7 @@ private:
   BodyEmitter body;
   OpBuilder builder;
   Location loc;
-  const int64_t accumulatorSets; ///< number of accumulators of a long reduction
+  const int64_t accumulatorSets; ///< number of sets of accumulators of a long reduction
   const int64_t unrolledVectors; ///< maximum number of unrolled vectors; the epilogue of a panel has two or three
   Value zero;
   SmallVector<OpFoldResult> sizes;
@@ -525,9 +525,9 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
   }
 
 private:
-  /// Removes the fast-math flag that allows to reassociate reductions. Otherwise, LLVM might choose different orders of
-  /// additions for loops of different lengths, but schedules with the same class of order (tw.space) must have bitwise
-  /// equal results.
+  /// Removes the fast-math flag that permits LLVM to reassociate reductions. Otherwise, it might choose different
+  /// orders of additions for loops of different lengths, but schedules with the same class of order (tw.space) must
+  /// have bitwise equal results.
   static void keepOrderOfSums(func::FuncOp kernel) {
     kernel.walk([](arith::ArithFastMathInterface op) {
       const arith::FastMathFlagsAttr has = op.getFastMathFlagsAttr();
@@ -540,7 +540,7 @@ private:
 };
 } // namespace
 
-/// Returns the ratio of 32 bits to the width of the widest type that `op` reads, computes or writes, at least 1. A
+/// Returns the ratio (1, 2 or 4) of 32 bits to the width of the widest type that `op` reads, computes or writes. A
 /// vector of `op` can have this many times as many elements as a vector of 32-bit elements.
 static int64_t narrowness(linalg::LinalgOp op) {
   unsigned widest = 1;

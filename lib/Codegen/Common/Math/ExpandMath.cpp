@@ -3,7 +3,7 @@
 // Before:
 //   %y = math.exp %x : vector<16xf32>
 // After:
-//   %n = math.roundeven (%x * 1.44269504) ... six math.fma ... : vector<16xf32>
+//   %n = math.roundeven (%x * 1.44269504) ... eight math.fma ... : vector<16xf32>      (with AVX-512)
 //
 // Before:
 //   %y = math.cbrt %x : vector<4xf64>
@@ -16,7 +16,8 @@
 // because --convert-math-to-libm lowers them. If there is no formula for a function of f64 vectors (cbrt, most powers),
 // the op is unrolled to scalars. Ops for which the CPU has instructions are unchanged: sqrt, fma, absf, copysign,
 // floor, ceil, round, roundeven, trunc. f64 is rounded to bf16 through f32, as in all other passes. With the option
-// `bf16-denormals`, f32 is rounded to bf16 by integer ops.
+// `bf16-denormals`, the second of these roundings is computed by integer ops.
+//
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//

@@ -2,8 +2,9 @@
 //
 // Each function takes and returns f32 lanes. dialects/Graph/ScalarFunctions.def states the largest error of each
 // function against the exact value, in units of the last place (ULP) of the exact value rounded to f32, and
-// test/Unit/Codegen/Common checks these errors. For all functions, the result for NaN is NaN, results below the
-// smallest normal number are correct denormals, and odd functions preserve the sign of zeros.
+// test/Unit/Codegen/Common checks these errors. The result for NaN is NaN, except for 1^NaN and NaN^0, which are 1.
+// Results below the smallest normal number are correct denormals, except those of expandLogistic(). Odd functions
+// preserve the sign of zeros.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_EXPANDMATH_H
@@ -26,7 +27,7 @@ Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
 Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
 Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< `shortened`: to 2^-18
 Lanes expandExpM1(Lanes x);
-Lanes expandTanh(Lanes x); ///< 1.5 ULP with AVX-512; AVX2 has a 12-bit reciprocal
+Lanes expandTanh(Lanes x); ///< 1.5 ULP with AVX-512; more with AVX2, whose reciprocal instruction has 12 bits
 Lanes expandErf(Lanes x);
 
 // ExpandMathLog.cpp

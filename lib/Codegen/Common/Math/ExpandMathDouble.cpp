@@ -1,8 +1,8 @@
 //===- ExpandMathDouble.cpp - functions of f32 computed in f64 --------------------===//
 //
 // pow needs a logarithm that is accurate to 33 bits, and formulas such as log(x + sqrt(x^2 + 1)) suffer from
-// cancellation. In f64, with polynomials that are accurate to 2^-34 or better, every result is correctly rounded except
-// for rare ties. f64 takes twice as many vectors as f32. Denormal f32 numbers are normal f64 numbers, and truncf
+// cancellation. In f64, with polynomials that are accurate to 2^-34 or better, every result is correctly rounded unless
+// it is close to a tie. f64 needs twice as many vectors as f32. Denormal f32 numbers are normal f64 numbers, and truncf
 // produces the denormals and infinities of f32.
 //
 // Numbers in braces come from tools/dev/fit_polynomials.py.

@@ -54,11 +54,11 @@ Value scaleByInstruction(ImplicitLocOpBuilder &b, Value x, Value n, Value keep) 
 
 // With vscalefps, 13 instructions compute the bounds, n, r, a polynomial of degree 6 and the scaling. Without
 // vscalefps, n is even: one shift of the bits of n/2 results in 2^(n/2), by which the result is multiplied twice. The
-// first product is a normal number, so a denormal result is rounded only once. |r| is then up to ln 2, which requires
-// degree 8 and 18 instructions.
+// first product is a normal number, so a denormal result is rounded only once. |r| is then up to ln 2, which requires a
+// polynomial of degree 8.
 //
-// Below -104 the result is set to 0 without computing it: a result that underflows takes about 270 cycles per vector on
-// Intel's cores, and masked attention scores are in this range.
+// Below -104 the result is set to 0 without computing it, because instructions whose result underflows are slow on
+// Intel's cores (microcode assists), and masked attention scores are in this range.
 Lanes expandExp(Lanes x, bool avx512, bool shortened) {
   constexpr double vanishes = -104.0;
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(vanishes).value);
@@ -82,8 +82,8 @@ Lanes expandExp(Lanes x, bool avx512, bool shortened) {
   return select(keep, p * scale * scale, 0.0);
 }
 
-// vdivps takes 16 cycles for 16 lanes, as many as a whole exp, so quickDivide() is used. If d is so large that its
-// reciprocal would be denormal, the result is 0.
+// A division by vdivps takes about as long as the whole exponential function, so quickDivide() is used. If d is so
+// large that its reciprocal would be denormal, the result is 0.
 Lanes expandLogistic(Lanes a, Lanes d) {
   constexpr double limit = 0x1p125;
   return select(greater(d, limit), a * 0.0, quickDivide(a, atMost(d, limit)));

@@ -20,7 +20,7 @@ constexpr double smallestNormal = 0x1p-126;
 
 struct BaseConstants {
   double scale;        ///< 1 / ln(base)
-  double high, low;    ///< log_base(2)
+  double high, low;    ///< log_base(2) in two parts
   double one, oneLeft; ///< scale in two parts
 };
 

@@ -3,8 +3,8 @@
 //   x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
 //
 // r is computed in three steps with FMA. This is accurate enough for |x| below 1e5, because the three parts of pi/2
-// have 72 bits, and the first step is exact: both of its operands are multiples of the last bit of pi/2. If the
-// magnitude of any lane is larger, the whole vector takes a branch that calls libm in f64 for each lane.
+// have 72 bits, and the first step is exact: both of its operands are multiples of the last bit of the first part. If
+// the magnitude of any lane is larger, the whole vector takes a branch that calls libm in f64 for each lane.
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //

@@ -123,8 +123,8 @@ inline Lanes select(Lanes condition, Lanes a, Lanes b) {
 inline Lanes select(Lanes condition, double a, Lanes b) { return select(condition, b.number(a), b); }
 inline Lanes select(Lanes condition, Lanes a, double b) { return select(condition, a, a.number(b)); }
 
-/// `x` limited by a bound; NaN stays NaN. Each is one instruction: vmaxps and vminps return their second operand for
-/// NaN.
+/// These functions return `x` limited by a bound, and NaN for NaN. A bound is one instruction: vmaxps and vminps return
+/// their second operand for NaN.
 inline Lanes atLeast(Lanes x, double bound) { return select(less(x, bound), bound, x); }
 inline Lanes atMost(Lanes x, double bound) { return select(greater(x, bound), bound, x); }
 inline Lanes clamp(Lanes x, double low, double high) { return atMost(atLeast(x, low), high); }
