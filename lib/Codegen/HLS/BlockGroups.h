@@ -35,8 +35,9 @@ struct GroupChoice {
 };
 
 /// Returns schedules of a group, with increasing multipliers and decreasing cycles. `members` contains the schedules of
-/// each member, and `after` contains the earlier members for which each member waits. Members run in parallel, so each
-/// member gets the smallest number of multipliers with which it is as fast as the slowest member.
+/// each member, and `after` contains the earlier members for which each member waits. `blocks` is the number of blocks.
+/// Members run in parallel, so most members get the smallest number of multipliers with which they are as fast as the
+/// slowest member. A member with few multipliers may be faster, so that later members start earlier.
 std::vector<GroupChoice> groupChoices(llvm::ArrayRef<llvm::SmallVector<Choice>> members,
                                       llvm::ArrayRef<llvm::SmallVector<size_t>> after, int64_t blocks);
 

@@ -280,8 +280,8 @@ private:
     return index;
   }
 
-  /// Defines a wire `name` as the entry of a constant table that is indexed by counters. Returns false if the table
-  /// would be too large.
+  /// Defines a wire `name` as the entry of a constant table that is indexed by counters. Returns false if tabulate()
+  /// returns no table.
   bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> indices, int64_t stage,
              llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
     std::optional<IndexTable> made = tabulate(nest, indices, width, function);
@@ -577,7 +577,7 @@ private:
   std::map<std::string, int64_t> delayed;                       ///< the last stage that uses a value
   std::map<std::string, std::set<int64_t>> needed;              ///< all stages that use a value
   std::map<std::string, int64_t> narrow;                        ///< number of used bits of a value
-  std::map<std::string, int64_t> lead;                          ///< registers before the first of these stages
+  std::map<std::string, int64_t> lead;                          ///< registers of the operator that computes a value
   std::map<RtlPort *, std::vector<size_t>> portLanes;
   std::set<std::string> plain;
 };
