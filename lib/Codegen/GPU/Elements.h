@@ -129,8 +129,8 @@ private:
 mlir::Value combineScattered(mlir::OpBuilder &b, mlir::Location loc, tile::ScatterKind kind, mlir::Value x,
                              mlir::Value y);
 
-/// Returns the type of a tensor's element in memory. Booleans and 8-bit floats are i8, because LLVM has no 8-bit float
-/// type.
+/// Returns the type of a tensor's element in memory. Booleans are i8, because they take one byte each, and so are 8-bit
+/// floats, because LLVM has no 8-bit float type.
 mlir::Type memoryType(mlir::Type element);
 /// toMemory() converts a value to its type in memory, and fromMemory() converts it back. `word` has the type
 /// memoryType(element).

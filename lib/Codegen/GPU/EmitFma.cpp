@@ -88,7 +88,8 @@ private:
     int64_t mine = 0;         ///< the number of this thread's rows or columns
   };
 
-  /// Returns `position`, clamped to the last index of `extent`.
+  /// Returns `position`, clamped to the last index of `extent`. If `extent` is a multiple of `by`, the size of a tile,
+  /// all positions are in range and are not clamped.
   Value clamped(Value position, Value extent, int64_t by) {
     if (dividesEvenly(extent, by))
       return position;

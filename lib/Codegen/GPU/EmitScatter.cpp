@@ -1,4 +1,4 @@
-//===- EmitScatter.cpp - schedule `scatter`: one warp per row -------------===//
+//===- EmitScatter.cpp - the schedule `scatter`: one warp per row ---------===//
 //
 // Before (the gradient of an embedding: old[index[i, j], k] += source[i, j, k]):
 //   %r = tw_tile.scatter add {dest_map = (i, j, k)[s] -> (s, k)} ins(%source, %index) outs(%old)
@@ -191,7 +191,8 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Returns true if source element `mine` is scattered to this warp's row. `count` is the number of source elements.
+  /// Returns the condition that source element `mine` is scattered to this warp's row. `count` is the number of source
+  /// elements.
   Value hit(Value mine, Value count) {
     Value exists = isLess(mine, count);
     auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), exists, /*withElse=*/true);

@@ -21,7 +21,7 @@ struct Schedule {
   Kind kind = Kind::Elements;
   int64_t threads = 256;        ///< threads per block
   int64_t vector = 1;           ///< adjacent elements that one thread computes
-  int64_t group = 32;           ///< threads of a block that share a row: a warp, or all of them
+  int64_t group = 32;           ///< threads of a block that share a row: a warp, all threads, or one per warp
   bool rowsAcrossLanes = false; ///< for rows: consecutive lanes have consecutive rows, which the warps share
   // Parameters of mma, wgmma, fma and attention (`cluster` also of rows):
   int64_t m = 0, n = 0, k = 0;    ///< size of a block's tile

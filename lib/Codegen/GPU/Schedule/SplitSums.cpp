@@ -3,9 +3,9 @@
 // Before:
 //   %r = call @kernel_0(%x, %w, %b, %into)       // x: 3 x 4096, w: 256 x 4096; r = gelu(x w' + b): 16 tiles of 16 x 16
 // After:
-//   %x1 = tensor.expand_shape %x [[0], [1, 2]] : 3 x 8 x 512            // views: nothing is copied
-//   %w1 = tensor.expand_shape %w [[0], [1, 2]] : 256 x 8 x 512
-//   %p = call @kernel_0_parts(%x1, %w1, %empty) : 8 x 3 x 256 x f32     // a batch of 8 products: 128 tiles
+//   %x1 = tensor.expand_shape %x [[0], [1, 2]] : 3 x 16 x 256           // views: nothing is copied
+//   %w1 = tensor.expand_shape %w [[0], [1, 2]] : 256 x 16 x 256
+//   %p = call @kernel_0_parts(%x1, %w1, %empty) : 16 x 3 x 256 x f32    // a batch of 16 products: 256 tiles
 //   %r = call @kernel_0(%p, %b, %into)                                  // adds the parts in order; then the epilogue
 //
 // The kernel of the parts may have any schedule for products. The partial sums are stored in the arena. They are added
@@ -15,7 +15,7 @@
 // way:
 //
 //   %r = call @kernel_0(%x, %into)               // x: 65536 x 64, summed over its rows
-//   ->  %p = call @kernel_0_parts(%x as 256 x 256 x 64, %empty) : 256 x 64 x f32 ; %r = call @kernel_0(%p, %into)
+//   ->  %p = call @kernel_0_parts(%x as 64 x 1024 x 64, %empty) : 64 x 64 x f32 ; %r = call @kernel_0(%p, %into)
 //
 // Tests: test/Codegen/GPU/Schedule/split-sums.mlir, test/Python/test_cuda_kernel_table.py (split-*)
 //
@@ -36,8 +36,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The minimum number of terms of a part, and the number of which it must be a multiple, so that rows of operands are
-/// aligned to 128 bytes.
+/// The number of terms of a part is at least `leastTerms`, and is a multiple of `termsUnit`, so that rows of operands
+/// are aligned to 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.
@@ -210,7 +210,7 @@ public:
   }
 
 private:
-  /// Returns the kernel that computes the parts: a batch of products.
+  /// Returns the kernel that computes the parts: a batch of products or of other reductions.
   func::FuncOp makeParts() {
     Location loc = op.getLoc();
     SmallVector<Type> types;
@@ -262,8 +262,7 @@ private:
     return made;
   }
 
-  /// Changes the kernel: it adds the parts, which become its first argument, and then computes the epilogue of the
-  /// product.
+  /// Changes the kernel: it adds the parts, which become its first argument, and then computes the epilogue.
   void addUp() {
     Location loc = op.getLoc();
     (void)kernel.insertArgument(0, partial, {}, loc);
