@@ -202,7 +202,7 @@ private:
     return arith::SelectOp::create(builder, loc, none, number(std::numeric_limits<double>::infinity()), sum);
   }
 
-  /// Returns sum(dO * O) of a query's row. `sharing` adjacent lanes compute it; this lane has the index `part`.
+  /// Returns sum(dO * O) of a query's row. `sharing` adjacent lanes compute the sum; this lane has the index `part`.
   Value deltaOf(Value position, Value part, int64_t sharing) {
     const int64_t chunks = gradient.valueSize / chunkElements;
     auto loop = scf::ForOp::create(builder, loc, index(0), index(int64_t(llvm::divideCeil(chunks, sharing))), index(1),
@@ -418,7 +418,7 @@ private:
   GradientTiles tiles;
   int64_t atOnce; ///< rows of a tile whose scores are in registers at the same time
   Value shared;
-  Value pair; ///< this thread's first of each group of eight other rows; it has two adjacent ones
+  Value pair; ///< this thread's first row in each group of eight other rows; it has two adjacent rows
   // The following fields depend on the kind of block that is being emitted:
   bool ofKeys = false; ///< the block's own rows are keys, else queries
   Value ownCount, otherCount, batch, head, warpRow;

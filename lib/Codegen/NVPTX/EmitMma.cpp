@@ -5,7 +5,7 @@
 //
 //   load tiles 0 ... stages - 2
 //   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all warps have released ;
-//                for each 16 elements along k: ldmatrix A and B, mma.m16n8k16
+//                for each 32 bytes along k: ldmatrix A and B, mma (m16n8k16 for 16-bit types)
 //     the epilogue is computed from each pair of sums (Elements.h), and the results are stored
 //
 // TileCode.h describes the layout of a tile in its slot. Elements outside of A and B are loaded as zeros. Results
