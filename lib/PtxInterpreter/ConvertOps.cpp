@@ -43,7 +43,7 @@ template <class D, class S> D toInteger(uint32_t mods, S source) {
     return std::numeric_limits<D>::max();
   return D(x);
 }
-/// Converts a 64-bit integer to double, rounded to odd.
+/// Converts a number to double. A 64-bit integer is rounded to odd; other numbers are exact.
 template <class S> double exactOrOdd(S source) {
   if constexpr (kIsInteger<S> && sizeof(S) == 8) {
     uint64_t magnitude = source < 0 ? 0 - uint64_t(source) : uint64_t(source);
