@@ -50,7 +50,7 @@ public:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value tile = loop.getInductionVar(), after = elements.add(tile, index(1));
-      // There is no tile after the last tile, so load the last tile again. It is not used.
+      // There is no tile after the last tile, so load the last tile again. This second copy is not used.
       Value last = arith::SubIOp::create(builder, loc, tiles, index(1));
       Value next = arith::MinUIOp::create(builder, loc, after, last);
       SmallVector<Value> nextA = loadTile(a, next, depth), nextB = loadTile(b, next, depth);

@@ -190,7 +190,8 @@ private:
   SmallVector<Value> ivs;
 };
 
-/// Returns true if `op` is a linalg op or a copy that only writes each element to the address from which it read it.
+/// Returns true if `op` is a linalg op or a copy that only writes each element to the address from which it has read
+/// this element.
 bool copiesOntoItself(Operation *op) {
   if (auto copy = dyn_cast<memref::CopyOp>(op))
     return copy.getSource() == copy.getTarget();

@@ -21,7 +21,7 @@ struct BlockNest {
 /// over the blocks. If a nest reads the result of another nest of the group, it reads only elements that the other nest
 /// writes in the same block.
 struct BlockGroup {
-  std::map<size_t, int64_t> loops; ///< the loop of each nest, in launch order
+  std::map<size_t, int64_t> loops; ///< the loop of each nest, by the index of the nest
   int64_t extent = 0;              ///< trip count, which all these loops have
 };
 

@@ -2,7 +2,7 @@
 //
 //   arith.addf %a, %b : f32               a + b
 //   arith.addi %a, %b : i32               (int32_t)((uint32_t)a + (uint32_t)b), because sums wrap around
-//   affine.load %x[%i * 4 + %j]           x[i * 4 + j], or x[(i * 4 + j) * 20 + k] for a port
+//   affine.load %x[%i, %j * 2 + %u]       x[i][j * 2 + u], or x[i * 6 + j * 2 + u] for a port with rows of 6 elements
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Cpp.h"

@@ -5,7 +5,8 @@
 //       matmul_j: for (int j = 0; j < 16; ++j) {
 //   #pragma HLS pipeline II=1
 //   #pragma HLS loop_flatten
-//         y[i][j] = (k == 0 ? 0.0f : y[i][j]) + a[i][k] * b[k][j];
+//   #pragma HLS dependence variable=y type=inter direction=RAW distance=16 true
+//         y[i][j] = ((k == 0) ? 0.0f : y[i][j]) + (a[i][k] * b[k][j]);
 //
 // Every pragma is printed from an attribute or a type of the IR.
 //

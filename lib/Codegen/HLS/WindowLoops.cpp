@@ -11,8 +11,9 @@
 //
 // A schedule can reorder, unroll and pipeline these loops (SelectSchedules.cpp). --tw-decompose-tile would instead emit
 // a branch for every element of the window. If a group has several channels or filters, the operands are reshaped so
-// that the group has a separate loop. The order of additions does not change. This pass does not change convolutions of
-// a tile or with negative padding or symbolic sizes, which --tw-decompose-tile decomposes.
+// that the group has a separate loop. The order of additions does not change. This pass does not change convolutions
+// that compute a tile, or that have negative padding or symbolic sizes. --tw-decompose-tile decomposes these
+// convolutions.
 //
 // Test: test/Codegen/HLS/window-loops.mlir
 //

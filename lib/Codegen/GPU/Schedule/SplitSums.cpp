@@ -8,8 +8,8 @@
 //   %p = call @kernel_0_parts(%x1, %w1, %empty) : 16 x 3 x 256 x f32    // a batch of 16 products: 256 tiles
 //   %r = call @kernel_0(%p, %b, %into)                                  // adds the parts in order; then the epilogue
 //
-// The kernel of the parts may have any schedule for products. The partial sums are stored in the arena. They are added
-// in the same order in every run, because there are no atomics (docs/decisions/0034-split-sums.md).
+// The kernel of the parts may have any schedule for products. The partial sums are stored in the arena. The second
+// kernel adds them in the same order in every run, because there are no atomics (docs/decisions/0034-split-sums.md).
 //
 // Other long reductions with a small number of results, which would occupy only a few blocks, are split in the same
 // way:
@@ -85,8 +85,8 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   return time + secondKernel + double(results * parts * 4) / arch.deviceRate;
 }
 
-/// Returns the number of parts for the schedule `fma`. This schedule has no cost model, so the largest power of two is
-/// used with which there are up to two blocks per multiprocessor and at least `leastTerms` terms per part. A product is
+/// Returns the number of parts for the schedule `fma`. This schedule has no cost model. The number is the largest power
+/// of two that results in at most two blocks per multiprocessor and at least `leastTerms` terms per part. A product is
 /// not split into fewer than four parts.
 int64_t partsOfFma(Contraction &product, const Arch &arch) {
   std::optional<Schedule> schedule = chooseFma(product);
