@@ -265,7 +265,7 @@ struct Exec {
   void countGlobal(const uint64_t *addresses, uint32_t bytes);
 };
 
-/// Runs all blocks until they end, or until no warp can continue.
+/// Runs all blocks until they end, until no warp can continue, or until the step limit is reached.
 void runGrid(Grid &grid);
 /// Ends the threads of the lanes in `mask`, which must belong to the running fragment.
 void exitLanes(Exec &e, uint32_t mask);

@@ -25,7 +25,7 @@ struct Contraction {
   llvm::SmallVector<unsigned> depth;   ///< reduction loops
   /// The loop that indexes each dimension, for each result of the kernel.
   llvm::SmallVector<llvm::SmallVector<unsigned>> results;
-  /// The row reductions after the contraction, in order. Only schedules whose blocks compute whole rows support them.
+  /// The row reductions after the contraction, in order. Only schedules whose warps compute whole rows support them.
   llvm::SmallVector<RowSum> rowSums;
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }

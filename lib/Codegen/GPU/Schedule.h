@@ -36,8 +36,8 @@ struct Schedule {
 };
 
 void setSchedule(mlir::func::FuncOp kernel, const Schedule &schedule);
-/// Returns null if the kernel has no schedule. Emits an error and returns null if its schedule is invalid for this
-/// target.
+/// Returns the kernel's schedule. Emits an error and returns std::nullopt if the kernel has no schedule of this target,
+/// or if the schedule's `vector` does not divide the rows of the results.
 std::optional<Schedule> getSchedule(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::cuda

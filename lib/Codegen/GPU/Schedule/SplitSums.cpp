@@ -127,7 +127,7 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
 }
 
 /// Returns the reduction loop to split and the number of parts. The number is 1 if enough blocks are occupied without a
-/// split.
+/// split, or if the reduction cannot be split.
 std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
   constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole reduction; of one part
   const std::pair<unsigned, int64_t> whole{0, 1};

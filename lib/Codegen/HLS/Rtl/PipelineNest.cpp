@@ -225,7 +225,7 @@ private:
     return nest.steps.size() - 1;
   }
 
-  /// Returns the number of the step that computes `value`; adds a step for a constant.
+  /// Returns the number of the step that computes `value`. If `value` is a constant or an index, adds a step for it.
   size_t stepOf(Operation *user, Value value) {
     if (auto found = made.find(value); found != made.end())
       return found->second;
