@@ -1,8 +1,9 @@
 //===- BarrierOps.cpp - the barriers of a block, and the end of threads ------------------------------------------===//
 //
 // A barrier counts threads. If the instruction is .aligned, it counts all threads of a warp at once. When the barrier
-// completes, the clocks of all arrivals are joined into the clocks of all waiting threads. If a thread exits while
-// other threads wait for it, an error is reported, and the waiting threads no longer wait for it, as on the hardware.
+// completes, the clocks of all arrivals are joined into the clocks of all waiting threads. If all threads of a warp
+// exit while other warps wait for all threads of the block, an error is reported, and the barrier no longer waits for
+// the warp that has exited, as on the hardware.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

@@ -1,8 +1,9 @@
 //===- BulkPieces.cpp - the bytes that a bulk copy moves -------------------------------------===//
 //
-// A box of a tensor map is contiguous in shared memory, with the first dimension fastest. With a swizzle, its rows have
-// 32, 64 or 128 bytes, and the 16-byte chunks of a row are permuted depending on the index of the row. For bytes
-// outside of the tensor's bounds, a load writes the fill value, and a store does nothing.
+// A box of a tensor map is contiguous in shared memory, with the first dimension fastest. With a swizzle, the rows of
+// the box have 32, 64 or 128 bytes, and the 16-byte chunks of a row are permuted depending on the address of the row
+// (swizzled() in Bulk.h). For bytes outside of the tensor's bounds, a load writes the fill value, and a store does
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Bulk.h"

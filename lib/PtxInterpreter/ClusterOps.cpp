@@ -2,8 +2,8 @@
 //
 // The address of another block's shared memory, which mapa returns, contains the rank of that block plus one in the
 // bits from kRankShift on. The cluster's barrier waits for all threads that have not exited. The end of a block must be
-// ordered after all accesses of other blocks to its shared memory: the threads of the block must have waited for an
-// event that is ordered after these accesses.
+// ordered after all accesses of other blocks to its shared memory: for each of these accesses, a warp of the block must
+// have waited for an event that is ordered after the access.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

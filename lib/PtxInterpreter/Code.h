@@ -34,7 +34,7 @@ enum Mod : uint32_t {
   ModNan = 128,
   ModXorSign = 256,
   ModAbs = 512,
-  ModHigh = 1024,   ///< .hi, and the second half of similar pairs
+  ModHigh = 1024,   ///< .trans of ldmatrix and stmatrix; in cvt: round to an integral value
   ModStrong = 2048, ///< .volatile, .relaxed, .acquire, .release: no race with another strong access
   ModAcquire = 4096,
   ModRelease = 8192,

@@ -43,7 +43,7 @@ template <class D, class S> D toInteger(uint32_t mods, S source) {
     return std::numeric_limits<D>::max();
   return D(x);
 }
-/// Converts a 64-bit integer to double, rounded to odd.
+/// Converts a number to double. A 64-bit integer is rounded to odd; other numbers are exact.
 template <class S> double exactOrOdd(S source) {
   if constexpr (kIsInteger<S> && sizeof(S) == 8) {
     uint64_t magnitude = source < 0 ? 0 - uint64_t(source) : uint64_t(source);
@@ -100,8 +100,8 @@ using Kept = std::conditional_t<sizeof(D) >= 4, D, std::conditional_t<std::is_si
 
 enum class Way { Integers, ToInteger, Widen, Same, Narrow };
 
-/// Adds the opcodes of one pair of types. This function is not a template, because it would be instantiated for 144
-/// pairs.
+/// Adds the opcodes of one pair of types. This function is not a template, because a template would be instantiated for
+/// 144 pairs.
 void addOpcodes(Table &table, Way way, const std::string &types, const std::string &signature, Handler run) {
   auto add = [&](const std::string &middle, uint32_t mods) {
     table.add("cvt" + middle + types, signature.c_str(), run, mods);

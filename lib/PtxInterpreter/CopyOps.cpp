@@ -1,8 +1,8 @@
 //===- CopyOps.cpp - cp.async and its groups ----------------------------------------===//
 //
-// A cp.async copy is executed as late as possible, when its thread waits for the copy's group. Until then, any access
-// to the destination and any write to the source is reported as an error. If no thread waits for a copy, the copy is
-// not executed.
+// A cp.async copy is executed as late as possible: when its thread waits for the copy's group, or when a
+// cp.async.mbarrier.arrive of the thread arrives at its mbarrier. Until then, any access to the destination and any
+// write to the source is reported as an error. If neither happens, the copy is not executed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

@@ -421,7 +421,7 @@ private:
     for (uint32_t row : sources)
       if (row == kNoRow)
         fail(at, at.opcode + ": '_' where a value is expected");
-    // If the first result is the sink `_`, assign an unused row to it.
+    // If the first result, or any result of a vector, is the sink `_`, assign an unused row to it.
     for (size_t i = 0; i < results.size(); ++i)
       if (results[i] == kNoRow && (i == 0 || in.count > 1))
         results[i] = temporary(true);

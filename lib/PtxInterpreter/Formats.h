@@ -2,7 +2,7 @@
 //
 // Every operation on a format with less precision than double is computed in double and then rounded to its format. If
 // double cannot represent the exact result, the first rounding is to odd. The second rounding then returns the
-// correctly rounded result, because the 53 bits of double are more than 2 * 24 + 2.
+// correctly rounded result, because double has at least two bits of precision more than the format.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_FORMATS_H

@@ -1,7 +1,7 @@
 //===- HalfOps.cpp - arithmetic of f16 and bf16, scalar and packed ----------------------------------===//
 //
 // Each operation on f16 or bf16 is computed in double, either exactly or rounded to odd, and is then rounded to its
-// format.
+// format. tanh.approx and ex2.approx are computed in double with rounding to nearest.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"
@@ -34,7 +34,7 @@ template <class T> T rounded(uint32_t mods, double x) {
   return T(uint16_t(bits));
 }
 
-/// The handlers of an operation on 16-bit scalars and on pairs of scalars in 32-bit registers.
+/// Applies an operation on 16-bit scalars to pairs of scalars in 32-bit registers.
 template <class T, class F> struct Pairs {
   static uint32_t two(uint32_t m, uint32_t a) { return both(F{}(m, T(uint16_t(a))), F{}(m, T(uint16_t(a >> 16)))); }
   static uint32_t both(T low, T high) { return uint32_t(uint16_t(low)) | uint32_t(uint16_t(high)) << 16; }

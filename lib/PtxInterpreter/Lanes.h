@@ -78,7 +78,7 @@ template <class R, class... A, class F> Handler map(F) {
   return [](Exec &e, const Instr &in) { eachLane<F, R, A...>(e, in, std::index_sequence_for<A...>{}); };
 }
 
-/// Calls f(lane) for each active lane.
+/// Calls f(lane) for each lane in `mask`, the lowest lane first.
 template <class F> void forLanes(uint32_t mask, F f) {
   for (; mask; mask &= mask - 1)
     f(uint32_t(std::countr_zero(mask)));

@@ -1,8 +1,9 @@
 //===- Machine.h - the state of a running grid ------------------------------------------===//
 //
 // A warp consists of one or more fragments. A fragment is a set of lanes at the same instruction. Fragments are split
-// at a divergent branch and merged when they reach the same instruction. The fragment at the lowest address runs first.
-// If an instruction must be executed by lanes of other fragments as well, its fragment waits for them.
+// at a divergent branch and merged when they reach the same instruction. Usually the fragment at the lowest address
+// runs first (Scheduler.cpp). If an instruction must be executed by lanes of other fragments as well, its fragment
+// waits for them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_MACHINE_H
@@ -220,7 +221,7 @@ struct Exec {
   uint32_t *registers = nullptr; ///< of the current function
   const uint32_t *operands = nullptr;
   uint32_t pc = 0;
-  bool again = false;       ///< set by a control handler that has to wait: the fragment stays at the instruction
+  bool again = false;       ///< not used: no handler sets it
   Block *reached = nullptr; ///< set by locate(): the block whose shared memory was accessed
 
   uint32_t operand(const Instr &in, uint32_t i) const { return operands[in.operands + i]; }
@@ -238,7 +239,8 @@ struct Exec {
 
   /// Checks and records an access, and returns the bytes at the address, or null after a reported error.
   uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
-  /// Like reach(), but checks only bounds and alignment. Converts a generic `address` to an address in `space`.
+  /// Like reach(), but checks only bounds, alignment and writes of read-only memory. Replaces a generic `space` by the
+  /// actual space, and `address` by the address in that space.
   uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
   /// Returns the block of the cluster to whose shared memory `address` refers, and removes the block's rank from the
   /// address. Reports an error and returns null if there is no such block, if the block has exited, or if the block is
@@ -263,7 +265,7 @@ struct Exec {
   void countGlobal(const uint64_t *addresses, uint32_t bytes);
 };
 
-/// Runs all blocks until they end, or until no warp can continue.
+/// Runs all blocks until they end, until no warp can continue, or until the step limit is reached.
 void runGrid(Grid &grid);
 /// Ends the threads of the lanes in `mask`, which must belong to the running fragment.
 void exitLanes(Exec &e, uint32_t mask);
@@ -271,7 +273,8 @@ void exitLanes(Exec &e, uint32_t mask);
 void leave(Exec &e, uint32_t mask, uint32_t pc);
 /// Makes the waiting threads of the block check their conditions again.
 void wake(Block &block);
-/// Executes one of the pending bulk loads. Returns false if there is none.
+/// Executes one of the pending bulk loads or of the pending arrivals of cp.async.mbarrier.arrive. Returns false if
+/// there is none.
 bool deliverLoad(Grid &grid);
 /// Reports the copies and the wgmma instructions of an ending block for which no thread has waited.
 void endBlock(Grid &grid, Block &block);

@@ -7,9 +7,10 @@
 //   B, register r, element i: row t * E + i + r * 4 * E, column g
 //   C and D: rows g and g + 8, columns 2 * t and 2 * t + 1
 //
-// This holds for every shape m16n8kX. Floating-point products are exact. They are added in double in the order of k,
-// and the sum with C is rounded once. The hardware adds the products in another order and truncates intermediate sums,
-// so a kernel must not rely on the order or on the rounding.
+// This holds for every shape m16n8kX. Floating-point products, except those of f64, are exact. The products are added
+// in double in the order of k, and the sum with C is rounded once. f64 is computed by a chain of FMAs that starts with
+// C. The hardware adds the products in another order and truncates intermediate sums, so a kernel must not rely on the
+// order or on the rounding.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

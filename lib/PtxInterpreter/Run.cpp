@@ -10,8 +10,8 @@ std::string shown(const Dimensions &size) {
   return std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
 }
 
-/// Returns the number of blocks per cluster in each dimension. It is specified by the launch or the kernel; the default
-/// is 1.
+/// Returns the number of blocks per cluster in each dimension. The launch or the kernel specifies this number; the
+/// default is 1.
 Dimensions clusterOf(const Code &code, const Launch &launch) {
   if (launch.cluster[0] || launch.cluster[1] || launch.cluster[2])
     return launch.cluster;

@@ -8,7 +8,7 @@
 //   v at most 32 bits   n the low 32 bits of any register
 //   W like w, but may be omitted in the middle of the list
 //   m address in memory   2t address of an element of a tensor map with two coordinates   4w a vector of four
-//   ? the following operands are optional   | (after a result p) an optional second predicate, as p|q
+//   ? the following operands are optional   | (after a result d) an optional predicate, as d|p
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_TABLE_H
@@ -61,7 +61,7 @@ struct Choice {
   uint32_t mods;
 };
 /// Calls `take` for all combinations of one element of each list, in order: "add" x {"", ".rn"} x {"", ".ftz"} -> add,
-/// add.rn, add.ftz, add.rn.ftz.
+/// add.ftz, add.rn, add.rn.ftz.
 void combine(const std::string &stem, std::initializer_list<std::initializer_list<Choice>> lists,
              const std::string &type, const std::function<void(const std::string &opcode, uint32_t mods)> &take);
 

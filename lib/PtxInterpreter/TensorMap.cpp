@@ -1,6 +1,7 @@
 //===- TensorMap.cpp - validity of a tensor map -------------------------------------------===//
 //
-// tensorMap() checks the same limits as cuTensorMapEncodeTiled for maps without interleaving.
+// TensorMap::problem() checks the limits of cuTensorMapEncodeTiled for maps without interleaving, and whether the
+// interpreter can execute the map.
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/PtxTensorMap.h"

@@ -25,7 +25,7 @@ struct Contraction {
   llvm::SmallVector<unsigned> depth;   ///< reduction loops
   /// The loop that indexes each dimension, for each result of the kernel.
   llvm::SmallVector<llvm::SmallVector<unsigned>> results;
-  /// The row reductions after the contraction, in order. Only schedules whose blocks compute whole rows support them.
+  /// The row reductions after the contraction, in order. Only schedules whose warps compute whole rows support them.
   llvm::SmallVector<RowSum> rowSums;
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }
@@ -59,7 +59,8 @@ std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::stri
 /// returns an empty string.
 std::string whyNotWholeRows(Contraction contraction, int64_t columns);
 
-/// Returns a schedule of kind `fma`. Returns null if a kernel with one thread per element is at least as fast.
+/// Returns a schedule of kind `fma`. Returns std::nullopt if a kernel with one thread per element is assumed to be at
+/// least as fast.
 std::optional<Schedule> chooseFma(Contraction contraction);
 /// Returns the reason why a schedule of kind `fma` cannot be emitted, or an empty string if it can.
 std::string whyNotFma(const Schedule &schedule, Contraction contraction);

@@ -19,7 +19,7 @@ public:
   /// Selects tile `number`, which is less than tiles(), as the block's current tile.
   void takeTile(mlir::Value number);
   mlir::Value tiles();
-  /// Returns the number of blocks of the grid. Consecutive tiles of a block differ by this number.
+  /// Returns the number of blocks of the grid. The numbers of consecutive tiles of a block differ by this number.
   mlir::Value blocks();
 
   /// Return the extents of the loops of a group, and their product.
@@ -27,8 +27,8 @@ public:
   mlir::Value extentOf(llvm::ArrayRef<unsigned> group);
   /// Returns this block's linear index in a group of batch loops.
   mlir::Value batchOf(llvm::ArrayRef<unsigned> group);
-  /// Returns the indices of the element of `tensor` that `map` reads when the loops of the groups `one` and `other`
-  /// have the linear indices `at` and `otherAt`.
+  /// Returns the indices of the element that an operand with the indexing map `map` reads, if the loops of the groups
+  /// `one` and `other` have the linear indices `at` and `otherAt`.
   llvm::SmallVector<mlir::Value> indicesOf(mlir::AffineMap map, llvm::ArrayRef<unsigned> one, mlir::Value at,
                                            llvm::ArrayRef<unsigned> other, mlir::Value otherAt);
   /// Computes all results of the kernel from `sums`, which are sums of adjacent columns, and stores them.

@@ -402,7 +402,8 @@ Value Elements::indexOrNone(Value number, Value limit, bool fromEnd) {
   return index;
 }
 
-/// Reports that index `number` is out of range: the first thread that reports an index writes it to the status.
+/// Reports that index `number` is out of range: the first thread that reports an index writes the index and its limit
+/// to the status.
 void Elements::reportIndex(Value number, Value limit) {
   Location loc = kernel.getLoc();
   Type i64 = builder.getI64Type();

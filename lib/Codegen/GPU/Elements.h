@@ -1,8 +1,8 @@
 //===- Elements.h - the value of one element of a tensor, as one thread computes it ----===//
 //
 // A tensor of a kernel is treated as a function of indices. For a requested element, this class emits the code that
-// computes the element at the builder's insertion point. If this code needs elements of operands, they are emitted
-// recursively:
+// computes the element at the builder's insertion point. If this code needs elements of operands, the code for these
+// elements is emitted recursively:
 //
 //   element(%r, [i, j])  with  %r = linalg.generic {exp(a - b)} ins(%x, %m)      (maps (i, j), (i))
 //     ->  %a = load x[i * 512 + j] ;  %b = element(%m, [i]) ;  arith.subf, math.exp
@@ -36,8 +36,8 @@ public:
   /// Registers the memory at `pointer`, which is dense and row-major, as the provider of the elements of `tensor`.
   void provideMemory(mlir::Value tensor, mlir::Value pointer);
 
-  /// Returns the element of `tensor` at the indices `at`. If it cannot be computed, emits an error at its op and
-  /// returns 0.
+  /// Returns the element of `tensor` at the indices `at`. If the element cannot be computed, emits an error at the
+  /// tensor's op and returns 0.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
   void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
 
@@ -129,8 +129,8 @@ private:
 mlir::Value combineScattered(mlir::OpBuilder &b, mlir::Location loc, tile::ScatterKind kind, mlir::Value x,
                              mlir::Value y);
 
-/// Returns the type of a tensor's element in memory. Booleans and 8-bit floats are i8, because LLVM has no 8-bit float
-/// type.
+/// Returns the type of a tensor's element in memory. Booleans are i8, because they take one byte each, and so are 8-bit
+/// floats, because LLVM has no 8-bit float type.
 mlir::Type memoryType(mlir::Type element);
 /// toMemory() converts a value to its type in memory, and fromMemory() converts it back. `word` has the type
 /// memoryType(element).

@@ -9,7 +9,8 @@
 //   Keys are unsigned integers with the same order. The sign bit of a positive float is set, and all bits of a negative
 //   float are inverted. NaN has all bits set; -0 is 0. For a descending sort, all bits are inverted.
 //
-// A row may have any length and needs no extra memory; each thread reads it once per bit.
+// A row may have any length, and the sort needs no extra memory. Each thread reads the row once per bit of the key, and
+// once more to find the element.
 //
 // Test: test/Codegen/NVPTX/sort.mlir, test/Python/test_cuda_kernel_table.py
 //

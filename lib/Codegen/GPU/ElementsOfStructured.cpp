@@ -1,6 +1,6 @@
 //===- ElementsOfStructured.cpp - elements of structured ops, as one thread computes them ===//
 //
-//   linalg.generic ins(%x) outs(%fill)  (d0, d1) -> (d0, d1), (d0)      element i of a sum over rows
+//   linalg.generic ins(%x) outs(%fill)  (d0, d1) -> (d0, d1), (d0)      element i of the sums of rows
 //     ->  scf.for %j: %a = load x[i, j] ; %accumulated + %a
 //
 // Loops that do not index the result are sequential loops. A sum of floats is computed as partial sums. Otherwise,

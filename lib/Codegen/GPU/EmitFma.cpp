@@ -50,7 +50,7 @@ public:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value tile = loop.getInductionVar(), after = elements.add(tile, index(1));
-      // There is no tile after the last tile, so load the last tile again. It is not used.
+      // There is no tile after the last tile, so load the last tile again. This second copy is not used.
       Value last = arith::SubIOp::create(builder, loc, tiles, index(1));
       Value next = arith::MinUIOp::create(builder, loc, after, last);
       SmallVector<Value> nextA = loadTile(a, next, depth), nextB = loadTile(b, next, depth);
@@ -88,7 +88,8 @@ private:
     int64_t mine = 0;         ///< the number of this thread's rows or columns
   };
 
-  /// Returns `position`, clamped to the last index of `extent`.
+  /// Returns `position`, clamped to the last index of `extent`. If `extent` is a multiple of `by`, the size of a tile,
+  /// all positions are in range and are not clamped.
   Value clamped(Value position, Value extent, int64_t by) {
     if (dividesEvenly(extent, by))
       return position;

@@ -30,7 +30,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The number of elements per partial sum if a row is too long for registers.
+/// The number of vectors that a thread adds to one partial sum if a row is too long for registers.
 constexpr int64_t chunkLength = 16;
 
 class RowEmitter {

@@ -1,4 +1,4 @@
-//===- EmitScatter.cpp - schedule `scatter`: one warp per row -------------===//
+//===- EmitScatter.cpp - the schedule `scatter`: one warp per row ---------===//
 //
 // Before (the gradient of an embedding: old[index[i, j], k] += source[i, j, k]):
 //   %r = tw_tile.scatter add {dest_map = (i, j, k)[s] -> (s, k)} ins(%source, %index) outs(%old)
@@ -165,7 +165,7 @@ private:
   Value zero() { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type)); }
 
   /// Returns the loop indices of a source element. The free loops (ScatterRows.h) have the linear index `linear`. The
-  /// indices of the direct loops are the destination's indices `at`.
+  /// indices of the direct loops are the destination's indices `at`, or 0 if `at` is empty.
   SmallVector<Value> loopsAt(Value linear, ArrayRef<Value> at) {
     SmallVector<Value> loops(cast<ShapedType>(source.getType()).getRank());
     for (auto [loop, value] : llvm::zip_equal(rows.free, elements.delinearize(linear, freeExtents)))
@@ -191,7 +191,8 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Returns true if source element `mine` is scattered to this warp's row. `count` is the number of source elements.
+  /// Returns the condition that the source elements with the linear index `mine` in the free loops are scattered to
+  /// this warp's row. `count` is the number of these indices.
   Value hit(Value mine, Value count) {
     Value exists = isLess(mine, count);
     auto branch = scf::IfOp::create(builder, loc, builder.getI1Type(), exists, /*withElse=*/true);

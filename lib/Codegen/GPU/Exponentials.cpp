@@ -2,10 +2,9 @@
 //
 //   exp(x) = 2^t (1 + l ln 2), t = x log2(e) rounded, l = the rounding error of t
 //
-// This formula takes eight instructions and has an error of at most 3 ULP, of which ex2.approx causes 2 ULP (see the
-// table of errors in the PTX ISA). The CPU's polynomial takes twenty instructions, with which a softmax of rows in
-// registers would be compute-bound instead of memory-bound. For x below -104, the result is 0, and for x above 89, it
-// is infinity. These bounds ensure that l is finite. The result for NaN is NaN.
+// This formula takes eight instructions and has an error of at most 3 ULP. ex2.approx causes 2 ULP of this error (see
+// the table of errors in the PTX ISA). The polynomial of --tw-expand-math takes more instructions. For x below -104,
+// the result is 0, and for x above 89, it is infinity. These bounds ensure that l is finite. The result for NaN is NaN.
 //
 // Test: test/Codegen/NVPTX/softmax.mlir, test/Python/test_cuda.py (test_exp_has_an_error_of_at_most_3_ulp)
 //

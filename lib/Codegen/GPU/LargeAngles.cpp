@@ -4,8 +4,9 @@
 //   after the binary point. The bits before them contribute multiples of 4, and the bits after them are negligible.
 //
 // m is shifted to the top of a word and multiplied by 192 bits of 2/pi. This product is exact. Its seven words are
-// shifted by e. The first two bits are then the quadrant, and the next 62 bits are the position of x in the quadrant.
-// This fraction times pi/2 is r, |r| <= pi/4, which is the argument of the series of sine and cosine in f64.
+// shifted left by the exponent of x minus 1. The first two bits are then the quadrant, and the next 62 bits are the
+// position of x in the quadrant. This fraction times pi/2 is r, |r| <= pi/4, which is the argument of the series of
+// sine and cosine in f64.
 //
 // Test: test/Python/test_cuda.py (test_sin_cos_and_tan_of_large_angles_match_eager)
 //

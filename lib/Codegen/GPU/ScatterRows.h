@@ -15,7 +15,8 @@ struct ScatterRows {
   llvm::SmallVector<unsigned> loopOfDirect = {}, free = {};
 };
 
-/// Returns the kernel as one scatter of rows, or null with the reason if it is not one.
+/// Returns the scatter of rows that computes the only result of `kernel`. Otherwise returns std::nullopt and sets the
+/// reason.
 std::optional<ScatterRows> matchScatterRows(mlir::func::FuncOp kernel, std::string &reason);
 
 } // namespace tilewright::cuda

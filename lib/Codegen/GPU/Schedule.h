@@ -21,7 +21,7 @@ struct Schedule {
   Kind kind = Kind::Elements;
   int64_t threads = 256;        ///< threads per block
   int64_t vector = 1;           ///< adjacent elements that one thread computes
-  int64_t group = 32;           ///< threads of a block that share a row: a warp, or all of them
+  int64_t group = 32;           ///< threads of a block that share a row: a warp, all threads, or one per warp
   bool rowsAcrossLanes = false; ///< for rows: consecutive lanes have consecutive rows, which the warps share
   // Parameters of mma, wgmma, fma and attention (`cluster` also of rows):
   int64_t m = 0, n = 0, k = 0;    ///< size of a block's tile
@@ -36,8 +36,8 @@ struct Schedule {
 };
 
 void setSchedule(mlir::func::FuncOp kernel, const Schedule &schedule);
-/// Returns null if the kernel has no schedule. Emits an error and returns null if its schedule is invalid for this
-/// target.
+/// Returns the kernel's schedule. Emits an error and returns std::nullopt if the kernel has no schedule of this target,
+/// or if the schedule's `vector` does not divide the rows of the results.
 std::optional<Schedule> getSchedule(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::cuda

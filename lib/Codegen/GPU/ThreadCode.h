@@ -7,7 +7,7 @@
 
 namespace tilewright::cuda {
 
-/// The base class of the emitters of products. Indices are values of type index.
+/// The base class of the emitters of products, attention and scatters. Indices are values of type index.
 class ThreadCode {
 protected:
   explicit ThreadCode(ThreadKernel &kernel)

@@ -32,7 +32,7 @@ struct ThreadKernel {
   mlir::Value block, thread;                         ///< indices of the block and of the thread, of type index
   int64_t sharedBytes = 0;                           ///< size of the static array, which is aligned to 16
   int64_t dynamicBytes = 0;                          ///< size of the dynamic shared memory, aligned to 1024
-  llvm::SmallVector<mlir::Value> maps;               ///< parameters that are tensor maps: pointers
+  llvm::SmallVector<mlir::Value> maps;               ///< pointers to the parameters that are tensor maps
 
   mlir::Location loc() { return from.getLoc(); }
   void barrier() { threads.barrier(builder, loc()); }

@@ -5,8 +5,9 @@
 // After: the same, and the module has the names and types of ports, which the plan does not contain:
 //   tw_hls.inputs = [["x", tensor<4x8xf32>]], tw_hls.outputs = [...]
 //
-// If a model cannot be implemented in hardware, one error lists all causes: symbolic sizes, and the ops and element
-// types that are not supported, with the user's source lines.
+// If a model cannot be implemented in hardware, one error lists all causes: symbolic sizes, empty tensors, arguments
+// that the model writes in place, and unsupported ops and element types. If the user's source line is known, the error
+// contains it.
 //
 // Test: test/Codegen/HLS/accept-model.mlir
 //
@@ -31,7 +32,8 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Returns [name, type] of each port. A port without a name in the model is named `fallback` plus its number.
+/// Returns [name, type] of each tensor in `types`. A port without a name in the model is named `fallback` plus its
+/// number. `fallback` is also the prefix of a name that begins with a digit.
 SmallVector<Attribute> describePorts(func::FuncOp main, TypeRange types, StringRef fallback,
                                      function_ref<StringAttr(unsigned)> nameOf) {
   Builder builder(main.getContext());

@@ -1,21 +1,21 @@
 //===- ApplySchedules.cpp - --tw-hls-apply-schedules: lower linalg to loops by schedules ----===//
 //
 // Before:
-//   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 1, 4], ii = 1>}
+//   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>}
 //     ins(%a, %b : memref<8x6xf32>, memref<6x12xf32>) outs(%c : memref<8x12xf32>)
 // After:
 //   affine.for %i = 0 to 8 { affine.for %k = 0 to 6 { affine.for %j = 0 to 3 { affine.for %u = 0 to 4 {
 //     ... affine.load %c[%i, %j * 4 + %u] ... affine.store
-//   } {tw_hls.loop = #tw_hls.loop<label = "matmul_u", unroll = 4>}
-//   } {tw_hls.loop = #tw_hls.loop<label = "matmul_j", ii = 1>} ...
+//   } {tw_hls.loop = #tw_hls.loop<label = "contract_u", unroll = 4>}
+//   } {tw_hls.loop = #tw_hls.loop<label = "contract_j", ii = 1, distance = 3>} ...
 //
 // The loops are nested in the order `order`, and the innermost loop is pipelined. If a loop is unrolled by a factor
 // less than its trip count, it is split: its inner part, which is fully unrolled, is inside the pipelined loop. HLS
 // tools flatten the loops around the pipelined loop into it. A sum with the attribute `tw_hls.initial` starts from the
-// attribute's value, so its first iteration does not read its array. Arrays inside a kernel become tw_hls.buffer, named
-// after the op that computes their elements. An op without a schedule keeps its loop order and is not unrolled. With
-// `block = [0, 4]`, the nest is inside a loop over blocks of four iterations of loop 0, whose index is %i * 4 + %i_.
-// Accesses of slices and reshapes become accesses of the arrays that these views refer to.
+// attribute's value: the first iteration uses this value instead of the element of the array. Arrays inside a kernel
+// become tw_hls.buffer, named after the op that computes their elements. An op without a schedule keeps its loop order
+// and is not unrolled. With `block = [0, 4]`, the nest is inside a loop over blocks of four iterations of loop 0, whose
+// index is %i * 4 + %i_. Accesses of slices and reshapes become accesses of the arrays that these views refer to.
 //
 // Test: test/Codegen/HLS/apply-schedules.mlir
 //
@@ -96,8 +96,9 @@ public:
   }
 
 private:
-  /// Computes how many iterations are between two additions to the same element. The number is the product of the trip
-  /// counts of the loops that are inside all reduction loops.
+  /// Sets `distance` to the number of iterations from one addition to an element to the next addition to this element:
+  /// the product of the trip counts of the loops that are inside all reduction loops. `distance` remains 0 if the
+  /// number is 1 or unknown.
   void findDistance(ArrayRef<int64_t> outer) {
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
       return;
@@ -189,7 +190,8 @@ private:
   SmallVector<Value> ivs;
 };
 
-/// Returns true if `op` is a linalg op or a copy that only writes each element to the address from which it read it.
+/// Returns true if `op` is a linalg op or a copy that only writes each element to the address from which it has read
+/// this element.
 bool copiesOntoItself(Operation *op) {
   if (auto copy = dyn_cast<memref::CopyOp>(op))
     return copy.getSource() == copy.getTarget();

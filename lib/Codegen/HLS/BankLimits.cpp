@@ -3,9 +3,9 @@
 // Example: two loop nests of a kernel access the same array of 4 x 64 x 64 elements. The first nest is unrolled by 4
 // along dimension 0 and by 64 along dimension 2, which needs 256 banks. The second nest is unrolled by 64 along
 // dimension 1, which needs 64 banks. An array with enough banks for the two nests has 4 * 64 * 64 = 16384 banks, but
-// the vendor's tools split an array into at most 4096 banks. The number of banks is computed by the same rules as in
-// --tw-hls-build-design (Banks.cpp), but from the indexing maps of linalg ops, because the ops are not lowered to loops
-// yet.
+// the vendor's tools split an array into at most 4096 banks. The banks for accesses in unrolled loops are computed by
+// the same rule as in --tw-hls-build-design (banksWithCopies() in Banks.h), but from the indexing maps of linalg ops,
+// because the ops are not lowered to loops yet.
 //
 // Test: test/Codegen/HLS/bank-limits.mlir
 //
@@ -24,7 +24,7 @@ namespace tilewright::hls {
 namespace {
 
 /// Groups the two kernel arguments that a channel connects, because they are one array. A channel is a buffer of the
-/// plan that exactly one kernel writes and exactly one other kernel reads in the same shape.
+/// plan that exactly one launch writes and exactly one launch reads, with the same type.
 llvm::EquivalenceClasses<const void *> channelsOf(ModuleOp module) {
   llvm::EquivalenceClasses<const void *> same;
   llvm::DenseMap<int64_t, SmallVector<BlockArgument>> readers, writers;

@@ -9,8 +9,8 @@
 
 namespace tilewright::hls {
 
-/// Computes the number of banks that each array needs for unrolled loop nests. An array is local to a kernel, or is a
-/// channel between two kernels.
+/// Computes the number of banks that each array needs for unrolled loop nests. An array is an operand of a nest. The
+/// two arguments that a channel between two kernels connects are one array.
 class BankDemand {
 public:
   /// `nests` are loop nests in the kernels that the plan of `module` launches. Other functions of this class identify a

@@ -2,7 +2,8 @@
 //
 // An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 cyclic banks; u selects the bank. For an array
 // that is passed to tasks, the number of banks along each dimension is the least common multiple of the numbers that
-// these tasks need. A task that copies whole rows from or to a port needs enough banks to transfer 512 bits per cycle.
+// these tasks need. If possible, the arrays of a task that copies data also get enough banks to transfer 512 bits per
+// cycle.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Banks.h"
@@ -81,8 +82,8 @@ public:
     return success();
   }
 
-  /// Returns the callee's arguments in the order of the task's operands: first those that it reads, then those that it
-  /// writes.
+  /// Returns the callee's arguments. Their order is that of the task's operands: first the arrays that the task reads,
+  /// then the arrays that it writes.
   static SmallVector<Value> argumentsOf(TaskOp task, func::FuncOp function) {
     return SmallVector<Value>(function.getArguments().begin(), function.getArguments().end());
   }
@@ -106,10 +107,11 @@ private:
         factors[dim] = banksWithCopies(factors[dim], shape[dim], expr, position, copiesOf(operand));
   }
 
-  /// Adds banks for a task that copies rows between a port and an array. The task copies a word of 512 bits per cycle
-  /// if the array has one bank per two elements of the word, because a bank has two ports. The number of banks is at
-  /// most twice the larger of two numbers: the banks that the copy needs, and the banks that the kernels need. Numbers
-  /// for which banks would be almost empty are not selected.
+  /// Adds banks along the last dimension of each array of a task that copies data. The task copies a word of at most
+  /// 512 bits per cycle if the array has one bank per two elements of the word, because a bank has two ports. The
+  /// number of banks is at most twice the larger of two numbers: the banks that the copy needs, and the banks that the
+  /// kernels need. If a block memory would be almost empty or a limit would be exceeded, banks for half of the word are
+  /// tried, and so on.
   void needForMover(func::FuncOp function) {
     SmallVector<Value> arrays;
     int64_t width = 0;

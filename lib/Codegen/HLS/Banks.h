@@ -6,13 +6,13 @@
 
 namespace tilewright::hls {
 
-/// Returns the number of banks along a dimension of `size` elements that already has `banks` banks, if a loop that is
-/// unrolled by `copies` accesses it at `index`. The loop's counter is dimension `counter` of `index`.
+/// Returns the number of banks that a dimension of `size` elements with `banks` banks needs, if a loop that is unrolled
+/// by `copies` accesses the elements at `index`. The loop's counter is dimension `counter` of `index`.
 int64_t banksWithCopies(int64_t banks, int64_t size, mlir::AffineExpr index, unsigned counter, int64_t copies);
 
-/// Sets the number of banks in the type of every array of the design, and of the task arguments to which it is passed,
-/// to the number that accesses in unrolled loops need. Emits an error at an array that needs more than `mostBanks`
-/// banks.
+/// Selects the number of banks of each array of the design, for the accesses in unrolled loops and for the tasks that
+/// copy data. Sets this number in the types of the array and of the task arguments to which the array is passed. If an
+/// array needs more than `mostBanks` banks, emits an error at the array and fails.
 mlir::LogicalResult chooseBanks(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

@@ -19,11 +19,13 @@ struct ArrayBlocks {
 };
 
 /// Returns the blocks in which a task traverses `array`. Returns std::nullopt if an access is outside of the loop over
-/// blocks, or outside of the block of the current iteration.
+/// blocks, or outside of the block of the current iteration, or if the size of a block is not a multiple of the number
+/// of banks.
 std::optional<ArrayBlocks> blocksOf(mlir::BlockArgument array);
 
 /// Changes the type of the argument `array` to `queue`. Each iteration of the loop over blocks locks a block of the
-/// queue, and accesses of the array become accesses of that block.
+/// queue, and accesses of the array become accesses of that block. `writes` is true for the task that writes the
+/// blocks.
 void lockBlocks(mlir::BlockArgument array, const ArrayBlocks &blocks, StreamType queue, bool writes);
 
 } // namespace tilewright::hls

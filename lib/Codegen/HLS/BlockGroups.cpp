@@ -30,8 +30,8 @@ struct BlockChannel {
   SmallVector<int64_t> written, read;
 };
 
-/// Returns, for each result of `map`, the loop whose counter is this result if no other result has this counter,
-/// otherwise -1.
+/// Returns, for each result of `map`, the loop whose counter is this result. The entry is -1 if the result is not a
+/// loop counter, or if another result depends on the same counter.
 SmallVector<int64_t> loopsOf(AffineMap map) {
   SmallVector<int64_t> loops;
   for (AffineExpr expr : map.getResults()) {

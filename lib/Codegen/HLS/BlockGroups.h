@@ -21,7 +21,7 @@ struct BlockNest {
 /// over the blocks. If a nest reads the result of another nest of the group, it reads only elements that the other nest
 /// writes in the same block.
 struct BlockGroup {
-  std::map<size_t, int64_t> loops; ///< the loop of each nest, in launch order
+  std::map<size_t, int64_t> loops; ///< the loop of each nest, by the index of the nest
   int64_t extent = 0;              ///< trip count, which all these loops have
 };
 
@@ -35,8 +35,9 @@ struct GroupChoice {
 };
 
 /// Returns schedules of a group, with increasing multipliers and decreasing cycles. `members` contains the schedules of
-/// each member, and `after` contains the earlier members for which each member waits. Members run in parallel, so each
-/// member gets the smallest number of multipliers with which it is as fast as the slowest member.
+/// each member, and `after` contains the earlier members for which each member waits. `blocks` is the number of blocks.
+/// Members run in parallel, so most members get the smallest number of multipliers with which they are as fast as the
+/// slowest member. A member with few multipliers may be faster, so that later members start earlier.
 std::vector<GroupChoice> groupChoices(llvm::ArrayRef<llvm::SmallVector<Choice>> members,
                                       llvm::ArrayRef<llvm::SmallVector<size_t>> after, int64_t blocks);
 

@@ -6,15 +6,15 @@
 //   func @model(%x: memref<8x6xf32, dram> {tw_hls.interface = <name = "x", protocol = axi_master, bundle = "gmem0">},
 //               %y: ...) attributes {tw_hls.top} {
 //     tw_hls.dataflow {
-//       %x_0 = tw_hls.buffer "x_0" ; %y_0 = tw_hls.buffer "y_0"
-//       tw_hls.task @load_x reads(%x) writes(%x_0)
-//       tw_hls.task @softmax reads(%x_0) writes(%y_0)
-//       tw_hls.task @store_y reads(%y_0) writes(%y) } }
+//       %x_chip = tw_hls.buffer "x_chip" ; %y_chip = tw_hls.buffer "y_chip"
+//       tw_hls.task @load_x reads(%x) writes(%x_chip)
+//       tw_hls.task @softmax reads(%x_chip) writes(%y_chip)
+//       tw_hls.task @store_y reads(%y_chip) writes(%y) } }
 //
 // Every consumer of a buffer of the plan has a separate array, so each array has one producer and one consumer. A load
-// task writes all arrays of an input. If a kernel's result has several consumers, a separate task copies it. If a
-// consumer reads the elements in another shape, this task also reshapes them. The accesses in unrolled loops determine
-// the number of banks of an array. An array and the task arguments to which it is passed have the same number of banks.
+// task writes all arrays of an input. A separate task copies a kernel's result if the result has several consumers, or
+// if its consumer is a port or reads the elements in another shape. Banks.h determines the number of banks of an array.
+// An array and the task arguments to which it is passed have the same number of banks.
 //
 // Test: test/Codegen/HLS/design.mlir
 //
@@ -297,7 +297,7 @@ private:
   }
 
   /// Creates an array for each consumer of an input or a constant. For an input, also creates the task that loads the
-  /// arrays.
+  /// arrays. For a constant that is an output of the model, also creates the task that copies the constant to the port.
   void feed(PlanBuffer &buffer) {
     Location loc = buffer.op.getLoc();
     if (auto value = buffer.op.getValue()) {

@@ -4,9 +4,10 @@
 // a sum does not model that launches run in parallel. The search therefore runs in rounds with different weights. After
 // each round, the weights of the nests of a launch are multiplied by a ratio: the cycles of the longest path through
 // the launch, divided by the cycles of the critical path. The next round then assigns more multipliers to launches on
-// the critical path. The round with the shortest critical path is selected. Afterwards, removeMultipliers() takes
-// multipliers from nests as long as this decreases the product of the number of multipliers and the cycles of the
-// critical path, and makes neither the critical path nor the slowest launch more than 5% longer.
+// the critical path. The round with the shortest critical path is selected. The caller can then call
+// removeMultipliers(). This function selects schedules with fewer multipliers as long as the product of the number of
+// multipliers and the cycles of the critical path decreases, and neither the critical path nor the slowest launch
+// becomes more than 5% longer.
 //
 // Test: test/Codegen/HLS/choose-together.mlir
 //

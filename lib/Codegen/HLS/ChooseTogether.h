@@ -29,7 +29,8 @@ struct LaunchStep {
 llvm::SmallVector<size_t> chooseTogether(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
                                          int64_t budget);
 
-/// Removes multipliers from nests as long as multipliers x cycles decreases; the largest gain comes first.
+/// Selects schedules with fewer multipliers as long as the product of multipliers and latency decreases, the largest
+/// decrease first. Neither the latency nor the time of the slowest launch may increase by more than 5%.
 void removeMultipliers(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps,
                        llvm::SmallVector<size_t> &picked);
 

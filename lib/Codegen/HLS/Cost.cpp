@@ -65,7 +65,8 @@ struct BlockEstimator {
     return estimate;
   }
 
-  /// Estimates a loop over blocks: the cost of its body times its trip count.
+  /// Estimates a loop over blocks. The cycles, the iterations and the products of the body are multiplied by the trip
+  /// count, and the resources are those of the body. The label and the II are those of the last nest in the body.
   NestEstimate blocks(affine::AffineForOp loop) {
     std::vector<NestEstimate> inside;
     const int64_t trips = loop.getConstantUpperBound();
@@ -115,9 +116,9 @@ struct BlockEstimator {
   }
 };
 
-/// Returns the number of block memories for one memory of `depth` words of `width` bits. A block memory has 512 words
-/// of 36 bits, 1024 words of 18 bits, 2048 words of 9 bits, and so on (AMD UG573, UG473). A memory with wider words, or
-/// with more words, takes several block memories.
+/// Returns the number of block memories for one memory of `depth` words of `width` bits; 0 if lookup tables can store
+/// it. A block memory has 512 words of 36 bits, 1024 words of 18 bits, 2048 words of 9 bits, and so on (AMD UG573,
+/// UG473). A memory with wider words, or with more words, takes several block memories.
 int64_t blocksFor(int64_t depth, int64_t width) {
   constexpr int64_t bitsInLuts = 1024;
   if (depth * width <= bitsInLuts)

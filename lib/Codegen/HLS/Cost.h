@@ -44,8 +44,9 @@ int64_t blockLoopCycles(int64_t blocks, int64_t inside);
 /// Returns true if `loop` is a loop over blocks, which is outside of the pipelined nest and not flattened with it.
 bool isBlockLoop(mlir::affine::AffineForOp loop);
 
-/// Returns the number of 18-kbit block memories for an array. Each bank is a separate memory. Small banks are stored in
-/// lookup tables and need no block memory.
+/// Returns the number of 18-kbit block memories for an array; 0 if its memory space is not Bram or BramWords. Each bank
+/// is a separate memory, except in BramWords, where the banks are one memory with wide words. Memories of at most 1024
+/// bits are stored in lookup tables and need no block memory.
 int64_t blockMemories(mlir::MemRefType type);
 /// Returns the number of UltraRAMs for an array whose memory space is URAM.
 int64_t ultraMemories(mlir::MemRefType type);
@@ -91,7 +92,7 @@ struct DesignEstimate {
 
   /// Return the multiply-accumulates per DSP slice and cycle: dspEfficiency() if calls follow each other without a
   /// pause, and dspEfficiencyOfOneCall() for one call whose inputs are on the chip. The result is 0 for a design
-  /// without DSP slices. A float32 product takes 2 or 3 DSP slices (Operators.h).
+  /// without DSP slices. A float32 product takes 3 DSP slices (Estimate/Operators.cpp).
   double dspEfficiency() const { return perDsp(interval); }
   double dspEfficiencyOfOneCall() const { return perDsp(kernelLatency); }
 

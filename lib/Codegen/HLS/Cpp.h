@@ -14,14 +14,16 @@ namespace tilewright::hls {
 /// Returns an empty string if no C++ type corresponds to `element`.
 std::string cppType(mlir::Type element);
 
-/// Returns "expf" for math.exp on f32, "exp" on f64, or none if C++ has no such function.
+/// Returns "expf" for math.exp on f32 and f16, "exp" on f64, or std::nullopt if `op` is not printed as a function of
+/// C++. For math.rsqrt, returns "rsqrt" or "rsqrtf", which C++ lacks; the printer replaces it by a division.
 std::optional<std::string> mathFunction(mlir::Operation *op);
 
 /// Returns a literal such as "1.5f", "-INFINITY" or "NAN".
 std::string floatLiteral(const llvm::APFloat &value, mlir::Type type);
 /// Returns a literal such as "7", "-3" or "true".
 std::string integerLiteral(const llvm::APInt &value, mlir::Type type);
-/// Returns true for a product whose operands are extensions from at most half of its width. It cannot overflow.
+/// Returns true if `op` is an integer product whose operands are sign extensions from at most half of its width. Such a
+/// product cannot overflow.
 bool isProductOfHalves(mlir::Operation &op);
 
 } // namespace tilewright::hls

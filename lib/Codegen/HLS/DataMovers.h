@@ -23,7 +23,8 @@ mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::
                              mlir::Location loc);
 
 /// Changes the tasks of `top` that copy data between arrays, so that a task copies several elements per cycle. This
-/// number is the number of ports of the banks along the last dimension, and at most the number of elements in 512 bits.
+/// number is the number of ports of the banks along the last dimension, at most the number of elements in 512 bits, and
+/// a divisor of the lengths of the rows.
 void widenMovers(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

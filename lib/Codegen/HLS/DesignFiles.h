@@ -10,13 +10,13 @@ namespace tilewright::hls {
 
 /// Returns kernel.h, which declares the functions of kernel.cpp.
 std::string printHeader(mlir::func::FuncOp top);
-/// Returns weights.h, which has the arrays that never change; empty if there are none.
+/// Returns weights.h, which defines the constant arrays. Returns an empty string if there are none.
 std::string printWeights(mlir::func::FuncOp top);
 /// Returns test_bench.cpp, which calls the top function on data/input_N.bin and compares with data/output_N.bin.
 std::string printBench(mlir::func::FuncOp top);
 /// Returns check/dataflow_check.cpp, which runs the top function with a thread for each task.
 std::string printDataflowCheck(mlir::func::FuncOp top);
-/// Returns run_hls.tcl for the vendor's tool: simulation and synthesis, with co-simulation as a comment.
+/// Returns run_hls.tcl for the vendor's tool: simulation and synthesis, with co-simulation and export as comments.
 std::string printScript(llvm::StringRef device);
 /// Return report.md, for users, and report.json, for programs.
 std::string printReport(const DesignEstimate &design, const Part &part, const Resources &budget);

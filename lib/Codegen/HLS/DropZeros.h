@@ -6,7 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Removes operands that are integer zeros in every call from kernels of @main, and the values multiplied by them.
+/// Removes each operand of a kernel that is an integer zero in every call in @main. The products with this operand, and
+/// the kernels whose results become unused, are also removed.
 void dropZeros(mlir::func::FuncOp main);
 
 } // namespace tilewright::hls

@@ -6,11 +6,11 @@
 // After:
 //   func @main(%x: ...) { %0 = arith.constant dense<...> loc("w") ...       and the module has tw_hls.embedded = [0]
 //
-// If the operands of a kernel are constants, this pass evaluates the kernel, provided that the kernel only copies
-// elements (a permutation, a slice), or adds and multiplies integers. By default, weights are embedded if they take at
-// most half of the block memories in the budget. A design whose weights are in ROMs needs no ports for the weights and
-// no cycles to load them. If the weights take more memory, large weights become ports again after the evaluation. These
-// ports have the layout that the kernels read, and come after the model's inputs:
+// If the operands of a kernel are constants, this pass evaluates the kernel, provided that the kernel only copies or
+// reshapes elements (such as a permutation), or adds, subtracts, multiplies and converts integers. By default, weights
+// are embedded if they take at most half of the block memories in the budget. A design whose weights are in ROMs needs
+// no ports for the weights and no cycles to load them. If the weights take more memory, large weights become ports
+// again after the evaluation. These ports have the layout that the kernels read, and come after the model's inputs:
 //   func @main(%x: ..., %w: tensor<4x6xf32> {tw.name = "w"})      and the module has tw_hls.arranged = [dense<...>]
 //
 // Test: test/Codegen/HLS/embed-weights.mlir

@@ -10,7 +10,8 @@ namespace tilewright::hls {
 mlir::Value arrayOf(mlir::Value view);
 
 /// Replaces every affine load and store of a view (a slice, a reshape) by a load or store of the array that the view
-/// refers to, because banks are chosen per array. Views with an offset that is known only at run time are not changed.
+/// refers to, because banks are chosen per array. Accesses of a view whose shape, offset or stride is known only at run
+/// time are not changed. Views that become unused are erased.
 void foldViews(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

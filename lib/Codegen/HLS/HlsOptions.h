@@ -7,10 +7,10 @@
 namespace tilewright::hls {
 
 struct HlsOptions {
-  std::string part;    ///< configure() completes it
+  std::string part;    ///< name of the device; configure() sets the default
   std::string budget;  ///< a text such as "dsp=2560,bram=2016"
   std::string ports;   ///< a text such as "x=stream s=axi_lite"
-  std::string weights; ///< "embedded", "external", or empty: depends on their size
+  std::string weights; ///< "embedded" or "external"; if empty, their size decides
   bool rtl = false;
 };
 

@@ -1,7 +1,8 @@
 //===- HlsTarget.cpp - the hls target: C++ for a vendor's high-level synthesis -----------------===//
 //
 // This target writes files instead of machine code: C++ with one function per task and verified directives
-// (dialects/HLS), a test bench and a report. docs/decisions/0027-hls-designs.md states the reasons for this form.
+// (dialects/HLS), a test bench and a report, and with --rtl also Verilog. docs/decisions/0027-hls-designs.md states the
+// reasons for this form.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"

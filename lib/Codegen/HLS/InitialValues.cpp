@@ -1,4 +1,4 @@
-//===- InitialValues.cpp - sums that begin with their first term -------------------------===//
+//===- InitialValues.cpp - initial values of accumulations -------------------------------===//
 #include "lib/Codegen/HLS/InitialValues.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Matchers.h"
@@ -10,7 +10,7 @@ namespace tilewright::hls {
 namespace {
 
 /// Returns the op that accumulates into the array that `fill` initializes. Returns null if another op accesses the
-/// array before this op.
+/// array before this op, or if the array has views.
 linalg::LinalgOp accumulatorOf(linalg::FillOp fill) {
   Value array = fill.getDpsInits()[0];
   // If the array has views, ops may access it through a view without using `array` itself.

@@ -1,4 +1,4 @@
-//===- InitialValues.h - sums that begin with their first term ---------------------------===//
+//===- InitialValues.h - initial values of accumulations ---------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_INITIALVALUES_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_INITIALVALUES_H
 
@@ -10,8 +10,8 @@ namespace tilewright::hls {
 /// this attribute, the array of the result need not be filled.
 inline constexpr llvm::StringLiteral initialAttrName = "tw_hls.initial";
 
-/// Erases every linalg.fill whose array is next used by an op that accumulates into it, and sets `tw_hls.initial` of
-/// that op to the filled value. The design then needs no loop nest to fill the array.
+/// Erases every linalg.fill with a constant whose array has no views and is next used by an op that accumulates into
+/// the array. Sets `tw_hls.initial` of that op to the constant. The design then needs no loop nest to fill the array.
 void absorbFills(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

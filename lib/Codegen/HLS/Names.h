@@ -10,7 +10,7 @@ namespace tilewright::hls {
 
 /// Module attributes of --tw-hls-accept-model: the name and tensor type of each input and output of the model.
 inline constexpr llvm::StringLiteral inputsAttrName = "tw_hls.inputs", outputsAttrName = "tw_hls.outputs";
-/// Attributes of the design's function, and of a task's function that copies data between ports and the chip.
+/// Attributes of the design's function, and of the function of a task that only copies data between ports and arrays.
 inline constexpr llvm::StringLiteral topAttrName = "tw_hls.top", moverAttrName = "tw_hls.mover";
 /// Argument attribute of a task's function: the name that the parameter has in C++.
 inline constexpr llvm::StringLiteral parameterAttrName = "tw_hls.parameter";
@@ -18,7 +18,8 @@ inline constexpr llvm::StringLiteral parameterAttrName = "tw_hls.parameter";
 /// Assigns unique C identifiers that are not C++ keywords or otherwise reserved.
 class NameTable {
 public:
-  /// Returns `preferred` with '_' for invalid characters, and with a number appended if the name is already used.
+  /// Returns `preferred` with '_' for invalid characters. Appends '_' if the name is reserved, and a number if the name
+  /// is already used. A name that begins with a digit gets the prefix "v".
   std::string take(llvm::StringRef preferred);
 
 private:

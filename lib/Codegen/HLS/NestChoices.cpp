@@ -3,10 +3,10 @@
 // Loop order: reduction loops are outside of the parallel loops along the result's last dimensions. If these dimensions
 // are large enough, the number of iterations between two additions to the same element is then at least the latency of
 // an addition. The order of the additions to each element does not change. Unroll factors: the innermost two parallel
-// loops are unrolled by divisors of their sizes. If the result has only one loop, the innermost reduction loop is also
-// unrolled. The additions of one of its iterations depend on each other, so its factor is limited by the number of
-// iterations between two additions to the same element. If the nest has a loop over blocks, these rules apply to one
-// block.
+// loops are unrolled by divisors of their sizes. If only one loop indexes the result and the body uses multipliers, the
+// innermost reduction loop is also unrolled. The additions of one of its iterations depend on each other, so its factor
+// is limited by the number of iterations between two additions to the same element. If the nest has a loop over blocks,
+// these rules apply to one block.
 //
 // Test: test/Codegen/HLS/select-schedules.mlir
 //
@@ -34,7 +34,8 @@ SmallVector<int64_t> divisors(int64_t number) {
   return all;
 }
 
-/// Returns the parallel loops along the result's last dimensions, the last dimension first.
+/// Returns the parallel loops that index the dimensions of the result, the loop of the last dimension first. Loops with
+/// one iteration are left out.
 SmallVector<int64_t> loopsAlongResult(linalg::LinalgOp op) {
   SmallVector<int64_t> loops;
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
@@ -108,7 +109,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   for (int64_t loop : along)
     if (copied.size() < 2)
       copied.push_back(loop);
-  int64_t reduction = -1; // the innermost reduction; it is copied if the result has only one loop
+  int64_t reduction = -1; // the innermost reduction loop, if it may be unrolled: only one loop indexes the result
   for (int64_t loop : order)
     if (op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction && sizes[loop] > 1)
       reduction = loop;

@@ -19,7 +19,8 @@ struct Choice {
 };
 
 /// Returns the schedules of `op`, with increasing multipliers and decreasing cycles. If `shares`, products of an
-/// iteration that start in different cycles of the II share a multiplier.
+/// iteration that start in different cycles of the II share a multiplier. If `block` is set, the nest is inside this
+/// loop over blocks.
 llvm::SmallVector<Choice> choicesOf(mlir::linalg::LinalgOp op, bool shares, std::optional<BlockLoop> block = {});
 
 } // namespace tilewright::hls

@@ -1,7 +1,7 @@
 //===- Parts.cpp - devices and their resources --------------------------------------===//
 //
 // The numbers of DSP slices, BRAM (18 kbit halves), URAM and lookup tables are from AMD's product tables DS890
-// (UltraScale+) and DS190 (7 series).
+// (UltraScale+) and DS190 (Zynq-7000).
 //
 // Test: test/Tools/hls.test
 //

@@ -23,11 +23,11 @@ struct Part {
   int64_t lut; ///< lookup tables
 };
 
-/// Returns the part with this name. The error lists the known parts.
+/// Returns the part whose `name` or `device` is this name. The error lists the known parts.
 llvm::Expected<const Part *> findPart(llvm::StringRef name);
 
-/// Returns the resources of the part, of which `text` replaces some, such as "dsp=2560,bram=2016". An error quotes the
-/// invalid word of `text`.
+/// Returns the resources of the part, except that `text` (such as "dsp=2560,bram=2016") limits some of them. An error
+/// quotes the invalid word of `text`.
 llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part);
 
 } // namespace tilewright::hls

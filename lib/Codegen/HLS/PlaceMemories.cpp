@@ -36,7 +36,8 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Values that are the same memory: a channel, and the arguments of the tasks to which it is passed.
+/// Values that are the same memory: an array inside a task, or a channel and the arguments of the tasks to which it is
+/// passed.
 struct Group {
   SmallVector<Value> values;
   int64_t blocks = 0, blockWords = 0; ///< block memories, with separate banks and with words

@@ -2,7 +2,7 @@
 //
 //   arith.addf %a, %b : f32               a + b
 //   arith.addi %a, %b : i32               (int32_t)((uint32_t)a + (uint32_t)b), because sums wrap around
-//   affine.load %x[%i * 4 + %j]           x[i * 4 + j], or x[(i * 4 + j) * 20 + k] for a port
+//   affine.load %x[%i, %j * 2 + %u]       x[i][j * 2 + u], or x[i * 6 + j * 2 + u] for a port with rows of 6 elements
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Cpp.h"
@@ -131,9 +131,10 @@ std::string FunctionPrinter::asUnsigned(Value value) {
   return "(unsigned " + std::string(value.getType().isInteger(64) ? "long long" : "int") + ")" + operand(value);
 }
 
-/// Returns a product such as "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)". An operand that is the result of an
-/// extension is multiplied in the width before the extension, which takes a smaller multiplier. Returns std::nullopt
-/// for other ops, and for the widths of C++'s built-in types, whose products are printed as plain C++ arithmetic.
+/// Returns a product such as "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)". If both operands are results of sign
+/// extensions, they are multiplied in their widths before the extensions, which takes a smaller multiplier. Returns
+/// std::nullopt for other ops, if the exact product may need more bits than the result has, and for the widths of C++'s
+/// built-in types, whose products are printed as plain C++ arithmetic.
 std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   const unsigned width = op.getResult(0).getType().getIntOrFloatBitWidth();
   if (!isa<arith::MulIOp>(op) || llvm::is_contained({1u, 8u, 16u, 32u, 64u}, width))
@@ -181,7 +182,8 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   return "(" + cppType(type) + ")(" + text + ")";
 }
 
-/// Returns an operation on integers that the IR interprets as unsigned, although their C++ types are signed.
+/// Returns an operation on integers that the IR interprets as unsigned, although their C++ types are signed. Returns an
+/// empty string if the width of the integers is not supported.
 std::string FunctionPrinter::unsignedBinary(Operation &op) {
   Type type = op.getResult(0).getType();
   if (type.isIndex() && isa<arith::DivUIOp, arith::RemUIOp>(op)) // indices are not negative

@@ -5,9 +5,10 @@
 //       matmul_j: for (int j = 0; j < 16; ++j) {
 //   #pragma HLS pipeline II=1
 //   #pragma HLS loop_flatten
-//         y[i][j] = (k == 0 ? 0.0f : y[i][j]) + a[i][k] * b[k][j];
+//   #pragma HLS dependence variable=y type=inter direction=RAW distance=16 true
+//         y[i][j] = ((k == 0) ? 0.0f : y[i][j]) + (a[i][k] * b[k][j]);
 //
-// Every pragma is printed from an attribute of the IR. The printer makes no decisions.
+// Every pragma is printed from an attribute or a type of the IR.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/PrintFunction.h"
@@ -125,8 +126,8 @@ void FunctionPrinter::block(Block &block) {
     statement(op);
 }
 
-/// Returns true if the op may be printed at its only use, because no op between the op and this use can change its
-/// value.
+/// Returns true if the op may be printed inside the expressions that use it. This is the case for constants and index
+/// computations. Any other op must have only one use, and no op between the op and this use may change its value.
 bool FunctionPrinter::foldable(Operation &op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0)
     return false;

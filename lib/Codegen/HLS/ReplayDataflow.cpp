@@ -102,7 +102,7 @@ private:
     for (size_t step = 0; step < tasks.size(); ++step) {
       at = awaited(at);
       if (progress[at].done)
-        return false; // the queue is empty, and its producer has already ended
+        return false; // the task at the other end of the queue has already ended
     }
     int64_t *shallowest = nullptr;
     for (size_t step = 0; step < tasks.size(); ++step, at = awaited(at))

@@ -1,9 +1,9 @@
-//===- SelectSchedules.cpp - loop orders and copies under a budget --------===//
+//===- SelectSchedules.cpp - loop orders and unroll factors under a budget ===//
 //
 // Before:
 //   linalg.contract ins(%a, %b) outs(%c : memref<8x12xf32>)
 // After (with a budget of 20 multipliers):
-//   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [0, 2, 1], unroll = [1, 4, 1], ii = 1>} ...
+//   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [2, 0, 1], unroll = [1, 4, 1], ii = 1>} ...
 //
 // If the next op that uses a filled array is a sum, `tw_hls.initial` of this sum replaces the fill. NestChoices.h
 // determines the possible schedules of a nest. The schedules of all nests are selected together (ChooseTogether.h),
@@ -76,7 +76,7 @@ struct Blocked {
 /// The selected schedules of all nests, and the groups of nests that run in blocks.
 struct Selection {
   std::vector<Blocked> groups;
-  SmallVector<size_t> picked; ///< for each nest, the index of its own choice, or of its member's choice
+  SmallVector<size_t> picked; ///< for each nest, an index into Nest::choices or, in a group, into Blocked::members
   int64_t latency = 0;        ///< latency before multipliers are removed
 };
 
@@ -332,8 +332,9 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
   }
 
 private:
-  /// Returns the best selection in which no array needs more banks than HLS tools allow. While an array needs more
-  /// banks, the schedules that need them are removed from one of the nests that access the array. This is the nest
+  /// Returns the best selection in which no array needs more banks than HLS tools allow. If there is none, returns a
+  /// selection in which an array needs too many banks, and --tw-hls-build-design emits an error. While an array needs
+  /// more banks, the schedules that need them are removed from one of the nests that access the array: from the nest
   /// whose time increases least.
   std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
     SmallVector<linalg::LinalgOp> ops;

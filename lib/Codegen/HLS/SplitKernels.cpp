@@ -11,9 +11,9 @@
 //
 // The nests of a kernel run one after another, while kernels become tasks, which run in parallel. A kernel is split if
 // its nests can become separate kernels without copies of arrays. This is the case if each local array is written by
-// one nest and read by one later nest, and if each argument is used by only one nest. Kernels that are launched twice,
-// or that contain loops, views or copies of arrays, are not split. Kernels without a reduction are not split either,
-// because their time depends only on the sizes of their arrays.
+// one nest and read by one later nest, and if each argument is used by only one nest. Kernels that are launched more
+// than once, or that contain loops, views or copies of arrays, are not split. Kernels without a reduction are not split
+// either, because their time depends only on the sizes of their arrays.
 //
 // Test: test/Codegen/HLS/split-kernels.mlir
 //

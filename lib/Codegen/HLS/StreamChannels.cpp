@@ -7,11 +7,11 @@
 //
 // An array becomes a queue if its producer stores each element once, and its consumer loads each element once, both in
 // row-major order and one element per iteration. If the producer and the consumer traverse the array in the same blocks
-// instead, the array becomes a queue of blocks (BlockChannels.h). The arrays of a kernel that is launched twice are not
-// changed. Then the pass simulates the accesses of all queues (ReplayDataflow.h) to find queue depths without
-// deadlocks. For example, if a queue connects two tasks that are also connected by a path through arrays, the queue
-// must store all elements until the tasks on this path have ended. Finally, the pass changes the tasks that copy data
-// between arrays, so that they use all ports of the arrays' banks.
+// instead, the array becomes a queue of blocks (BlockChannels.h). The arrays of a kernel that is launched more than
+// once are not changed. Then the pass simulates the accesses of all queues (ReplayDataflow.h) to find queue depths
+// without deadlocks. For example, if a queue connects two tasks that are also connected by a path through arrays, the
+// queue must store all elements until the tasks on this path have ended. Finally, the pass changes the tasks that copy
+// data between arrays, so that they use all ports of the arrays' banks.
 //
 // Test: test/Codegen/HLS/stream-channels.mlir
 //
@@ -35,7 +35,7 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Returns the only access of `array` if it is a load (or with `store`, a store); null otherwise.
+/// Returns the only access of `array` if this access is a load (with `store`, a store), and null otherwise.
 Operation *onlyAccess(Value array, bool store) {
   if (!array.hasOneUse())
     return nullptr;

@@ -4,7 +4,7 @@
 // If the array `to` has one bank along j, the loop copies two elements per cycle, because a bank has two ports:
 //   load_x_j: for (j < 3) { for (u < 2) { to[i][j * 2 + u] = from[i * 6 + j * 2 + u]; } }
 // The elements that are copied in one cycle are in one row of each array, even if the arrays have different shapes:
-//   copy_x_j: for (j < 3) { for (u < 2) { to[i / 2][(i % 2 * 6 + j * 2) % 4 + u] = from[i][j * 2 + u]; } }
+//   copy_x_j: for (j < 3) { for (u < 2) { to[(i * 6 + j * 2) / 4][(i * 6 + j * 2) % 4 + u] = from[i][j * 2 + u]; } }
 //
 // Test: test/Codegen/HLS/design.mlir, test/Codegen/HLS/widen-movers.mlir
 //
@@ -20,8 +20,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Changes `function` to copy several elements per cycle: two for each bank along the last dimension, one per port, and
-/// at most 512 bits.
+/// Changes `function` to copy several elements per cycle, if possible: two for each bank along the last dimension, one
+/// per port, and at most 512 bits. The number of elements divides the lengths of the rows.
 void widen(func::FuncOp function) {
   affine::AffineForOp innermost;
   function.walk([&](affine::AffineForOp loop) {

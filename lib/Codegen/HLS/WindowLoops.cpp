@@ -12,7 +12,8 @@
 // A schedule can reorder, unroll and pipeline these loops (SelectSchedules.cpp). --tw-decompose-tile would instead emit
 // a branch for every element of the window. If a group has several channels or filters, the operands are reshaped so
 // that the group has a separate loop. The order of additions does not change. This pass does not change convolutions
-// with negative padding or symbolic sizes, which --tw-decompose-tile decomposes.
+// that compute a tile, or that have negative padding or symbolic sizes. --tw-decompose-tile decomposes these
+// convolutions.
 //
 // Test: test/Codegen/HLS/window-loops.mlir
 //
@@ -117,7 +118,8 @@ private:
     return all;
   }
 
-  /// Splits the last dimension into groups of `inner` elements. Returns the value unchanged if `inner` is 1.
+  /// Splits `dim`, which is the last dimension, into groups of `inner` elements. Returns the value unchanged if `inner`
+  /// is 1.
   Value split(Value value, int64_t dim, int64_t inner) {
     if (inner == 1)
       return value;

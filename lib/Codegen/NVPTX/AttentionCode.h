@@ -42,8 +42,8 @@ protected:
   /// Copies `tile.rows` rows, starting at row `first`, into a tile by cp.async. Rows past the last row, and columns of
   /// the tile past the last column, are filled with zeros.
   void copyRows(const SharedTile &tile, mlir::Value slot, const Rows &rows, mlir::Value first);
-  /// Returns the first column of a chunk. For a chunk after the last column, returns column 0 and sets `inside` to
-  /// false.
+  /// Returns the first column of a chunk, or column 0 for a chunk after the last column. If there may be such chunks,
+  /// adds the condition that the chunk is inside the row to `inside`.
   mlir::Value columnOf(mlir::Value chunk, const SharedTile &tile, int64_t columns, mlir::Value &inside);
 
   /// Applies a mask to the score at (batch, head, query, key): adds the mask's value, or returns -inf if the value is a

@@ -29,11 +29,11 @@ protected:
   mlir::Value sizeOf(Attention::Operand number, unsigned dim) { return size(operand(number), dim); }
   mlir::Value columns() { return sizeOf(Attention::Key, 2); }
 
-  /// Computes the head and the rows of this block, and the two rows of this thread in warp `warp`.
+  /// Sets the grid, and computes the head and the rows of this block, and the two rows of this thread in warp `warp`.
   void locateRows();
   /// Returns row `number` of the rows that are divided among blocks.
   Row rowAt(mlir::Value number);
-  /// Returns the number of leading columns that contains all columns to which a row of this block attends.
+  /// Returns the number of leading columns that include all columns to which the rows of this block attend.
   mlir::Value columnsSeen();
   /// Returns the state before the first tile.
   llvm::SmallVector<mlir::Value> beginning();

@@ -7,7 +7,7 @@
 namespace tilewright::cuda {
 
 struct CudaOptions {
-  std::string arch;   ///< may have tf32Suffix (Arch.h); configure() completes it
+  std::string arch;   ///< may end with tf32Suffix (Arch.h); configure() sets the default
   std::string device; ///< "" means "cuda"
   bool graph = false;
 };

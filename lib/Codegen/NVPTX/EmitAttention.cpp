@@ -98,7 +98,7 @@ private:
     return words;
   }
 
-  /// Copies the queries to shared memory if they are read from there. The copy belongs to the first group of copies.
+  /// Copies the queries to shared memory. These copies belong to the first group of copies.
   void copyQueries() {
     SharedTile tile = tileOfQueries(schedule, attention);
     forChunks(tile, shared, [&](Value rowInTile, Value chunk, Value to) {

@@ -15,8 +15,8 @@
 // scores have the layout of the second product's left operand, and no score is stored in memory. Because both kinds
 // compute the scores, there are seven products instead of five. The advantage is that only one block computes each
 // result, so results are bitwise reproducible without atomics. The statistics of a query are delta and its log-sum-exp,
-// which is replaced by +inf if the query attends to no key. They are computed when the row of the query is loaded. The
-// order of the first kind is that of Dao, FlashAttention-2, 2023, algorithm 2.
+// which is replaced by +inf if the query attends to no key. These statistics are computed when the row of the query is
+// loaded. The order of the first kind is that of Dao, FlashAttention-2, 2023, algorithm 2.
 //
 // Tests: test/Codegen/NVPTX/attention-gradient.mlir, test/Python/test_cuda_attention_gradient.py
 //
@@ -202,7 +202,7 @@ private:
     return arith::SelectOp::create(builder, loc, none, number(std::numeric_limits<double>::infinity()), sum);
   }
 
-  /// Returns sum(dO * O) of a query's row. `sharing` adjacent lanes compute it; this lane has the index `part`.
+  /// Returns sum(dO * O) of a query's row. `sharing` adjacent lanes compute the sum; this lane has the index `part`.
   Value deltaOf(Value position, Value part, int64_t sharing) {
     const int64_t chunks = gradient.valueSize / chunkElements;
     auto loop = scf::ForOp::create(builder, loc, index(0), index(int64_t(llvm::divideCeil(chunks, sharing))), index(1),
@@ -418,7 +418,7 @@ private:
   GradientTiles tiles;
   int64_t atOnce; ///< rows of a tile whose scores are in registers at the same time
   Value shared;
-  Value pair; ///< this thread's first of each group of eight other rows; it has two adjacent ones
+  Value pair; ///< this thread's first row in each group of eight other rows; it has two adjacent rows
   // The following fields depend on the kind of block that is being emitted:
   bool ofKeys = false; ///< the block's own rows are keys, else queries
   Value ownCount, otherCount, batch, head, warpRow;

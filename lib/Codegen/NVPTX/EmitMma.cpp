@@ -5,7 +5,7 @@
 //
 //   load tiles 0 ... stages - 2
 //   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all warps have released ;
-//                for each 16 elements along k: ldmatrix A and B, mma.m16n8k16
+//                for each 32 bytes along k: ldmatrix A and B, mma (m16n8k16 for 16-bit types)
 //     the epilogue is computed from each pair of sums (Elements.h), and the results are stored
 //
 // TileCode.h describes the layout of a tile in its slot. Elements outside of A and B are loaded as zeros. Results
@@ -88,7 +88,7 @@ private:
   struct Operand : SharedTile {
     Value tensor, pointer;
     AffineMap map;
-    ArrayRef<unsigned> rowLoops, columnLoops; ///< loops of the whole operand; the last column loop is contiguous
+    ArrayRef<unsigned> rowLoops, columnLoops; ///< loops; if `unit` > 0, the last column loop is contiguous
     Value origin;                             ///< origin of the tile in m or n
     Value rowExtent, columnExtent;            ///< extents of the whole operand
     int64_t unit; ///< contiguous, aligned elements per cp.async; 0 if cp.async cannot be used

@@ -107,8 +107,8 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(module, modules);
 }
 
-/// Marks inline assembly as convergent. It must not be duplicated into divergent branches, because it needs whole
-/// warps.
+/// Marks inline assembly as convergent. Inline assembly must not be duplicated into divergent branches, because all
+/// threads of a warp execute it together.
 void keepWarpsTogether(llvm::Module &module) {
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))

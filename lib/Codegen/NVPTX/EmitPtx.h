@@ -7,8 +7,9 @@
 
 namespace tilewright::cuda {
 
-/// Returns the kernels of `module` as PTX for `arch`, which LLVM's NVPTX backend generates in this process. If a kernel
-/// calls a library function, which PTX does not have, returns an error with the name of the function.
+/// Returns the kernels of `module` as PTX for `arch`, which LLVM's NVPTX backend generates in this process. If
+/// `locations`, the PTX has the user's source lines (AttachLocations.h). If a kernel calls a library function, which
+/// PTX does not have, returns an error with the name of the function.
 llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Arch &arch, bool locations);
 
 } // namespace tilewright::cuda

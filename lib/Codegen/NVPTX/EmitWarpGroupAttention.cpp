@@ -1,8 +1,8 @@
 //===- EmitWarpGroupAttention.cpp - attention on sm_90 by TMA and wgmma ---------------------===//
 //
 // This is the schedule `attention` with `consumers`. A block processes rows of queries of one head, 64 rows per
-// consumer warp group. The block's first warp group is the producer, of which one thread loads. Queries are in shared
-// memory. Tiles of keys and values are copied to a ring of `stages` slots, each with two mbarriers:
+// consumer warp group. The block's first warp group is the producer: one of its threads issues all loads. Queries are
+// in shared memory. Tiles of keys and values are copied to a ring of `stages` slots, each with two mbarriers:
 //
 //   producer:    TMA of queries ; for tiles of keys: wait until the slot is empty ; TMA of keys and values
 //   consumers:   for tiles of keys to which the block's rows attend: wait until the slot is full
@@ -123,7 +123,7 @@ private:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       WarpGroups::PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      // In the first round, this waits for the phase before the first phase, which is complete by definition.
+      // In the first round, this wait is for the phase before the first phase, which is complete by definition.
       groups.wait(empty(now.slot), arith::XOrIOp::create(builder, loc, now.parity, i32(1)));
       groups.arriveExpecting(full(now.slot), slotBytes());
       Value row = elements.multiply(loop.getInductionVar(), index(schedule.n));

@@ -1,8 +1,8 @@
 //===- EmitWgmma.cpp - the schedule `wgmma`: products on sm_90 by TMA and wgmma -------------===//
 //
-// A block computes a tile of C. The block's first warp group is the producer, of which one thread loads. The other warp
-// groups are the consumers. Each consumer multiplies its rows of the tile. Tiles of A and B are copied to a ring of
-// `stages` slots in shared memory, each with two mbarriers:
+// A block computes a tile of C. The block's first warp group is the producer: one of its threads issues all loads. The
+// other warp groups are the consumers. Each consumer multiplies its rows of the tile. Tiles of A and B are copied to a
+// ring of `stages` slots in shared memory, each with two mbarriers:
 //
 //   producer:    for k tiles: wait until the slot is empty ; announce the number of bytes ; TMA of A and B
 //   consumers:   for k tiles: wait until the slot is full ; wgmma ; wait for the previous products ;
@@ -170,7 +170,7 @@ private:
   }
 
   /// Loads the tiles of A and B for all k, starting at the position `state` of the ring. Returns the position after
-  /// them.
+  /// these tiles.
   PipelineState loadTile(const Operand &a, const Operand &b, PipelineState state) {
     auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{state.slot, state.parity});
     keepRolled(loop);

@@ -1,8 +1,8 @@
 //===- LowerToNvvm.cpp - --tw-cuda-lower-to-nvvm: convert thread code to llvm functions --===//
 //
-// All remaining dialects are converted at once. The width of `index` is the kernel's attribute `tw_cuda.index`. It is
-// 32 bits if all of the kernel's indices are in this range, which saves half of the instructions that compute
-// addresses.
+// The pass first converts scf and affine to cf and arith, and then all remaining dialects to llvm. The width of `index`
+// is the kernel's attribute `tw_cuda.index`. It is 32 bits if all of the kernel's indices are in the range of 32-bit
+// integers, because an operation on 64-bit integers takes at least two instructions.
 //
 // Test: test/Codegen/NVPTX/product.mlir
 //

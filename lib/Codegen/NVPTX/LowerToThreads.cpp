@@ -128,8 +128,8 @@ LogicalResult emitElements(ThreadKernel &kernel) {
 namespace {
 
 /// Returns true if the indices of all tensors and all loop counters, including those of one block after the end, are in
-/// the range of signed 32-bit integers. This does not include indices that are read from tensors or computed by the
-/// kernel's own arithmetic, which may have any value.
+/// the range of signed 32-bit integers. Returns false if indices are read from tensors or computed by the kernel's own
+/// arithmetic, because such indices may have any value.
 bool fitsInt32(func::FuncOp kernel) {
   constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
   auto fitsAll = [](ArrayRef<int64_t> sizes) {

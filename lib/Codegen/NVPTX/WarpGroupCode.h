@@ -1,10 +1,9 @@
 //===- WarpGroupCode.h - TMA, mbarriers and wgmma in the code of one thread ----------------===//
 //
-// If LLVM has an intrinsic for an instruction, it is emitted as an nvvm op, otherwise as inline assembly. The products
-// of a step are one block of assembly that has the sums as input and output registers, which prevents copies between
-// wgmmas. The wait for the last product also has the sums as inputs and outputs, so that no code reads them before the
-// wait. nvgpu and nvvm.wgmma are not used, because their descriptors support only contiguous k, and the sums of each
-// wgmma are a struct.
+// The instructions are emitted as inline assembly. The products of a step are one block of assembly that has the sums
+// as input and output registers, which prevents copies between wgmmas. The wait for the last product also has the sums
+// as inputs and outputs, so that no code reads them before the wait. nvgpu and nvvm.wgmma are not used, because their
+// descriptors support only contiguous k, and the sums of each wgmma are a struct.
 //
 // See the PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".
 //

@@ -16,7 +16,7 @@ struct TensorFormats {
 struct Arch {
   llvm::StringLiteral name;
   int64_t sharedBytes;      ///< maximum shared memory per block
-  llvm::StringLiteral note; ///< features of the architecture that generated code does not use; empty if none
+  llvm::StringLiteral note; ///< comment at the start of the PTX: the features of the architecture that kernels use
   // Rates and sizes of a typical card of the architecture, for the cost model (ProductSpace.cpp):
   int64_t multiprocessors;
   double gigahertz;

@@ -64,7 +64,8 @@ Schedule chooseAttention(const Attention &attention);
 SharedTile tileOfKeys(const Schedule &schedule, const Attention &attention);
 SharedTile tileOfValues(const Schedule &schedule, const Attention &attention);
 SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention);
-/// Returns the total size of these tiles in bytes.
+/// Returns the size of a block's shared memory in bytes: the tiles of all stages, and the queries if
+/// keepsQueriesShared().
 int64_t sharedBytes(const Schedule &schedule, const Attention &attention);
 /// Returns the reason why a block cannot have the rows and threads of `schedule`, or an empty string.
 std::string whyNotRowsOfBlock(const Schedule &schedule);

@@ -43,8 +43,8 @@ struct GradientTiles {
 /// Returns true if the fragments of a block's own rows are in the threads' registers.
 bool keepsOwnRows(const AttentionGradient &gradient);
 
-/// Returns the number of rows of a tile whose scores a thread computes at a time. This is all rows of the tile, or 16
-/// if the sums take most of the registers.
+/// Returns the number of rows of a tile whose scores a thread computes at a time: all rows of the tile, or 16 if the
+/// sums take most of the registers.
 int64_t rowsAtOnce(const Schedule &schedule, const AttentionGradient &gradient);
 
 /// Returns the reason why a schedule cannot be emitted, or an empty string if it can.

@@ -158,7 +158,7 @@ public:
     return type.getNumElements() * std::max<int64_t>(1, type.getElementTypeBitWidth() / 8) * (keeps ? 1 : 2);
   }
 
-  /// Replaces the second call by a call of the joined kernel.
+  /// Replaces the two calls by a call of the joined kernel.
   void replace(func::FuncOp made) {
     builder.setInsertionPoint(second);
     const unsigned inputs = made.getNumArguments() - made.getNumResults();

@@ -64,7 +64,7 @@ private:
   double cyclesOf(int64_t blocks) const {
     // The constants are: bytes per cycle and multiprocessor of shared memory, and from the L2 cache; cycles of the
     // latency of the L2 cache, and of a block's start and end; the number of tensor cores, each used by one warp at a
-    // time.
+    // time; cycles of the barrier of a step.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 700, aside = 1500, cores = 4, barrier = 80;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
     const double rate = arch.halfFlops * 2 / double(bytes) * std::min(1.0, there * double(warps()) / cores);

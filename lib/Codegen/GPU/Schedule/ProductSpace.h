@@ -10,8 +10,8 @@
 namespace tilewright::cuda {
 
 /// Returns the space of `product`, for which whyNotOnTensorCores() must return an empty string. The knobs are the size
-/// of a warp's tile, the numbers of warps, the k of a step, and the number of stages. whyNotMma() accepts all points,
-/// except possibly `initial`.
+/// of a warp's tile, the numbers of warps, the k of a step, the number of stages, and the number of rows of tiles in a
+/// band. whyNotMma() accepts all points, except possibly `initial`.
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule scheduleOf(const SchedulePoint &point);
@@ -30,11 +30,11 @@ struct ProductSizes {
 };
 /// Returns the sizes of `product` with its reduction split into `parts`. An unknown size is assumed to be 1024.
 ProductSizes sizesOf(Contraction product, int64_t parts);
-/// Returns the bytes that are read from the card's memory if `together` tiles of `schedule` are computed at the same
-/// time. If the L2 cache can contain both operands, each operand is read once. Otherwise each wave of tiles reads its
-/// parts again.
+/// Returns the bytes that are transferred from and to the card's memory if `together` tiles of `schedule` are computed
+/// at the same time. Results are written once. If the L2 cache can contain both operands, each operand is read once.
+/// Otherwise each wave of tiles reads its parts of the operands again.
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch);
-/// Returns the predicted time in nanoseconds of `blocks` blocks, of which a multiprocessor executes `together` at the
+/// Returns the predicted time in nanoseconds of `blocks` blocks if a multiprocessor executes `together` blocks at the
 /// same time. `cyclesOf` returns the cycles of a number of blocks on one multiprocessor.
 double nanosecondsOfWaves(int64_t blocks, int64_t together, llvm::function_ref<double(int64_t)> cyclesOf,
                           const ProductSizes &sizes, const Schedule &schedule, const Arch &arch);
@@ -50,7 +50,7 @@ Schedule fastestOf(const ScheduleSpace &space, Schedule initial,
 /// operands.
 std::vector<int64_t> bandHeightsFor(const ProductSizes &sizes, const Arch &arch);
 
-/// Returns the point with the least predicted time.
+/// Returns the schedule of the space with the least predicted time, for a reduction that is split into `parts` parts.
 Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts = 1);
 
 } // namespace tilewright::cuda

@@ -56,7 +56,7 @@ std::string whyNot(Operation *op) {
   if (isa<tensor::EmptyOp, tensor::PadOp, tensor::InsertSliceOp, tensor::ExtractSliceOp, tensor::ExpandShapeOp,
           tensor::CollapseShapeOp, tensor::CastOp, affine::AffineApplyOp, func::ReturnOp, tensor::YieldOp, tile::ScanOp,
           tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp, tile::AttentionOp,
-          tile::AttentionGradientOp>(op)) // attention ops need a schedule
+          tile::AttentionGradientOp>(op)) // attention ops that are not decomposed have a schedule
     return "";
   if (auto number = dyn_cast<arith::ConstantOp>(op)) {
     auto dense = dyn_cast<ElementsAttr>(number.getValue());

@@ -3,19 +3,19 @@
 // Before:
 //   %r = call @kernel_0(%x, %w, %b, %into)       // x: 3 x 4096, w: 256 x 4096; r = gelu(x w' + b): 16 tiles of 16 x 16
 // After:
-//   %x1 = tensor.expand_shape %x [[0], [1, 2]] : 3 x 8 x 512            // views: nothing is copied
-//   %w1 = tensor.expand_shape %w [[0], [1, 2]] : 256 x 8 x 512
-//   %p = call @kernel_0_parts(%x1, %w1, %empty) : 8 x 3 x 256 x f32     // a batch of 8 products: 128 tiles
+//   %x1 = tensor.expand_shape %x [[0], [1, 2]] : 3 x 16 x 256           // views: nothing is copied
+//   %w1 = tensor.expand_shape %w [[0], [1, 2]] : 256 x 16 x 256
+//   %p = call @kernel_0_parts(%x1, %w1, %empty) : 16 x 3 x 256 x f32    // a batch of 16 products: 256 tiles
 //   %r = call @kernel_0(%p, %b, %into)                                  // adds the parts in order; then the epilogue
 //
-// The kernel of the parts may have any schedule for products. The partial sums are stored in the arena. They are added
-// in the same order in every run, because there are no atomics (docs/decisions/0034-split-sums.md).
+// The kernel of the parts may have any schedule for products. The partial sums are stored in the arena. The second
+// kernel adds them in the same order in every run, because there are no atomics (docs/decisions/0034-split-sums.md).
 //
 // Other long reductions with a small number of results, which would occupy only a few blocks, are split in the same
 // way:
 //
 //   %r = call @kernel_0(%x, %into)               // x: 65536 x 64, summed over its rows
-//   ->  %p = call @kernel_0_parts(%x as 256 x 256 x 64, %empty) : 256 x 64 x f32 ; %r = call @kernel_0(%p, %into)
+//   ->  %p = call @kernel_0_parts(%x as 64 x 1024 x 64, %empty) : 64 x 64 x f32 ; %r = call @kernel_0(%p, %into)
 //
 // Tests: test/Codegen/GPU/Schedule/split-sums.mlir, test/Python/test_cuda_kernel_table.py (split-*)
 //
@@ -36,8 +36,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The minimum number of terms of a part, and the number of which it must be a multiple, so that rows of operands are
-/// aligned to 128 bytes.
+/// The number of terms of a part is at least `leastTerms`, and is a multiple of `termsUnit`, so that rows of operands
+/// are aligned to 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.
@@ -85,8 +85,8 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
   return time + secondKernel + double(results * parts * 4) / arch.deviceRate;
 }
 
-/// Returns the number of parts for the schedule `fma`. This schedule has no cost model, so the largest power of two is
-/// used with which there are up to two blocks per multiprocessor and at least `leastTerms` terms per part. A product is
+/// Returns the number of parts for the schedule `fma`. This schedule has no cost model. The number is the largest power
+/// of two that results in at most two blocks per multiprocessor and at least `leastTerms` terms per part. A product is
 /// not split into fewer than four parts.
 int64_t partsOfFma(Contraction &product, const Arch &arch) {
   std::optional<Schedule> schedule = chooseFma(product);
@@ -127,7 +127,7 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
 }
 
 /// Returns the reduction loop to split and the number of parts. The number is 1 if enough blocks are occupied without a
-/// split.
+/// split, or if the reduction cannot be split.
 std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
   constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole reduction; of one part
   const std::pair<unsigned, int64_t> whole{0, 1};
@@ -210,7 +210,7 @@ public:
   }
 
 private:
-  /// Returns the kernel that computes the parts: a batch of products.
+  /// Returns the kernel that computes the parts: a batch of products or of other reductions.
   func::FuncOp makeParts() {
     Location loc = op.getLoc();
     SmallVector<Type> types;
@@ -262,8 +262,7 @@ private:
     return made;
   }
 
-  /// Changes the kernel: it adds the parts, which become its first argument, and then computes the epilogue of the
-  /// product.
+  /// Changes the kernel: it adds the parts, which become its first argument, and then computes the epilogue.
   void addUp() {
     Location loc = op.getLoc();
     (void)kernel.insertArgument(0, partial, {}, loc);

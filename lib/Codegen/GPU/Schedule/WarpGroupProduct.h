@@ -53,10 +53,12 @@ struct MappedOperand {
   int64_t boxes(int64_t side) const { return alongK ? 1 : side / lineElements(element); }
 };
 
-/// Multiplies `run`'s size by `size`. Returns false if it is not a product of constants and index arguments.
+/// Multiplies `run`'s size by `size`. Returns false if `size` is not a product of constants and index arguments, or if
+/// the constant factor overflows.
 bool multiplySize(MappedOperand::Run &run, mlir::AffineExpr size);
 
-/// Returns `operand` of `product`, or null with the reason. `side` are the loops of its rows (of A) or columns (of B).
+/// Returns `operand` of `product` as a TMA tensor, or null with the reason. `side` are the loops of its rows (of A) or
+/// columns (of B).
 std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side,
                                         std::string &reason);
 
@@ -65,7 +67,7 @@ std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats);
 
 /// Returns the approximate number of registers of a consumer's thread with this many sets of sums.
 int64_t registersOfConsumer(const Schedule &schedule, int64_t sets);
-/// Returns the size of shared memory in bytes: the tiles of all stages, two mbarriers per stage, and alignment.
+/// Returns the size of shared memory in bytes: the tiles of all stages, and two mbarriers per stage.
 int64_t bytesOfRing(const Schedule &schedule);
 
 /// Returns the reason why a schedule cannot be emitted with this much shared memory, or an empty string if it can.

@@ -49,7 +49,8 @@ private:
 
   /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.
   double cyclesOf(int64_t blocks) const {
-    // The constants are as in ProductSpace.cpp; `wait` is the additional cost of a step, the wait for its tiles.
+    // The constants have the meanings of those in ProductSpace.cpp; `wait` is the additional cost of a step, the wait
+    // for its tiles.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 800, aside = 2000, wait = 40;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
     // Each block of a cluster reads only a part of B's tile from the L2 cache. The time of the wait for other blocks is

@@ -9,8 +9,8 @@
 namespace tilewright::cuda {
 
 /// Returns the space of `product`, for which whyNotOnWarpGroups() must return an empty string. The knobs are the rows
-/// of a warp group, the number of warp groups, the columns and the number of stages. whyNotWgmma() accepts all points,
-/// except possibly `initial`.
+/// of a warp group, the number of warp groups, the columns, the number of stages, the number of rows of tiles in a
+/// band, the tiles per block, and the blocks of a cluster. whyNotWgmma() accepts all points, except possibly `initial`.
 ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
@@ -20,7 +20,7 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
 /// (SplitSums.h).
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
-/// Returns the point with the least predicted time.
+/// Returns the schedule of the space with the least predicted time, for a reduction that is split into `parts` parts.
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts = 1);
 
 } // namespace tilewright::cuda

@@ -1,16 +1,18 @@
 // This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
 // compile and run a design. It defines fixed-point numbers of 1 to 128 bits. The template parameter I is the number of
-// bits before the binary point, Q is the rounding mode of assignments, and O is their overflow mode. Results of
-// operators are exact. An operator whose result needs more than 128 bits does not compile.
+// bits before the binary point, Q is the rounding mode of assignments, and O is their overflow mode. Results of +, -
+// and * are exact. An operator whose result needs more than 128 bits does not compile.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_FIXED_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_FIXED_H
 
 #include <ap_int.h>
 #include <math.h>
 
-/// TRN: down; RND: to nearest, ties up; ZERO: towards 0, INF: away from 0, MIN_INF: down, CONV: ties to even.
+/// AP_TRN rounds down, and AP_TRN_ZERO rounds towards 0. The other modes round to nearest, and ties up (AP_RND),
+/// towards 0 (AP_RND_ZERO), down (AP_RND_MIN_INF), away from 0 (AP_RND_INF) or to even (AP_RND_CONV).
 enum ap_q_mode { AP_RND, AP_RND_ZERO, AP_RND_MIN_INF, AP_RND_INF, AP_RND_CONV, AP_TRN, AP_TRN_ZERO };
-/// SAT: the nearest representable number; SAT_ZERO: 0; SAT_SYM: as SAT, without the lowest number; WRAP: the low bits.
+/// The result for a number that the type cannot represent. SAT: the nearest representable number; SAT_ZERO: 0; SAT_SYM:
+/// as SAT, without the lowest number; WRAP: the low bits.
 enum ap_o_mode { AP_SAT, AP_SAT_ZERO, AP_SAT_SYM, AP_WRAP };
 
 template <int W, int I, ap_q_mode Q = AP_TRN, ap_o_mode O = AP_WRAP> struct ap_fixed;
@@ -83,8 +85,8 @@ inline bool roundsUp(ap_q_mode mode, const Dropped &of, bool negative) {
   return false;
 }
 
-/// Returns the sign-extended bits of `value` after conversion to W bits, of which `fraction` are after the binary
-/// point.
+/// Returns `value` converted to a number of W bits with `fraction` bits after the binary point. The result is extended
+/// by its sign to 128 bits.
 template <int W, bool SIGNED> UWide assign(const Exact &value, int fraction, ap_q_mode rounding, ap_o_mode overflow) {
   const UWide highest = (~UWide(0) >> (128 - W)) >> SIGNED, lowest = SIGNED ? ~highest : 0;
   const int left = fraction - value.fraction;
@@ -147,8 +149,8 @@ template <typename A, typename B> struct FixedTypes {
   typedef typename PickFixed<L::width + R::width, L::integer + R::integer, anySigned>::type Product;
 };
 
-/// Returns the bits of the number with `fraction` bits after the binary point. The number must not have more than
-/// these.
+/// Returns the bits of the number with `fraction` bits after the binary point. The number must not have more bits after
+/// the binary point.
 inline UWide alignedBits(const Exact &value, int fraction) {
   const int left = fraction - value.fraction;
   return left < 128 ? value.bits << left : 0;

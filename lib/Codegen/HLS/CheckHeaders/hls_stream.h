@@ -1,8 +1,8 @@
 // This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
 // compile and run a design. It defines a queue of at most DEPTH elements. If the macro TILEWRIGHT_THREADS is defined, a
 // task waits while its queue is full or empty. Otherwise tasks run one after another, a queue grows as needed, and
-// reading an empty queue ends the program. The environment variable TILEWRIGHT_SHALLOWER is the name of a queue that
-// holds one element less than DEPTH, to test whether its depth is needed.
+// reading an empty queue ends the program. If the environment variable TILEWRIGHT_SHALLOWER is the name of a queue,
+// this queue has a depth of DEPTH - 1. Tests use the variable to check that a smaller depth is not sufficient.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAM_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAM_H
 

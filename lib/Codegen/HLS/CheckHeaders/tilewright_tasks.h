@@ -23,8 +23,8 @@ public:
     return monitor;
   }
 
-  /// Waits until `ready` returns true; it is called under the lock. Reports `what` if no task can make it true any
-  /// more.
+  /// Waits until `ready`, which is called under the lock, returns true. In a deadlock, prints the `what` of all waiting
+  /// tasks and ends the program.
   void wait(std::unique_lock<std::mutex> &lock, const std::string &what, const std::function<bool()> &ready) {
     if (ready())
       return;
@@ -90,7 +90,7 @@ private:
   bool filled = false;
 };
 
-/// Starts every task at once; run() returns when all are done.
+/// Runs tasks in parallel. run() starts one thread per task, and returns when all threads have ended.
 class Tasks {
 public:
   void add(std::vector<Filled *> reads, std::vector<Filled *> writes, std::function<void()> body) {

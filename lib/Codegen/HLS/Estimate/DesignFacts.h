@@ -17,7 +17,8 @@
 
 namespace tilewright::hls {
 
-/// Returns number / by, rounded up; neither is negative. This folder is free of LLVM, which has divideCeil.
+/// Returns number / by, rounded up; neither is negative. This folder does not depend on LLVM, which has the function
+/// divideCeil().
 inline int64_t ceilDiv(int64_t number, int64_t by) { return (number + by - 1) / by; }
 
 /// Number of instances of each operator, by its name.

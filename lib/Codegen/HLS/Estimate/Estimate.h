@@ -15,7 +15,7 @@ OperatorCost factsOperator(const std::string &name);
 struct NestSchedule {
   int64_t iterations = 1, ii = 1, depth = 0, cycles = 0;
   int64_t quickAdditions = 0; ///< number of additions that must be quick to reach this II
-  OperatorCounts together;    ///< operators of which more begin at once than an even distribution over the II has
+  OperatorCounts together;    ///< minimum instances, if more operations begin at once than on average over the II
   bool portsAreFull = false;  ///< all ports of a bank are used in every cycle
 };
 NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
@@ -23,7 +23,7 @@ NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
 /// Returns the number of products in the computation of addresses, by the name of the operator that implements them.
 OperatorCounts addressOperators(const NestFacts &nest);
 
-/// The cost of `copies` memories of `words` x `bits`: block memories of 18 kbit and of 288 kbit, and logic.
+/// The cost of `copies` memories of `words` x `bits`: block memories of 18 kbit, UltraRAMs of 288 kbit, and logic.
 struct MemoryCost {
   int64_t bram = 0, uram = 0, lut = 0, ff = 0;
 };

@@ -40,8 +40,8 @@ OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) 
       counts["shared operand"] += sharers > 1 ? 2 * count : 0;
   counts["nest"] += nest.trips.empty() ? 0 : 1;
   counts.merge(addressOperators(nest));
-  // Quotients share operators, unless the ports of a bank are used in every cycle: then all quotients are needed in
-  // each cycle.
+  // Wide quotients share operators, unless the ports of a bank are used in every cycle: then all quotients are needed
+  // in each cycle.
   if (auto wide = counts.find("wide quotient"); wide != counts.end() && !schedule.portsAreFull)
     wide->second = ceilDiv(wide->second, sharers);
   return counts;

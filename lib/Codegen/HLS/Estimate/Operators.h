@@ -12,8 +12,9 @@ struct OperatorCost {
   int64_t latency = 0, dsp = 0, lut = 0, ff = 0;
 };
 
-/// Returns the cost of the float op `name` of MLIR (such as "addf") on operands of `width` bits. An op that is not in
-/// the table is assumed to take one cycle of logic.
+/// Returns the cost of the float op `name` of MLIR (such as "addf") on operands of `width` bits. An op without a row in
+/// the table has the cost of a function of C's math library if it is one of these functions. Otherwise it is assumed to
+/// take one cycle of logic.
 OperatorCost floatOperator(std::string_view name, unsigned width);
 
 /// Returns the cost of a product of integers of this width.

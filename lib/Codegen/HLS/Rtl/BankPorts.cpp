@@ -3,8 +3,8 @@
 // Example: a loop that is unrolled by 16 loads 16 adjacent elements from an array with 12 banks. The bank that each of
 // the 16 unrolled loads accesses changes from iteration to iteration. If each load had a separate port, each bank would
 // need 16 ports, which no memory has. However, most pairs of loads never access the same bank in the same cycle, and
-// can share a port. This file enumerates all iterations to find such pairs. A bank is connected only to the loads that
-// access it.
+// can share a port. This file enumerates all iterations to find such pairs. If there are too many iterations, it
+// compares the sets of banks that two accesses can use. A bank is connected only to the loads that access it.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -26,8 +26,8 @@ std::pair<int64_t, int64_t> bankAndWord(ArrayRef<int64_t> indices, ArrayRef<int6
   return {bank, word};
 }
 
-/// Returns the bank of an access if the factors of all its counters are multiples of the number of banks; otherwise
-/// none.
+/// Returns the bank of an access if the factors of all its counters are multiples of the number of banks, and
+/// std::nullopt otherwise.
 static std::optional<int64_t> onlyBank(const Step &step, ArrayRef<int64_t> banks) {
   int64_t bank = 0;
   for (auto [index, its] : llvm::zip(step.at, banks)) {
@@ -46,7 +46,7 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
     words *= inside;
   }
   std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // accessed words, by bank
-  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that access a bank in one stage
+  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that use a bank in one iteration
   std::vector<int64_t> indices(banks.size());
   std::vector<std::vector<size_t>> in(count);
   const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {
@@ -80,7 +80,8 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
       for (int64_t bank = 0; bank < count; ++bank)
         use.banks.push_back(bank);
     use.words.resize(use.banks.size(), words);
-    // Use the first port none of whose earlier accesses can be to the same bank in the same cycle.
+    // Use the first free port. A port is taken if an earlier access that uses it may access the same bank in the same
+    // cycle.
     std::set<size_t> taken;
     for (size_t before = 0; before < index; ++before) {
       const BankUse &other = uses[numbers[before]];

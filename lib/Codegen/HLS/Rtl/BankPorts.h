@@ -10,7 +10,7 @@ namespace tilewright::hls {
 /// The banks and words that one load or store of a nest accesses in all iterations, and its port.
 struct BankUse {
   std::vector<int64_t> banks; ///< the banks, in ascending order
-  std::vector<int64_t> words; ///< number of words in each bank
+  std::vector<int64_t> words; ///< for each of these banks, the number of words that are accessed
   size_t port = 0;            ///< the port; accesses that share a port never access a bank in the same cycle
 };
 

@@ -1,7 +1,7 @@
 //===- IndexText.cpp - indices of elements as Verilog, without divisions -------------------===//
 //
-//   wire [31:0] a3_table = 32'h20102010;   // the bank of each value of a counter of 3 bits
-//   assign a3_bank = a3_table[{c1[2:0], 2'd0} +: 2];
+//   wire [15:0] a3_table = 16'h8484;   // the bank of each value of a counter of 3 bits
+//   assign a3_bank = a3_table[{c1[2:0], 1'd0} +: 2];
 //
 // The number of an element's bank is the remainder of its index divided by the number of banks, and the address in the
 // bank (the word) is the quotient. Dividers for all accesses would take most of the design's logic. Usually, the bank

@@ -3,7 +3,8 @@
 // Each unrolled copy of a loop body becomes separate operations. Each operation begins as soon as its operands are
 // ready, according to the latencies in Cost.cpp. A load begins as late as the operations that use its result allow,
 // because the number of cycles between a load and the store of the same element limits the II. This file enumerates all
-// iterations to check that an element that an iteration stores is in the array before a later iteration loads it.
+// iterations to check that an element that an iteration stores is in the array before a later iteration loads it. If
+// there are too many iterations, it assumes that the next iteration loads the element.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -55,7 +56,7 @@ public:
   void schedule() {
     for (Step &step : nest.steps)
       nest.depth = std::max(nest.depth, step.ready());
-    // Start loads, and the operations without latency that depend only on them, as late as possible.
+    // Start loads of arrays on the chip, and operations without latency, as late as possible.
     std::vector<int64_t> latest(nest.steps.size(), nest.depth);
     for (size_t number = nest.steps.size(); number-- > 0;) {
       Step &step = nest.steps[number];
@@ -118,7 +119,8 @@ private:
   }
 
   /// Returns the smallest number of iterations between a store of an element and the first later load of this element.
-  /// Returns std::nullopt if no later iteration loads an element that `store` writes.
+  /// Returns std::nullopt if no later iteration loads an element that `store` writes, and 1 if there are too many
+  /// iterations to enumerate.
   std::optional<int64_t> distanceOf(const Step &store, const Step &load) {
     std::unordered_map<int64_t, int64_t> written;
     std::optional<int64_t> least;
@@ -156,7 +158,8 @@ private:
     return index;
   }
 
-  /// Returns an index value as a sum of multiples of counters, or std::nullopt if it has another form.
+  /// Returns an index value as a sum of multiples of counters and quotients, or std::nullopt if the value has another
+  /// form.
   std::optional<IndexSum> indexOf(Value value) {
     if (auto found = indices.find(value); found != indices.end())
       return found->second;
@@ -222,7 +225,7 @@ private:
     return nest.steps.size() - 1;
   }
 
-  /// Returns the number of the step that computes `value`; adds a step for a constant.
+  /// Returns the number of the step that computes `value`. If `value` is a constant or an index, adds a step for it.
   size_t stepOf(Operation *user, Value value) {
     if (auto found = made.find(value); found != made.end())
       return found->second;

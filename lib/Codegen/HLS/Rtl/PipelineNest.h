@@ -17,7 +17,7 @@ namespace tilewright::hls {
 /// An index along one dimension: a sum of multiples of the nest's counters and of the nest's quotients, plus a
 /// constant.
 struct IndexSum {
-  std::vector<int64_t> factors; ///< factors of the counters; missing factors are zero
+  std::vector<int64_t> factors; ///< factors of the counters, then of the quotients; missing factors are zero
   int64_t constant = 0;
 
   int64_t factor(size_t number) const { return number < factors.size() ? factors[number] : 0; }

@@ -1,10 +1,10 @@
 //===- RtlParts.cpp - count the lookup tables and registers of Verilog ----------------------===//
 //
-// Estimate/Operators.h has the lookup tables that a vendor's HLS tool uses for a design in C++. This file counts the
-// lookup tables of the Verilog that Tilewright prints. It assumes a device with lookup tables of six inputs, carry
-// chains, shift registers of up to 32 bits, and memories of 32 words of 14 bits in eight lookup tables (AMD UG574).
-// There is one rule for each kind of part, and no rule depends on the design. For example, an adder of n bits takes n
-// lookup tables.
+// Estimate/Operators.h has the numbers of lookup tables that a vendor's HLS tool uses for a design in C++. This file
+// counts the lookup tables of the Verilog that Tilewright prints. It assumes a device with lookup tables of six inputs,
+// carry chains, shift registers of up to 32 bits, and memories of 32 words of 14 bits in eight lookup tables (AMD
+// UG574). There is one rule for each kind of part, and no rule depends on the design. For example, an adder of n bits
+// takes n lookup tables.
 //
 // Test: test/Conformance/hls (rtl), which compares the counts with those of yosys.
 //

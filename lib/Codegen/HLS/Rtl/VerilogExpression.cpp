@@ -25,7 +25,8 @@ std::string expressionText(Operation *op, llvm::function_ref<std::string(size_t)
       .Case([&](arith::SelectOp) { return of(0) + " ? " + of(1) + " : " + of(2); })
       .Case<arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp>([&](auto) { return of(0); })
       .Case([&](arith::ExtUIOp) { return "$signed({1'b0, " + bits(0) + "})"; })
-      .Case([&](arith::MaxSIOp) { return "(" + smaller(false, "<") + ") ? " + of(1) + " : " + of(0); }) // relu: a sign
+      // For max(x, 0), the comparison is the sign bit of x.
+      .Case([&](arith::MaxSIOp) { return "(" + smaller(false, "<") + ") ? " + of(1) + " : " + of(0); })
       .Case([&](arith::MinSIOp) { return "(" + smaller(false, "<") + ") ? " + of(0) + " : " + of(1); })
       .Case([&](arith::MaxUIOp) { return "(" + smaller(true, ">") + ") ? " + of(0) + " : " + of(1); })
       .Case([&](arith::MinUIOp) { return "(" + smaller(true, "<") + ") ? " + of(0) + " : " + of(1); })

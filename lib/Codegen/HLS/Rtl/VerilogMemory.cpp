@@ -6,7 +6,7 @@
 //
 // A bank is a memory with as many read and write ports as one nest needs in a cycle, usually one of each. The nests
 // that access the bank run one after another, so they share the ports. The attribute `ram_style` selects whether
-// synthesis implements the bank in block memories or in lookup tables, as the estimate assumes.
+// synthesis implements the bank in block memories, in lookup tables or in registers, as the estimate assumes.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //

@@ -9,7 +9,7 @@ namespace tilewright::hls {
 /// Prints the memories of an array. The nests that access the array share the ports of the memories.
 void printMemories(RtlArray &array, RtlText &text);
 
-/// Prints a queue. An element can be removed at the earliest two cycles after it was added. The first element of the
+/// Prints a queue. An element can be removed at the earliest one cycle after it was added. The first element of the
 /// queue can be read in any cycle.
 void printQueue(RtlQueue &queue, RtlText &text);
 

@@ -1,8 +1,8 @@
 //===- VerilogNest.cpp - print one pipelined nest as Verilog ---------------------------------===//
 //
-//   assign gemm_0_valid_0 = gemm_0_running;                              // stage 0: an iteration begins
-//   assign gemm_0_s7 = gemm_0_s5_3 + gemm_0_s6;                          // stage 4: a sum ...
-//   always @(posedge clk) if (gemm_0_go_4) gemm_0_s7_r <= gemm_0_s7;     // ... and the register after it
+//   assign task_gemm_0_valid_0 = task_gemm_0_running;                           // stage 0: an iteration begins
+//   assign task_gemm_0_s7 = task_gemm_0_s5_4 + task_gemm_0_s6;                  // stage 4: a sum ...
+//   always @(posedge clk) if (task_gemm_0_go_4) task_gemm_0_s7_r <= task_gemm_0_s7; // ... and the register after it
 //
 // Registers delay a value from the stage that computes it to the later stages that use it. If a queue is empty (or
 // full), the stage that reads (or writes) the queue and all earlier stages wait, and later stages continue.
@@ -73,7 +73,8 @@ private:
 
   std::string valid(int64_t stage) const { return prefix + "valid_" + text(stage); }
 
-  /// Returns the condition under which the values in `stage` advance to the next stage; empty if they always do.
+  /// Returns the condition under which the values in `stage` advance to the next stage. Returns an empty string if they
+  /// always advance.
   std::string go(int64_t stage) const {
     auto next = waits.lower_bound(stage);
     return next == waits.end() ? "" : prefix + "go_" + text(next->first);
@@ -280,8 +281,8 @@ private:
     return index;
   }
 
-  /// Defines a wire `name` as the entry of a constant table that is indexed by counters. Returns false if the table
-  /// would be too large.
+  /// Defines a wire `name` as the entry of a constant table that is indexed by counters. Returns false if tabulate()
+  /// returns no table.
   bool table(const std::string &name, unsigned width, ArrayRef<IndexSum> indices, int64_t stage,
              llvm::function_ref<int64_t(ArrayRef<int64_t>)> function) {
     std::optional<IndexTable> made = tabulate(nest, indices, width, function);
@@ -577,7 +578,7 @@ private:
   std::map<std::string, int64_t> delayed;                       ///< the last stage that uses a value
   std::map<std::string, std::set<int64_t>> needed;              ///< all stages that use a value
   std::map<std::string, int64_t> narrow;                        ///< number of used bits of a value
-  std::map<std::string, int64_t> lead;                          ///< registers before the first of these stages
+  std::map<std::string, int64_t> lead;                          ///< registers of the operator that computes a value
   std::map<RtlPort *, std::vector<size_t>> portLanes;
   std::set<std::string> plain;
 };
