@@ -86,7 +86,8 @@ private:
 };
 
 /// Tunes the kernels of `module` (a graph) and writes records, starting with the kernels that take most of the model's
-/// time. The last race measures the whole model, and records that do not make it faster are removed.
+/// time. The last race measures the whole model. If the new schedules do not make it faster, the new records choose the
+/// default schedules.
 llvm::Expected<TuneReport> tuneModel(Session &session, mlir::ModuleOp module, const Options &options,
                                      const TuneOptions &tune);
 
@@ -101,7 +102,7 @@ llvm::json::Value toJson(const TuneReport &report, llvm::StringRef model);
 struct DesignPoint {
   int64_t offered = 0; ///< multipliers (DSP) that the design may use
   int64_t latency = 0, interval = 0, dsp = 0, bram = 0, uram = 0;
-  bool best = false;   ///< no other design has both a lower latency and fewer DSP
+  bool best = false;   ///< no other design is better in latency or DSP, and at least as good in the other
   std::string refusal; ///< the reason why there is no design
 };
 
