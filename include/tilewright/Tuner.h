@@ -173,8 +173,8 @@ std::string recordsDigest(llvm::StringRef folder);
 /// begins with `key`, with the reason why each is used on this machine or not.
 llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringRef key, const Options &options);
 
-/// Copies those records of `from` to `to` that are based on better measurements than the existing ones. Returns the
-/// number of copied records. Damaged records are listed in `warnings` and skipped.
+/// Copies the records of `from` to `to`, except those for which `to` has a record with at least as many measurements.
+/// Returns the number of copied records. Damaged records are listed in `warnings` and skipped.
 llvm::Expected<int64_t> mergeRecords(llvm::StringRef from, llvm::StringRef to, std::vector<std::string> &warnings);
 
 } // namespace tilewright
