@@ -17,7 +17,7 @@ namespace tilewright {
 inline constexpr llvm::StringLiteral symbolAttrName = "tw.symbol";
 /// Argument attribute (unit): the argument is a parameter or buffer, which is the same tensor in every call.
 inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
-/// Argument and result attribute (string): the name the user gave.
+/// Argument and result attribute (string): the name in the user's model.
 inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
 /// On a result of @main: the index of the tensor argument into whose memory the result is written.
 inline constexpr llvm::StringLiteral intoAttrName = "tw.into";

@@ -1,9 +1,9 @@
 //===- BudgetError.h - a design that needs more resources than it may use, as data ------===//
 //
 // If a design exceeds its budget, the search for designs (tuneDesign) uses the numbers in this error for its next
-// design. The text of a diagnostic is for users, so a pass adds the number to the metadata of its diagnostic: MLIR
-// passes metadata to handlers and does not print it. Session then creates a BudgetError. An attribute of the module
-// cannot contain the number, because a pass that fails may leave invalid IR.
+// design. The text of a diagnostic is for users, so a pass adds the required number of multipliers to the metadata of
+// its diagnostic: MLIR passes metadata to handlers and does not print it. Session then creates a BudgetError. An
+// attribute of the module cannot contain the number, because a pass that fails may leave invalid IR.
 //
 // Test: test/Unit/Driver/BudgetErrorTest.cpp
 //

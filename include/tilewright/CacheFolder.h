@@ -16,7 +16,7 @@
 
 namespace tilewright {
 
-/// An entry of the object cache, which is the result of one compilation.
+/// An entry of the object cache: the result of one compilation, or the machine code of one PTX module.
 struct CacheEntry {
   std::string key;
   int64_t bytes = 0;

@@ -10,8 +10,8 @@
 namespace tilewright {
 
 /// An interface for callers that allocate each output when it is first written, and free each input after its last
-/// read. In a backward graph, gradients can then reuse the memory of the activations that the forward graph saved. Its
-/// functions are called on the calling thread while no other thread works on the call.
+/// read. In a backward graph, gradients can then reuse the memory of the activations that the forward graph saved. The
+/// functions of the interface are called on the calling thread while no other thread works on the call.
 class CallersMemory {
 public:
   virtual ~CallersMemory() = default;
@@ -26,8 +26,9 @@ public:
   /// Returns the CUstream on which a call on a GPU submits its work; 0: the default stream of the device.
   virtual uint64_t stream() { return 0; }
 
-  /// Returns device memory, aligned to 256 bytes, for a call on a GPU. It stays allocated until the work that is in the
-  /// stream when the call returns has finished. If this returns null, the program allocates the memory.
+  /// Returns device memory, aligned to 256 bytes, for a call on a GPU. The memory stays allocated until the work that
+  /// is in the stream when the call returns has finished. If the function returns null, the program allocates the
+  /// memory.
   virtual void *scratch(int64_t bytes) { return nullptr; }
 };
 

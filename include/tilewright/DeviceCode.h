@@ -48,7 +48,7 @@ struct DeviceOptions {
   /// "emulated": the PTX interpreter; a finding is the error of the call, with kernel and line. "cuda", "cuda:1":
   /// that GPU, through the NVIDIA driver; "" is "cuda".
   std::string device;
-  bool graph = false; ///< launch every call after the first as one CUDA graph
+  bool graph = false; ///< launch a call with the same symbols as the previous call as one CUDA graph
   bool cache = true;  ///< use the cache of assembled code
 };
 

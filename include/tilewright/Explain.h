@@ -37,14 +37,14 @@ struct ExplainOptions {
 llvm::Expected<std::string> explainCompile(Session &session, mlir::ModuleOp module, const Options &options,
                                            const ExplainOptions &explain);
 
-/// Returns `record` as text for a terminal: a few lines about each kernel, each edge that was not fused, and the time
-/// of each part of the compilation.
+/// Returns `record` as text for a terminal: a line for each kernel, for each missed optimization and for each kind of
+/// copy, the memory of a call, and the time of each stage of the compilation.
 llvm::Expected<std::string> explainText(llvm::StringRef record);
 
-/// Returns one self-contained HTML file that shows the records. `against`, if not empty, is the record that the
-/// first one is compared with. `program`, if not empty, is a JSON object that describes the program that the graphs
-/// belong to (Explanation.of_page in python/tilewright/reports/explanation.py). It is an error if a text is not a
-/// record, or has another format, or if `program` is not JSON.
+/// Returns one self-contained HTML file that shows the records. `against`, if not empty, is the record with which the
+/// first one is compared. `program`, if not empty, is a JSON object that describes the program to which the graphs
+/// belong (Explanation.of_page in python/tilewright/reports/explanation.py). It is an error if `records` is empty, if a
+/// text is not a record or has another format, or if `program` is not JSON.
 llvm::Expected<std::string> explainPage(llvm::ArrayRef<std::string> records, llvm::StringRef against,
                                         llvm::StringRef program = "");
 

@@ -36,7 +36,8 @@ public:
   /// Maps `path` into memory and reads it. Errors name the file and the problem.
   static llvm::Expected<std::unique_ptr<ExportedModel>> open(llvm::StringRef path);
 
-  /// Returns the verified module. Afterwards, weights() are those of its arguments.
+  /// Imports the model and returns the verified module. After the import, weights() returns the data of the module's
+  /// arguments.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> import(mlir::MLIRContext &context);
 
   /// Returns, for each tensor argument of the imported @main, a pointer to its elements, dense and row-major in the

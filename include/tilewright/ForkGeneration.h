@@ -1,4 +1,4 @@
-//===- ForkGeneration.h - distinguishes a process from the one it was forked from -===//
+//===- ForkGeneration.h - distinguishes a forked process from its parent -===//
 #ifndef TILEWRIGHT_FORKGENERATION_H
 #define TILEWRIGHT_FORKGENERATION_H
 
@@ -6,8 +6,8 @@
 
 namespace tilewright::runtime {
 
-/// Returns a number below 2^63 that differs in the child after fork(). libTilewright counts forks (ProcessTeam.cpp);
-/// an ahead-of-time library, which has no global state and may be unloaded, derives the number from the process
+/// Returns a number below 2^63 that differs between a process and its forked child. libTilewright counts forks
+/// (ProcessTeam.cpp). An ahead-of-time library, which has no global state and may be unloaded, uses the process ID
 /// (lib/Runtime/Library).
 uint64_t forkGeneration();
 

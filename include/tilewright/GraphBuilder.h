@@ -89,7 +89,7 @@ struct BuiltInput {
 struct OutputSpec {
   ValueRef value;
   std::vector<Size> strides; ///< empty: row-major
-  int64_t into = -1;         ///< the input whose memory it is written to; such outputs come last
+  int64_t into = -1;         ///< index of the input whose memory the result overwrites, or -1; such outputs come last
 };
 
 /// A row of the table of ATen operators: how an overload is imported, and the memory of its results in eager. The

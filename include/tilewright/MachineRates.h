@@ -58,7 +58,7 @@ inline std::string printRates(const MachineRates &rates) {
 }
 
 /// Reads the rates that `text` names, and leaves all other rates unchanged. Returns false for an unknown name, or a
-/// value that is not a number of at least 1.
+/// value that is not a number from 1 to 1e9.
 inline bool parseRates(std::string_view text, MachineRates &rates) {
   while (!text.empty()) {
     size_t end = std::min(text.find(' '), text.size()), equals = text.find('=');

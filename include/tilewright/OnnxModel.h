@@ -1,6 +1,6 @@
 //===- OnnxModel.h - imports an .onnx file as a tw module and its weights ---------===//
 //
-// OnnxModel reads an ONNX model (protobuf; operator sets 7 to 28 of ai.onnx) without the onnx package or protobuf's
+// OnnxModel reads an ONNX model (protobuf; operator sets 1 to 28 of ai.onnx) without the onnx package or protobuf's
 // library:
 //
 //   auto model = OnnxModel::open("model.onnx");
@@ -38,13 +38,13 @@ public:
   static llvm::Expected<std::unique_ptr<OnnxModel>> open(llvm::StringRef path);
 
   /// Imports the model and returns the verified module. After the import, weights() returns the data of the module's
-  /// arguments. Sizes of inputs that are in
-  /// `dynamic` become symbolic, even if the file has a constant or another range for them.
+  /// arguments. Sizes of inputs that are in `dynamic` become symbolic, even if the file has a constant or another range
+  /// for them.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> import(mlir::MLIRContext &context,
                                                            llvm::ArrayRef<DynamicSize> dynamic = {});
 
-  /// Returns, for each tensor argument of the imported @main, its elements, dense and row-major in the argument's
-  /// type; null: an input of the user. They are valid as long as the model exists.
+  /// Returns, for each tensor argument of the imported @main, a pointer to its elements, dense and row-major in the
+  /// argument's type, or null for an input of the user. The pointers are valid as long as the model exists.
   llvm::ArrayRef<const void *> weights() const;
 
   /// Returns true if a file with this name and these first bytes is an ONNX model. Protobuf has no magic number, so

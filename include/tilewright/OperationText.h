@@ -1,7 +1,8 @@
 //===- OperationText.h - the ops of a kernel as text for users -----------------===//
 //
-// A kernel's list of ops has one entry for each structured op: a layer norm is lowered to seven, which all have the
-// name of the layer norm. Data (records, JSON, schedule files) contains the whole list.
+// A kernel's list of ops has one entry for each structured op. For example, a layer norm is lowered to several ops, and
+// each of them has an entry with the name of the layer norm. Data (records, JSON, schedule files) contains the whole
+// list.
 //
 // Test: test/Python/test_tuning.py
 //

@@ -18,12 +18,13 @@ OutputMemory takeOutputMemory(int64_t bytes);
 /// Frees memory that takeOutputMemory() has allocated. Large blocks are cached for reuse (BlockPool.h).
 void giveOutputMemory(OutputMemory memory);
 
-/// Returns large blocks that are cached for later calls to the operating system, until at least `bytes` bytes are freed
-/// or no cached block is left. Returns the number of bytes that are still cached. Thread-safe.
+/// Frees large blocks that are cached for later calls, so that the operating system can use their memory, until at
+/// least `bytes` bytes are freed or no cached block is left. Returns the number of bytes that are still cached.
+/// Thread-safe.
 int64_t freeIdleMemory(int64_t bytes);
 
 /// Makes the C library return the free pages of its heaps to the system if the process uses more than `bytes`. Returns
-/// the memory used afterwards in bytes, 0 if the system does not report it. Thread-safe; takes about a millisecond.
+/// the number of bytes that the process uses afterwards, or 0 if the system does not report it. Thread-safe.
 int64_t trimHeap(int64_t bytes);
 
 /// Starts a separate thread that allocates `bytes` more bytes and writes to each of their pages, so that they are in

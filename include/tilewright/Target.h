@@ -87,8 +87,8 @@ public:
 /// Adds a target. If a target of the same name exists, the new target replaces it.
 void registerTarget(std::unique_ptr<Target> target);
 
-/// Returns the target of that name, or null. The built-in targets and those of TILEWRIGHT_PLUGINS are registered at
-/// the first call.
+/// Returns the target of that name, or null with a reason in `error`. The built-in targets and those of
+/// TILEWRIGHT_PLUGINS are registered at the first call.
 Target *findTarget(llvm::StringRef name, std::string &error);
 
 /// Lets the target check and complete `options`, after a check that it declares all values in Options::own.

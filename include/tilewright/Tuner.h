@@ -86,7 +86,8 @@ private:
 };
 
 /// Tunes the kernels of `module` (a graph) and writes records, starting with the kernels that take most of the model's
-/// time. The last race measures the whole model, and records that do not make it faster are removed.
+/// time. The last race measures the whole model. If the new schedules do not make it faster, the new records choose the
+/// default schedules.
 llvm::Expected<TuneReport> tuneModel(Session &session, mlir::ModuleOp module, const Options &options,
                                      const TuneOptions &tune);
 
@@ -101,7 +102,7 @@ llvm::json::Value toJson(const TuneReport &report, llvm::StringRef model);
 struct DesignPoint {
   int64_t offered = 0; ///< multipliers (DSP) that the design may use
   int64_t latency = 0, interval = 0, dsp = 0, bram = 0, uram = 0;
-  bool best = false;   ///< no other design has both a lower latency and fewer DSP
+  bool best = false;   ///< no other design is better in latency or DSP, and at least as good in the other
   std::string refusal; ///< the reason why there is no design
 };
 
@@ -172,8 +173,8 @@ std::string recordsDigest(llvm::StringRef folder);
 /// begins with `key`, with the reason why each is used on this machine or not.
 llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringRef key, const Options &options);
 
-/// Copies those records of `from` to `to` that are based on better measurements than the existing ones. Returns the
-/// number of copied records. Damaged records are listed in `warnings` and skipped.
+/// Copies the records of `from` to `to`, except those for which `to` has a record with at least as many measurements.
+/// Returns the number of copied records. Damaged records are listed in `warnings` and skipped.
 llvm::Expected<int64_t> mergeRecords(llvm::StringRef from, llvm::StringRef to, std::vector<std::string> &warnings);
 
 } // namespace tilewright

@@ -12,8 +12,8 @@
 namespace tilewright::library {
 namespace {
 
-/// {m} is replaced by the model's name, {M} by the name in capitals; {signature}, {dtypes}, {weights}, {cpus},
-/// {inputs} and {outputs} are generated.
+/// The header of a model. {m} is replaced by the model's name, {M} by the name in capitals, and other names in braces
+/// by generated text.
 constexpr const char *headerText = R"(/* {m}.h: a model compiled by Tilewright. Plain C; include it from C or C++.
  *
 {signature} *

@@ -26,9 +26,10 @@ private:
   std::multimap<uint64_t, std::pair<size_t, size_t>> stored; ///< hash of the bytes -> offset and size
 };
 
-/// Moves the constants of the verified `plan` and `bound` into `variant` and `store`. They become inputs that the
-/// library provides. With `packHere`, which requires that the code runs on this CPU, the `once` steps run now, and
-/// their results become weights instead of their inputs; otherwise variant.packed is false, and create() runs them.
+/// Moves the constants of the verified `plan` and `bound` into `variant` and `store`. The constants become inputs of
+/// the plan, and the library provides the data of these inputs and of `bound`. With `packHere`, which requires that the
+/// code runs on this CPU, the `once` steps run now, and their results become weights instead of their inputs.
+/// Otherwise, if there are `once` steps, variant.packed is false, and create() runs them.
 llvm::Error takeWeights(plan::Plan &plan, llvm::ArrayRef<BoundInput> bound, const HostArtifact &artifact, bool packHere,
                         VariantContents &variant, WeightStore &store);
 

@@ -8,8 +8,8 @@
 namespace tilewright {
 
 /// Compiles a program for `target` that compares the results of each of its kernels with those of the reference in
-/// every call. If a result differs, the call fails, and the error names the kernel. `module` is at the end of the
-/// structured stage; `options` are for `target`.
+/// every call. If a result is not within its error bound (CompareKernels.h), the call fails, and the error names the
+/// kernel. `module` is at the end of the structured stage; `options` are for `target`.
 llvm::Expected<std::shared_ptr<Program>> compileChecked(mlir::ModuleOp module, Target &target, const Options &options);
 
 } // namespace tilewright

@@ -1,8 +1,9 @@
 //===- CompileCache.cpp - whole compilations in the object cache ------------===//
 //
-// An entry consists of "TWCR", a version, the numbers, decisions and source lines of the compile report, and the
-// artifact. Numbers have 64 bits and are little-endian. Strings and lists are prefixed by their length. The reader
-// validates everything that it reads.
+// An entry consists of "TWCR", a version, the numbers of the compile report, the named parts of the key, the decisions
+// and steps of the report, and the artifact. A source line is stored as the index of an op of the module. Numbers have
+// 64 bits and are little-endian. Strings and lists are prefixed by their length. The reader validates everything that
+// it reads.
 //
 // Test: test/Python/test_object_cache.py, test/Unit/Driver/ObjectCacheTest.cpp
 //

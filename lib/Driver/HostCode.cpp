@@ -81,7 +81,7 @@ private:
 
 } // namespace
 
-/// `portable`: see Options.
+/// Describes the machine `cpu`, whose code is restricted to its instruction sets if `portable` is true (see Options).
 static llvm::Expected<runtime::MachineDescription> describe(StringRef cpu, bool portable = false) {
   runtime::MachineDescription machine;
   std::string error;
@@ -144,7 +144,7 @@ llvm::Expected<HostMachine> describeHost(StringRef cpu) {
   if (machine->native && keptRates())
     host.shape.rates = *keptRates();
   // For tests, TILEWRIGHT_EMULATE_AMX=1 compiles AMX kernels to vector instructions on any machine with AVX-512. The
-  // value "bf16" emulates only bf16 tiles, not f16 tiles.
+  // value "bf16" emulates tiles of bf16 and of 8-bit integers, but not of f16.
   const char *emulate = std::getenv("TILEWRIGHT_EMULATE_AMX");
   const bool allTiles = wide && emulate && StringRef(emulate) == "1";
   host.shape.emulateAmx = allTiles || (wide && emulate && StringRef(emulate) == "bf16");

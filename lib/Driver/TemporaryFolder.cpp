@@ -27,7 +27,7 @@ std::string joined(const std::string &folder, const llvm::Twine &name) {
   return path.str().str();
 }
 
-/// Returns true if the folder belongs to this user and no process holds its lock.
+/// Returns true if the folder belongs to this user, has the minimum age, and no process holds its lock.
 bool isAbandoned(const std::string &folder) {
   struct stat status;
   if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||

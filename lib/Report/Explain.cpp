@@ -113,8 +113,9 @@ private:
     }
   }
 
-  /// Collects the operations of a kernel that are missing in the location of its launch, because they were merged into
-  /// other operations. Skips constants and fills: equal constants are merged, so they may belong to several kernels.
+  /// Collects the origins of the operations of each kernel. The location of a kernel's launch may lack some of them,
+  /// because passes have merged operations. Skips constants and fills: equal constants are merged, so they may belong
+  /// to several kernels.
   void findMembers() {
     for (auto function : module.getOps<func::FuncOp>())
       function.walk([&](Operation *op) {
@@ -132,7 +133,7 @@ private:
   }
 
   /// Returns true if the kernel only moves elements, or constants, to other indices. An arith op computes an element
-  /// unless all its results are indices.
+  /// unless it is a constant or part of a selection, or unless all its results are indices.
   static bool onlyCopies(func::FuncOp kernel) {
     auto computes = [](Operation *op) {
       if (auto loops = dyn_cast<linalg::LinalgOp>(op))

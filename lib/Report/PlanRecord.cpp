@@ -18,7 +18,8 @@ using namespace mlir;
 namespace tilewright::explain {
 namespace {
 
-/// Visits the steps of the program in `module` in the order of `plan`.
+/// Visits the `once` steps of the program in `module`, or with `once` = false its other steps, in the order of the
+/// plan.
 template <typename Visit> void eachStep(ModuleOp module, bool once, Visit visit) {
   for (auto program : module.getOps<plan::ProgramOp>())
     for (Operation &op : program.getBody().front()) {

@@ -39,7 +39,7 @@ struct StageRecord {
 /// A distinct kernel, with all its launches in a call.
 struct KernelRecord {
   std::string name, operations, schedule;
-  bool once = false;                          ///< the kernel packs parameters, in the first call
+  bool once = false;                          ///< a `once` step launches the kernel, which packs parameters
   int64_t launches = 0;                       ///< per call
   std::optional<double> expectedMicroseconds; ///< predicted by the cost model, for one launch
   std::string bound;                          ///< the limiting resource in the cost model: compute, L2, ...

@@ -1,7 +1,7 @@
 //===- Sources.cpp - the user's lines from which operations come ---------------------===//
 //
-// A model file contains the paths of its source files and may be untrusted. Therefore only text of Python files is
-// shown, only near the lines to which the model file refers, and only up to a maximum length.
+// A model file contains the paths of its source files and may be untrusted. Therefore only text of Python files and of
+// the model file itself is shown, only near the lines to which the model file refers, and only up to a maximum length.
 //
 // Test: test/Python/test_explain_html.py
 //

@@ -17,7 +17,7 @@ struct StageText {
   std::vector<Function> functions;
 };
 
-/// Returns `module` as it is printed, without constants of more than 64 elements.
+/// Returns `module` as it is printed. The elements of constants with more than 64 elements are omitted.
 StageText printStage(llvm::StringRef name, mlir::ModuleOp module, Origins &origins);
 
 /// Sets the locations of the operations of `module` to their lines in the text that printStage() returns for it.

@@ -55,7 +55,8 @@ private:
     });
   }
 
-  /// Writes every option that affects the compiled code, by the name that it has in torch.compile's `options=`.
+  /// Writes the options of the user that affect the compiled code, by their names in torch.compile's `options=`, and
+  /// the stage at which the compilation started.
   void writeOptions() {
     const Options &options = record.options;
     json.attributeObject("options", [&] {

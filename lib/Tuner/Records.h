@@ -81,8 +81,9 @@ private:
 /// `here`. The keys must differ.
 std::string otherMachine(llvm::StringRef measured, llvm::StringRef here);
 
-/// Returns at most `most` of the `records` that have the same family, target and machine as `of`, sorted by the
-/// distance of their sizes from the sizes of `of`. The distance is computed from the logarithms of the sizes.
+/// Returns at most `most` of the `records` that have the same family, target and machine as `of` but another key,
+/// sorted by the distance of their sizes from the sizes of `of`. The distance is computed from the logarithms of the
+/// sizes.
 std::vector<KernelRecord> nearestRecords(llvm::ArrayRef<KernelRecord> records, const KernelRecord &of, size_t most);
 
 } // namespace tilewright::tuner

@@ -59,7 +59,7 @@ struct Tunings {
   }
 };
 
-/// Returns the best schedules of other tables with the same knobs, the nearest sizes first.
+/// Returns the best schedules of other tables of the same family, the nearest sizes first.
 std::vector<SchedulePoint> pointsOfSimilar(const Table &table, const std::vector<Table> &all) {
   std::vector<std::pair<double, SchedulePoint>> near;
   for (const Table &other : all) {

@@ -118,8 +118,8 @@ private:
     return false;
   }
 
-  /// Returns the schedules of the nearest records, then those with the best predicted times; other knobs keep the
-  /// default's values.
+  /// Returns at most `count` schedules: up to three schedules of the nearest records, then those with the best
+  /// predicted times. In the latter, knobs that the model does not cover keep the default's values.
   std::vector<SchedulePoint> firstByModel(int count) const {
     std::vector<SchedulePoint> list;
     for (const SchedulePoint &point : options.similar)
@@ -217,6 +217,7 @@ private:
   }
 
   /// Returns the best point with each knob set to the value that reduced the time most when only that knob was changed.
+  /// Returns an empty list if no knob changes, or if the point is not allowed or was already raced.
   std::vector<SchedulePoint> together() const {
     std::map<SchedulePoint, double> seen{{own, 1}};
     for (const auto &[point, measured] : ratios)
@@ -242,8 +243,8 @@ private:
     return {combined};
   }
 
-  /// Returns `count` points. A quarter of them are neighbors of the best point; the others have the largest expected
-  /// improvement.
+  /// Returns at most `count` points. A quarter of them, at least one, are the result of together() and neighbors of the
+  /// best point. The others have the largest expected improvement.
   std::vector<SchedulePoint> promising(int count) {
     const int nearby = std::max(1, count / 4);
     std::vector<size_t> numbers;

@@ -1,11 +1,11 @@
 //===- Search.h - search for the best schedule by measurement --------------------------===//
 //
-// The search has three tiers. The tier `model` measures nothing and uses the target's default schedule. The tier
-// `quick` races at most 16 schedules. It starts with the schedules with the best predicted times, schedules that differ
-// from the default in one knob that the model does not cover, and some schedules that are far from all of these. Then
-// it tries combinations of changes that reduced the time, and finally the schedules with the largest expected
-// improvement under a Gaussian process over the measurements (Surrogate.h). The tier `full` first spreads more
-// schedules over the space, and then continues like `quick`, up to 64 schedules.
+// The search has three tiers. The tier `model` measures nothing and uses the schedule with the best predicted time. The
+// tier `quick` races at most 16 schedules. It starts with the schedules with the best predicted times, schedules that
+// differ from the default in one knob that the model does not cover, and some schedules that are far from all of these.
+// Then it tries combinations of changes that reduced the time and neighbors of the best schedule, and finally the
+// schedules with the largest expected improvement under a Gaussian process over the measurements (Surrogate.h). The
+// tier `full` first spreads more schedules over the space, and then continues like `quick`, up to 64 schedules.
 //
 // The default occurs twice in every race: the difference of its two lanes is the noise, and the change of its time is
 // the drift. A challenger wins only if it is faster than the default by more than max(2%, 3 x noise) in a last race of
@@ -28,7 +28,7 @@ struct SearchOptions {
   TuneTier tier = TuneTier::Quick;
   int measurements = 0;       ///< maximum number of raced schedules, with the default; 0: 16 for quick, 64 for full
   bool deterministic = false; ///< only schedules with the default's order of summation
-  std::vector<SchedulePoint> similar; ///< the best schedules of similar kernels: three are measured first
+  std::vector<SchedulePoint> similar; ///< the best schedules of similar kernels; up to three are measured first
 };
 
 /// A schedule space with its points and the time that the target's cost model predicts for each point.

@@ -55,7 +55,7 @@ double noiseOf(const std::vector<double> &first, const std::vector<double> &seco
 double marginOf(double noise) { return std::max(0.02, 3 * noise); }
 
 bool wins(const Ratio &ratio, double noise) {
-  // The median must exceed the margin, and the interval must exclude 1.
+  // The gain of the median must exceed the margin, and the interval must exclude 1.
   return ratio.median < 1 - marginOf(noise) && ratio.high < 1;
 }
 

@@ -22,7 +22,8 @@ struct Table {
   std::vector<double> outside;     ///< times of schedules that the space excludes
 };
 
-/// Writes `table` to a file in `folder`, whose name consists of the kernel's operations and sizes.
+/// Writes `table` to a file in `folder`, whose name consists of the kernel's operations and sizes and the
+/// first characters of its family.
 llvm::Error writeTable(const Table &table, llvm::StringRef folder);
 
 /// Returns all tables of `folder`, sorted by name.

@@ -96,8 +96,8 @@ Results mish(Node &n) {
   return n.cast(n.op<MulOp>({x, n.op<TanhOp>({n.op<Log1pOp>({n.op<ExpOp>({x})})})}), n.element());
 }
 
-/// Returns min(0, x) - log1p(exp(-|x|)). The second result is a buffer that eager's CPU kernels save for the backward
-/// pass.
+/// Returns min(0, x) - log1p(exp(-|x|)). The second result is exp(-|x|), which eager's CPU kernels save for the
+/// backward pass, or a tensor without elements if the result's type has none.
 Results logSigmoid(Node &n) {
   Value x = wide(n, n.tensor(0, "self"));
   Value small = n.op<ExpOp>({n.op<NegOp>({n.op<AbsOp>({x})})});
@@ -125,7 +125,7 @@ Results logit(Node &n) {
 }
 
 /// Imports hardshrink(self, lambd), which sets elements whose magnitude is at most `lambd` to 0, and softshrink(self,
-/// lambd), which also moves all other elements towards 0 by `lambd`.
+/// lambd), which also moves all other elements towards 0 by `lambd`. Both keep NaN.
 template <bool soft> Results shrink(Node &n) {
   Value x = n.cast(n.tensor(0, "self"), n.accumulator(n.element()));
   double edge = n.number(1, "lambd", 0.5);
@@ -140,7 +140,7 @@ template <bool soft> Results shrink(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(x, high), above, n.where(n.compare<LtOp>(x, low), below, rest)), n.element());
 }
 
-/// Returns x for x > threshold, and `value` otherwise.
+/// Returns `value` for x <= threshold, and x otherwise, also for NaN.
 Results threshold(Node &n) {
   Value x = n.tensor(0, "self");
   double bound = n.number(1, "threshold"), value = n.number(2, "value");

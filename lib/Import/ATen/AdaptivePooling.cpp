@@ -30,8 +30,8 @@ AdaptiveWindows adaptiveWindows(Node &n, AffineExpr in, AffineExpr out) {
 
 namespace {
 
-/// Returns the length of the longest window. If only the number of windows is known, returns an upper bound, and if it
-/// is symbolic, the length of the whole dimension.
+/// Returns the length of the longest window. If the size of the dimension is symbolic, returns an upper bound. If the
+/// number of windows is symbolic, returns the size of the dimension.
 AffineExpr longestWindow(Node &n, AffineExpr in, AffineExpr out) {
   auto inSize = dyn_cast<AffineConstantExpr>(in), outSize = dyn_cast<AffineConstantExpr>(out);
   if (!outSize || outSize.getValue() <= 0)
@@ -57,8 +57,8 @@ WindowElements elementsOf(Node &n, const AdaptiveWindows &windows, AffineExpr lo
   return {n.where(inside, position, n.broadcast(windows.start, n.sizesIn(position))), inside, longest};
 }
 
-/// Returns averages along `dim` over windows of different sizes. (A product with a matrix of weights is wrong: 0 * inf
-/// of an element that is outside of a window is NaN.)
+/// Returns averages along `dim` over windows of different sizes. A product with a matrix of weights would return NaN
+/// for a window if an element outside of the window is infinite.
 Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
   AffineExpr in = n.sizesIn(x)[dim];
   AdaptiveWindows windows = adaptiveWindows(n, in, out);

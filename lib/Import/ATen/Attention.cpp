@@ -3,8 +3,8 @@
 // The forward pass becomes one tw.attention, and the backward pass becomes one tw.attention_gradient. The gradient op
 // recomputes the attention weights from the saved logarithms of the row sums.
 //
-// In float64, the gradients compute the attention weights from the scores alone, because torch declares the saved
-// logarithms as float32 for all dtypes.
+// In float64, the backward pass consists of matrix products and a tw.softmax instead. It computes the attention weights
+// from the scores alone, because torch declares the saved logarithms as float32 for all dtypes.
 //
 // Test: test/Python/ops/test_attention_f16_f64_and_few_rows.py, test/Python/test_cpu_attention_training.py
 //
@@ -15,11 +15,11 @@
 namespace tilewright {
 namespace {
 
-/// The factor of the attention scores. It is a constant unless the head size is symbolic. If the head size is symbolic,
-/// the factor is the value 1 / sqrt(size), by which the query is multiplied.
+/// The factor of the attention scores: the argument `scale`, or 1 / sqrt(head size). If the argument is missing and the
+/// head size is symbolic, the factor is not a constant, and the query is multiplied by it.
 struct Scale {
   double constant = 1;
-  Value factor; ///< in the type in which scores are accumulated; null: none
+  Value factor; ///< in the type in which scores are accumulated; null if the factor is the constant
 };
 
 Scale scaleOr(Node &n, unsigned index, Value query) {
@@ -35,7 +35,7 @@ Scale scaleOr(Node &n, unsigned index, Value query) {
 }
 
 /// If the scale is not constant, multiplies the query by it. Scores must be scaled before they are rounded, so the
-/// scaled query is not rounded to f16 or bf16. The tensors `others` are cast to its type.
+/// scaled query is not rounded to f16 or bf16. The tensors `others` are cast to the type of the scaled query.
 void apply(Node &n, const Scale &scale, Value &query, ArrayRef<Value *> others) {
   if (!scale.factor)
     return;

@@ -1,9 +1,11 @@
 //===- BatchNorms.cpp - batch normalization and its gradient -------------------------------===//
 //
-// The vectors `scale` and `shift`, which have one number per channel, are computed first. Each element then needs one
-// multiplication and one addition:
+// In inference, the vectors `scale` and `shift`, which have one number per channel, are computed first. Each element
+// then needs one multiplication and one addition:
 //
 //   scale = weight rstd,  shift = bias - mean scale,  y = x scale + shift
+//
+// In training, the mean is subtracted from x first (see normalizeCentered()).
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"

@@ -1,4 +1,4 @@
-//===- CompositeActivations.cpp - elementwise functions of plain exports ----------------===//
+//===- CompositeActivations.cpp - activations and similar functions of plain exports -----===//
 //
 //   selu(x)                    elu(x, alpha, scale) with constants alpha and scale
 //   cosine_similarity(a, b)    sum(a * b) / (|a| * |b|)

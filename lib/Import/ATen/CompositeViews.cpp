@@ -184,7 +184,8 @@ Results broadcastTensors(Node &n) {
   return tensors;
 }
 
-/// Imports hstack and vstack: adds leading dimensions to tensors of smaller rank, and concatenates along `dim`.
+/// Imports hstack (`dim` is 1) and vstack (`dim` is 0): adds leading dimensions to tensors of smaller rank, and
+/// concatenates along `dim`. hstack concatenates vectors along their only dimension.
 template <int64_t dim> Results stackAlong(Node &n) {
   SmallVector<Value> tensors = n.tensors(0, "tensors");
   const int64_t rank = n.type().getRank();
@@ -192,7 +193,7 @@ template <int64_t dim> Results stackAlong(Node &n) {
     return n.refused();
   for (Value &tensor : tensors) {
     tensor = n.cast(tensor, n.element());
-    while (n.rankOf(tensor) < rank) // a vector becomes a row, and a 0-d tensor becomes a vector
+    while (n.rankOf(tensor) < rank) // a vector becomes a row, and a 0-d tensor becomes a vector or a row
       tensor = n.unsqueeze(tensor, 0);
     if (!n.demand(n.rankOf(tensor) == rank, "its tensors have other ranks"))
       return n.refused();

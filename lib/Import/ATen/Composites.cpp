@@ -1,7 +1,8 @@
-//===- Composites.cpp - ops of plain exports that torch decomposes otherwise --------------===//
+//===- Composites.cpp - operators that occur only in plain exports ------------------------===//
 //
 // torch.compile and tilewright.export decompose these operators before the import. Only files of torch.export.save
-// contain them ("plain exports"). Most of them are another operator of the table with the arguments in another order:
+// contain them ("plain exports"). Most of them are imported as another operator of the table, with the arguments in
+// another order:
 //
 //   conv2d(x, w, b, stride, padding, dilation, groups)
 //   convolution(x, w, b, stride, padding, dilation, transposed = false, output_padding = [0], groups)
@@ -49,8 +50,8 @@ Results plainConvolution(Node &n) {
                    argumentOf(n, 5, "dilation", listOf(1)), false, listOf(0), argumentOf(n, 6, "groups", int64_t(1))});
 }
 
-/// Imports conv<N>d with the padding "valid" or "same". For an even kernel size and "same", torch pads one more element
-/// at the end than at the beginning, which tw.convolution does not support.
+/// Imports conv<N>d with the padding "valid" or "same". If (kernel size - 1) * dilation is odd and the padding is
+/// "same", torch pads one more element at the end than at the beginning, which tw.convolution does not support.
 Results convolutionPadded(Node &n) {
   Value weight = n.tensor(1, "weight");
   std::string how = n.text(4, "padding", "valid");
@@ -237,7 +238,7 @@ void registerComposites(Table &t) {
     t.add(("aten." + op).str(), Aliasing::Conversion, toResult);
   t["aten.matmul.default"] = matmul;
   t["aten.diff.default"] = difference;
-  t.add("aten.einsum.default", Aliasing::Unclear, einsumNode); // of one operand it may be a view
+  t.add("aten.einsum.default", Aliasing::Unclear, einsumNode); // with one operand, the result may be a view
   t["aten.masked_scatter.default"] = maskedScatter;
   t.add("aten.detach_.default", Aliasing::Alias, [](Node &n) { return Results(n.tensor(0, "self")); });
 }

@@ -12,12 +12,13 @@ Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<
 /// result.
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args);
 
-/// Returns an argument of the node, which is passed to importAs() unchanged. Returns `otherwise` if it is missing.
+/// Returns an argument of the node, so that it can be passed to importAs() unchanged. Returns `otherwise` if the node
+/// does not have the argument.
 Arg argumentOf(Node &n, unsigned index, llvm::StringRef name, Arg otherwise = {});
 
 Arg listOf(ArrayRef<int64_t> values);
 
-/// Imports narrow and narrow_copy(self, dim, start, length). The result's type has the length.
+/// Imports narrow and narrow_copy(self, dim, start, length). The length is taken from the result's type.
 Results narrow(Node &n);
 
 /// Returns the weight of an element at `distance` in cubic interpolation (Keys's kernel with a = -0.75). The distance

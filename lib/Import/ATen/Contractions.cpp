@@ -93,8 +93,9 @@ Results linear(Node &n) {
   return bias ? n.op<AddOp>({product, bias}) : product;
 }
 
-/// Imports _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim), the sum of the product of three
-/// tensors along some dimensions. Each tensor first gets dimensions of size 1 at the positions `expand`.
+/// Imports _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim). Each tensor first gets dimensions of
+/// size 1 at the positions in its argument `expand`. The product of the three tensors is then summed over the
+/// dimensions in `sumdim`.
 Results trilinear(Node &n) {
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
       {"i1", "expand1"}, {"i2", "expand2"}, {"i3", "expand3"}};

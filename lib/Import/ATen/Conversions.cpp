@@ -39,7 +39,7 @@ void registerConversions(Table &t) {
   t.add("aten.pin_memory.default", Aliasing::Unclear); // the operand itself if it is pinned
   t["aten._to_copy.default"] = convert;
   t["prims.convert_element_type.default"] = convert;
-  t.add("prims.device_put.default", Aliasing::Unclear, sameTensor); // the operand itself if it is on the device
+  t.add("prims.device_put.default", Aliasing::Unclear, sameTensor); // the operand itself if it is on that device
   t["aten.copy.default"] = copyInto;
   t["aten._assert_tensor_metadata.default"] = nothing;
 }

@@ -5,8 +5,8 @@
 namespace tilewright {
 namespace {
 
-/// Returns the elements start + i * step. As in torch, they are computed in i64 if start and step are integers,
-/// otherwise in f64.
+/// Returns the elements start + i * step. As in torch, they are computed in i64 if start and step are integers, or if
+/// the result has integers, and otherwise in f64.
 Results range(Node &n, unsigned startIndex, int stepIndex) {
   bool isFloat = isa<FloatType>(n.element());
   auto isInteger = [&](int index, llvm::StringRef name) {
@@ -98,7 +98,8 @@ Results scalarTensor(Node &n) {
   return value;
 }
 
-/// Imports tril and triu: keeps the elements for which OpT(column - row, diagonal) is true, in the last two dimensions.
+/// Imports tril and triu. In the last two dimensions, keeps the elements for which OpT(column - row, diagonal) is true,
+/// and sets the others to 0.
 template <typename OpT> Results triangle(Node &n) {
   Value x = n.tensor(0, "self");
   Value diagonal = n.has(1, "diagonal") ? n.operand(1, "diagonal", n.i64()) : n.scalarInt(0, n.i64());

@@ -46,7 +46,7 @@ Value gradientOfDistance(Node &n, Value grad, Value difference, double p, Value 
     return n.broadcast(zero, n.sizesIn(difference));
   if (p == 1)
     return n.op<MulOp>({grad, sign});
-  if (std::isinf(p)) { // compare with this difference, not with `distance`: its difference may be rounded differently
+  if (std::isinf(p)) { // `distance` is not compared, because it may be rounded differently from `difference`
     Value most = n.reduce(ReduceKind::Max, magnitude, {n.rankOf(difference) - 1}, true);
     return n.where(n.compare<EqOp>(magnitude, most), n.op<MulOp>({grad, sign}), zero);
   }

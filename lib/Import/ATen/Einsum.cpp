@@ -1,8 +1,9 @@
 //===- Einsum.cpp - einsum as matrix products -----------------------------------------===//
 //
 //   "bhid,bhjd->bhij"    two operands become one tw.matmul. A letter that both operands have is a batch dimension
-//                        if the result or a later operand also has it, otherwise it is summed. The remaining letters
-//                        are rows and columns.
+//                        if the result or a later operand also has it, otherwise it is summed. The other letters of the
+//                        first operand are rows, and those of the second are columns. A letter that neither another
+//                        operand nor the result has is summed before the product.
 //
 // Test: test/Python/test_plain_exports.py, test/Conformance/onnx (Einsum)
 //

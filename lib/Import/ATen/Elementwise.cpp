@@ -105,7 +105,7 @@ Results floorDivide(Node &n) {
   return n.cast(n.op<DivFloorOp>({a, b}), n.element());
 }
 
-/// Imports pow(self, exponent). For small constant exponents, emits products.
+/// Imports pow(self, exponent). For the constant exponents of simplePower(), emits products, roots or reciprocals.
 Results power(Node &n) {
   constexpr std::pair<unsigned, llvm::StringRef> operands[] = {{0, "self"}, {1, "exponent"}};
   Type compute = n.computeType(n.element(), operands, Numbers::Rounded);

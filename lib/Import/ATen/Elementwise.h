@@ -1,4 +1,4 @@
-//===- Elementwise.h - functions that importers of other families compute --------------===//
+//===- Elementwise.h - elementwise functions that several importers emit ----------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_ATEN_ELEMENTWISE_H
 #define TILEWRIGHT_LIB_IMPORT_ATEN_ELEMENTWISE_H
 
@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-/// Returns `x` to the power `exponent`, as a product, a root or a reciprocal if the exponent is one of a few small
-/// numbers.
+/// Returns `x` to the power `exponent`. Emits a product for the exponents 2 and 3, a root or a reciprocal for 0.5, -0.5
+/// and -1, and otherwise tw.pow.
 Value powerOf(Node &n, Value x, double exponent);
 
 /// Returns log(exp(a) + exp(b)) of two values of the same shape.

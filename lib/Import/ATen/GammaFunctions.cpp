@@ -92,7 +92,7 @@ Real zeta(int s, Real q) {
   return where(isinf(q), 0.0, total);
 }
 
-/// Returns the derivative number `order` of pi cot(pi x), which is a polynomial in the cotangent.
+/// Returns the derivative of pi cot(pi x) of order `order`, which is a polynomial in the cotangent.
 Real cotangentDerivative(int order, Real x) {
   SmallVector<double> polynomial{0, 1};
   for (int step = 0; step < order; ++step) { // c' = -pi (1 + c c)
@@ -106,7 +106,7 @@ Real cotangentDerivative(int order, Real x) {
   return horner(1 / tan(pi * away(x)), polynomial) * std::pow(pi, order + 1);
 }
 
-/// Returns the derivative number `order` of digamma, for an order of at least 1.
+/// Returns the derivative of digamma of order `order`, which is at least 1.
 Real polygammaOf(int order, Real x) {
   Condition negative = x < 0.5;
   double sign = order % 2 ? 1 : -1;

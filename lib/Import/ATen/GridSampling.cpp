@@ -103,7 +103,7 @@ private:
     Value complement = n.op<SubOp>({number(1), fraction});
     if (how.mode == GridSampling::Mode::Linear)
       return {{low, complement}, {n.op<AddOp>(low, 1.0), fraction}};
-    SmallVector<Tap> taps; // padded separately
+    SmallVector<Tap> taps; // the position of each tap is padded, instead of `position`
     Value weights[] = {cubicWeight(n, n.op<AddOp>(fraction, 1.0), true), cubicWeight(n, fraction, false),
                        cubicWeight(n, complement, false), cubicWeight(n, n.op<AddOp>(complement, 1.0), true)};
     for (int step = -1; step <= 2; ++step)

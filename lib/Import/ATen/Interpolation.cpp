@@ -5,7 +5,8 @@
 // the index of the result's element, so sizes may be symbolic. As in eager (ATen/native/UpSample.h), positions and
 // weights are in f32:
 //
-//   position = scale * (i + 0.5) - 0.5            align_corners: scale * i;  nearest: floor(scale * i)
+//   position = scale * (i + 0.5) - 0.5          align_corners: scale * i
+//   nearest: x[floor(scale * i)]                nearest_exact: x[floor(scale * (i + 0.5))]
 //   linear : x[low] * (1 - t) + x[low + 1] * t  low = floor(position), t = position - low
 //
 // Test: test/Python/test_plain_exports.py
@@ -36,7 +37,7 @@ enum class Mode { Nearest, NearestExact, Linear, Cubic };
 struct Resized {
   int64_t dim;
   AffineExpr from, to;
-  std::optional<double> factor; ///< given by the user, and then used instead of the ratio of sizes
+  std::optional<double> factor; ///< specified by the user; replaces the ratio of sizes unless alignCorners is true
   bool alignCorners;
 };
 
@@ -109,8 +110,9 @@ SmallVector<double> numbersIn(Node &n, const Arg *arg) {
   return numbers;
 }
 
-/// Imports an operator with the arguments (input, output_size, [align_corners], scale_factors). Some overloads have the
-/// arguments scales_d, scales_h and scales_w instead of scale_factors.
+/// Imports an operator with the arguments (input, output_size, [align_corners], scale_factors). The overloads named
+/// "default" have one argument per dimension instead of scale_factors: `scales` for one dimension, otherwise scales_d,
+/// scales_h and scales_w.
 template <Mode mode, int64_t spatial> Results upsample(Node &n) {
   Value x = n.tensor(0, "input");
   constexpr bool corners = mode == Mode::Linear || mode == Mode::Cubic;

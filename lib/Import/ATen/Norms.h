@@ -7,7 +7,8 @@
 namespace tilewright {
 
 /// Returns the `order`-norm of `x` over `dims`, in the type `compute`. The norm of order infinity is the largest
-/// magnitude, and the norm of order -infinity is the smallest magnitude.
+/// magnitude, the norm of order -infinity is the smallest magnitude, and the norm of order 0 is the number of nonzero
+/// elements.
 Value normOf(Node &n, Value x, double order, ArrayRef<int64_t> dims, bool keepdim, Type compute);
 
 } // namespace tilewright

@@ -34,8 +34,8 @@ Value sumOf(Node &n, Value grad, int64_t dim, AffineExpr begin, int64_t count) {
   return n.reduce(ReduceKind::Sum, n.sliceDim(grad, dim, begin, n.constantSize(count)), {dim}, true);
 }
 
-/// Returns the gradient of a dimension with a symbolic size, which is at least 1, as eager requires of a dimension with
-/// an edge.
+/// Returns the gradient along a dimension with the symbolic size `kept`. The size is at least 1, because eager raises
+/// an error for replication padding of an empty dimension.
 Value foldSymbolic(Node &n, Value grad, const Copies &c, AffineExpr kept) {
   Value inner = n.sliceDim(grad, c.dim, n.constantSize(c.low), kept), made = inner;
   Value position = n.alongDim(n.iota({kept}, 0, n.i64()), c.dim, n.rankOf(grad));
@@ -51,8 +51,8 @@ Value foldSymbolic(Node &n, Value grad, const Copies &c, AffineExpr kept) {
   return made;
 }
 
-/// Returns the gradient of a dimension at one end of which more elements were cropped than the dimension has. Adds each
-/// element of `grad` at the index of the element that was copied.
+/// Returns the gradient along a dimension if at least as many elements were cropped at one end as the dimension has.
+/// Adds each element of `grad` at the index of the element that was copied.
 Value foldBeyond(Node &n, Value grad, const Copies &c) {
   SmallVector<AffineExpr> sizes = n.sizesIn(grad);
   Value from = n.op<SubOp>({n.iota({sizes[c.dim]}, 0, n.i64()), n.scalarInt(c.low, n.i64())});
@@ -65,7 +65,7 @@ Value foldBeyond(Node &n, Value grad, const Copies &c) {
   return made;
 }
 
-/// Returns the gradient of one dimension of the padded tensor.
+/// Returns the gradient along one dimension, which then has its size before the padding.
 Value fold(Node &n, Value grad, const Copies &c) {
   const int64_t front = std::max<int64_t>(c.low, 0), back = std::max<int64_t>(c.high, 0);
   const AffineExpr length = n.sizesIn(grad)[c.dim], rest = canonicalSize(length - front - back);

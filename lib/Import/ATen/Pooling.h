@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-/// Reads an argument with one number per spatial dimension, or one number for all of them. If it is missing, returns
-/// `otherwise`. Refuses a padding below 0, and other arguments below 1.
+/// Reads an argument with one number per spatial dimension, or one number for all of them. If the argument is missing
+/// or empty, returns `otherwise`. Refuses a padding below 0, and other arguments below 1.
 SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64_t spatial,
                             SmallVector<int64_t> otherwise);
 
@@ -18,7 +18,7 @@ struct AdaptiveWindows {
 };
 AdaptiveWindows adaptiveWindows(Node &n, AffineExpr in, AffineExpr out);
 
-/// The windows of a maximum along one dimension of a plane.
+/// The windows of max pooling along one dimension of a plane.
 struct WindowLine {
   Value start; ///< the first index of each window; broadcasts to the shape of the result
   AffineExpr length, size;
@@ -28,7 +28,7 @@ struct WindowLine {
 /// [lead.., windows.., elements..]. The first of equal elements is chosen, and a NaN is larger than numbers.
 Results largestOf(Node &n, Value values, ArrayRef<WindowLine> lines);
 
-/// Returns the results of a maximum without elements.
+/// Returns the two results of max pooling whose results have no elements.
 Results noMaxima(Node &n);
 
 } // namespace tilewright

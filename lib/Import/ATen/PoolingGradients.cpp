@@ -27,7 +27,7 @@ bool checkGradient(Node &n, Value grad, int64_t spatial) {
 }
 
 /// Imports max_poolNd_with_indices_backward, adaptive_max_poolNd_backward and fractional_max_poolNd_backward. The
-/// argument number `last` has the indices of the maxima in the flattened spatial dimensions.
+/// argument at position `last` has the indices of the maxima in the flattened spatial dimensions.
 template <int64_t spatial, unsigned last> Results gradientOfMaxima(Node &n) {
   Value grad = n.tensor(0, "grad_output"), indices = asIndex(n, n.tensor(last, "indices"));
   if (!checkGradient(n, grad, spatial) ||
@@ -52,7 +52,7 @@ struct FixedWindows {
   AffineExpr size, count;
 };
 
-/// The largest number of additions for windows that overlap.
+/// The maximum size of overlapping windows along one dimension. spread() emits one addition per element of the window.
 constexpr int64_t few = 64;
 
 /// Returns the number of elements of each window, [count]. The last windows may end after the padded input. The

@@ -51,8 +51,8 @@ struct Integers {
 };
 
 /// Draws integers in [0, count), as the high bits of the product of random bits and `count`. The probabilities of these
-/// integers are equal within 2^-32. The remainder of a division of random bits by `count` would be slower, and small
-/// integers would have a higher probability.
+/// integers are equal within 2^-32. Taking the remainder of a division of random bits by `count` would be slower, and
+/// would return small integers with a higher probability.
 Value belowCount(Node &n, uint64_t count) {
   Integers i{n};
   Value bits = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());

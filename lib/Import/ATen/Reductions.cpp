@@ -1,6 +1,7 @@
 //===- Reductions.cpp - sums, maxima and variances along dimensions ------------------===//
 //
-// Reductions of f16 or bf16 are computed in f32 and rounded once: the input is cast, and the result is cast back.
+// Reductions of f16 or bf16 are computed in f32 and rounded once. tw.reduce accumulates in f32. For functions of
+// several ops, such as a mean, the input is cast to f32, and the result is cast back.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"

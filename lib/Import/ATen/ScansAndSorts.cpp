@@ -80,7 +80,8 @@ Results logcumsumexp(Node &n) {
   return n.cast(sums, n.element());
 }
 
-/// Sorts along `dim`. The result of argsort, which has one result, is the indices.
+/// Sorts along `dim`. Returns the sorted elements and their indices, or only the indices if the node has one result, as
+/// argsort has.
 Results sorted(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
   if (n.rankOf(x) == 0)
     return {x, n.scalarInt(0, n.i64())};

@@ -21,7 +21,8 @@ struct ScatterOperands {
 };
 
 /// Reads the arguments (self, dim, index, src or value). As in torch, a source that is larger than the index tensor is
-/// cropped to its shape. With a reduction, the elements of `x` and `source` have a type in which they can be compared.
+/// cropped to the shape of the index tensor. For a maximum or minimum, `x` and `source` are cast to a type in which
+/// elements can be compared.
 ScatterOperands readScatter(Node &n, ScatterKind kind) {
   ScatterOperands s;
   s.x = n.tensor(0, "self");
@@ -55,7 +56,7 @@ Value emitScatter(Node &n, const ScatterOperands &s, ScatterKind kind) {
   return made;
 }
 
-/// Returns `s` with another tensor and the same scalar for all elements of the source.
+/// Returns `s` with the tensor `x`, and with a source whose elements all are `scalar`.
 ScatterOperands withScalar(Node &n, ScatterOperands s, Value x, Value scalar) {
   s.x = x;
   s.source = n.broadcast(scalar, n.sizesIn(s.indices));

@@ -101,7 +101,7 @@ Results ldexp(Node &n) {
   return n.cast(n.op<MulOp>({n.cast(x, compute), n.cast(power, compute)}), n.element());
 }
 
-/// Imports angle(self) of real numbers, which is pi for negative numbers and 0 for others.
+/// Imports angle(self) of real numbers, which is pi for negative numbers, NaN for NaN, and 0 for other numbers.
 Results angle(Node &n) {
   Value x = n.tensor(0, "self");
   if (!n.demand(isa<FloatType>(n.element()) && n.elementOf(x).isIntOrFloat(), "its argument is complex"))

@@ -1,7 +1,7 @@
 //===- SpecialFunctions.h - formulas of float64 tensors -----------------------------===//
 //
-// Special functions are computed in float64 and rounded once. Their import functions write formulas with the operators
-// of C++ on values of the class Real:
+// Special functions are computed in float64 and rounded once. Their formulas use the C++ operators of the class Real,
+// which emit ops. Example (without the polynomial near 0):
 //
 //   Real sphericalBesselJ0(Real x) { return where(isinf(x), 0.0, sin(x) / x); }
 //   t["aten.special_spherical_bessel_j0.default"] = special<sphericalBesselJ0>;
@@ -122,7 +122,8 @@ inline Real chebyshev(Real t, ArrayRef<double> coefficients) {
   return t * ahead - next + coefficients.front();
 }
 
-/// Returns an argument, a tensor or a number, in float64. Refuses the node if the argument or the result is complex.
+/// Returns an argument, a tensor or a number, in float64. Refuses the node if the argument is complex, or if the result
+/// is not a floating-point tensor.
 inline Real realOperand(Node &n, unsigned index, llvm::StringRef name) {
   if (n.isTensor(index, name))
     n.demand(Node::elementOf(n.tensor(index, name)).isIntOrFloat(), "its argument is complex");

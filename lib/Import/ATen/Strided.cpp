@@ -190,7 +190,7 @@ MemoryWindow windowOf(Node &n, unsigned first, StringRef size, StringRef stride,
   return window;
 }
 
-/// Refuses a window that is known to extend beyond the end of `memory`.
+/// Refuses a window that is known to begin before the start of `memory`, or to extend beyond its end.
 void checkInside(Node &n, const MemoryWindow &window, Value memory) {
   std::optional<int64_t> last = constantOf(window.offset), total = constantOf(n.sizesIn(memory).front());
   for (auto [size, stride] : llvm::zip_equal(window.sizes, window.strides)) {

@@ -1,7 +1,7 @@
 //===- Synonyms.cpp - other names of operators ---------------------------------------===//
 //
-// torch has several names for some operators, with the same arguments. For example, multiply is mul. torch.compile
-// replaces such a name by the main name, but files of torch.export.save contain it.
+// torch has several names for some operators, with the same arguments. For example, `multiply` is a synonym of `mul`.
+// torch.compile replaces synonyms by the main name, but files of torch.export.save may contain them.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -13,7 +13,7 @@
 namespace tilewright {
 
 void registerSynonyms(Table &t) {
-  // Synonyms of a name, with the main name. All overloads have the synonym.
+  // Pairs of a synonym and the main name. They apply to all overloads.
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> names[] = {
       {"absolute", "abs"},
       {"negative", "neg"},
@@ -61,7 +61,7 @@ void registerSynonyms(Table &t) {
       {"aten.max.other", "aten.maximum.default"},
       {"aten.min.other", "aten.minimum.default"},
       {"aten.special_round.default", "aten.round.decimals"},
-      {"aten.ldexp.default", "aten.ldexp.Tensor"}, // of ldexp_
+      {"aten.ldexp.default", "aten.ldexp.Tensor"}, // ldexp_ has the overload "default"
       {"aten.adjoint.default", "aten.mT.default"}};
   llvm::SmallVector<std::string> imported; // a copy, because rows are added below
   for (const auto &row : t.rows())

@@ -47,7 +47,8 @@ struct Importer {
 /// Returns the dtype and the sizes of a tensor in a form such as "float32[2, s0, 768]".
 std::string tensorName(mlir::RankedTensorType type);
 
-/// Returns the memory order of the dimensions, outermost first; row-major and dense = false if there are gaps.
+/// Returns the memory order of the dimensions, outermost first. If the tensor is not dense, returns row-major order and
+/// dense = false.
 DenseLayout layoutOf(llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<mlir::AffineExpr> strides);
 
 } // namespace tilewright

@@ -150,10 +150,10 @@ public:
   /// Returns true if one of the sizes is the constant 0.
   bool isEmpty(RankedTensorType type) const { return elementCount(type) == constantSize(0); }
   bool isEmpty(Value value) const { return isEmpty(typeOf(value)); }
-  /// Adds a guard that `lhs` equals `rhs` or, with `atLeast`, is at least `rhs`. Refuses the node if the condition is
-  /// never true.
+  /// Adds a guard that `lhs` equals `rhs` or, with `atLeast`, is at least `rhs`, unless the ranges of the symbols prove
+  /// the condition. Refuses the node if the condition is never true.
   void require(AffineExpr lhs, AffineExpr rhs, bool atLeast = false);
-  /// Emits an elementwise op; the element type is the last operand's unless given.
+  /// Emits an elementwise op. If `element` is null, the result has the element type of the last operand.
   template <typename OpT> Value op(ArrayRef<Value> operands, Type element = {}) {
     Type resultElement = element ? element : elementOf(operands.back());
     SmallVector<Value> fitted = agreeing(operands);

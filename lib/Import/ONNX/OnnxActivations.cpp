@@ -41,7 +41,7 @@ Results prelu(OnnxNode &n) {
   });
 }
 
-/// alpha * (e^x - 1) below 0, otherwise x; both times gamma.
+/// Returns gamma * x for x > 0, and gamma * alpha * (exp(x / divisor) - 1) otherwise.
 Results exponentialUnit(OnnxNode &n, double alpha, double gamma, double divisor) {
   return widened(n, [&](Value x) {
     Value inner = divisor == 1 ? x : n.op<DivOp>(x, divisor);

@@ -1,7 +1,8 @@
 //===- OnnxAttention.cpp - attention and rotary embeddings ----------------------------===//
 //
-// Attention that computes softmax(scale * Q K^T + mask) V becomes one tw.attention. Attention with a softcap, a window
-// or a cache, or with the scores as an additional result, is decomposed:
+// Attention that computes softmax(scale * Q K^T + mask) V becomes one tw.attention. Attention is decomposed if it has a
+// softcap, a window, lengths of sequences or the scores as an additional result, if it is causal and also has a cache
+// or a mask, and if its elements are f64 or have different types:
 //
 //   scores = softcap((sqrt(scale) Q) (sqrt(scale) K)^T);  Y = softmax(scores + bias) V
 //
@@ -41,7 +42,8 @@ struct AttentionInputs {
 };
 
 /// Returns a mask of the keys j that query i may attend to. The mask combines causality, the window and the lengths of
-/// sequences. Returns null if none of them is given. The index i is counted from the start of the cache.
+/// sequences. Returns null if none of them is given. The index i is the position of the query in the sequence, which
+/// includes the keys in the cache.
 Value visible(OnnxNode &n, const AttentionInputs &a) {
   AffineExpr rows = n.sizesIn(a.q)[2], columns = n.sizesIn(a.k)[2], one = n.constantSize(1);
   SmallVector<AffineExpr> plane = {one, one, rows, columns};
@@ -63,7 +65,8 @@ Value visible(OnnxNode &n, const AttentionInputs &a) {
   return seen;
 }
 
-/// Returns the mask with rank 4. If it has fewer than `columns` keys, it is padded so that the other keys are masked.
+/// Returns the mask with rank 4. A mask that is known to have fewer than `columns` keys is padded so that the other
+/// keys are masked, except a mask with one key, which is broadcast.
 Value wholeMask(OnnxNode &n, Value mask, AffineExpr columns) {
   int64_t rank = n.rankOf(mask);
   if (!n.demand(rank >= 1 && rank <= 4, "its mask has more than 4 dimensions"))

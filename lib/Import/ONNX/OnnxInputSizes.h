@@ -25,8 +25,9 @@ public:
   /// constant. Each size of the inputs is a number or the name of a symbol.
   const std::vector<onnx::ValueInfo> &inputs() const { return found; }
 
-  /// Replaces the sizes that `dynamic` lists by one symbol: the symbol of the first one that is symbolic, or a new
-  /// symbol. Adds a problem to `complaints` if the model lacks one of the sizes.
+  /// Replaces the sizes that `dynamic` lists, and all sizes with the same symbols, by one symbol: the symbol of the
+  /// first size in the list that is symbolic, or a new symbol. If `dynamic` specifies a fixed size, replaces them by
+  /// this number. Adds a problem to `complaints` if the model lacks one of the sizes.
   void makeDynamic(const DynamicSize &dynamic, Complaints &complaints);
 
   /// Adds one symbol to `graph` for each name of a symbolic size, with the range that the user has specified.

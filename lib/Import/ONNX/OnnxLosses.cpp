@@ -5,7 +5,8 @@
 namespace tilewright {
 namespace {
 
-/// -weight[target] * x[.., target, ..] over dimension 1, reduced as the attribute specifies; ignored targets add 0.
+/// Returns -weight[target] * x[.., target, ..], where dimension 1 of x has the classes. The result is reduced as the
+/// attribute `reduction` specifies. Elements whose target is ignored add 0.
 Value negativeLikelihood(OnnxNode &n, Value x, Value target, Value weight) {
   std::string reduction = n.text("reduction", "mean");
   Type element = n.elementOf(x), compute = n.accumulator(element);

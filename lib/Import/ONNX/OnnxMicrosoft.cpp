@@ -127,7 +127,8 @@ Results fusedConv(OnnxNode &n) {
 
 //===--- norms ---===//
 
-/// Normalizes rows, by layer norm or, without `centred`, by RMS norm.
+/// Normalizes rows, by layer norm or, without `centred`, by RMS norm. Returns the rows, their mean (null without
+/// `centred`), rstd, and `sum`.
 Results normOfRows(OnnxNode &n, Value x, Value gamma, Value beta, double eps, bool centred, Value sum) {
   int64_t rank = n.rankOf(x);
   if (!n.demand(rank > 0 && n.rankOf(gamma) == 1 && (!beta || n.rankOf(beta) == 1),
@@ -178,7 +179,8 @@ Results simplifiedNorm(OnnxNode &n) {
   return n.failed() ? n.refused() : Results({all.values[0], all.values[2]});
 }
 
-/// The sum of the embeddings of words, positions and segments, normalized; and the number of words of each row.
+/// Imports EmbedLayerNormalization. Returns the normalized sum of the embeddings of words, positions and segments, the
+/// number of unmasked words of each row, and the sum.
 Results embedNorm(OnnxNode &n) {
   Value ids = n.in(0), segments = n.optionalIn(1), words = n.in(2), positionTable = n.in(3),
         segmentTable = n.optionalIn(4), gamma = n.in(5), beta = n.in(6), mask = n.optionalIn(7),

@@ -86,7 +86,7 @@ public:
   int64_t axis(int64_t value, int64_t rank);
 
   //===--- writing ---===//
-  /// Imports a node of the ATen table; `types` are those of its results.
+  /// Imports a node of the ATen operator `target`. `types` are the types of its results.
   SmallVector<Value> callAll(llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types);
   Value call(llvm::StringRef target, const ArgList &args, RankedTensorType type) {
     return callAll(target, args, {type})[0];

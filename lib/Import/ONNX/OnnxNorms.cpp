@@ -1,7 +1,8 @@
 //===- OnnxNorms.cpp - normalizations ------------------------------------------------===//
 //
-// LayerNormalization and RMSNormalization become one tw op if their scale has the normalized shape. With other shapes
-// of the scale, they are decomposed. Normalizations over channels are always decomposed.
+// LayerNormalization and RMSNormalization become one tw op if their scale and bias have the normalized shape. With
+// other shapes, they are decomposed, and RMSNormalization also if the scale has another type than the input.
+// Normalizations over channels are always decomposed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNode.h"
@@ -30,8 +31,8 @@ bool hasShape(OnnxNode &n, Value value, ArrayRef<AffineExpr> sizes) {
   return !value || ArrayRef<AffineExpr>(n.sizesIn(value)) == sizes;
 }
 
-/// Returns the type in which a normalization is computed. The attribute stash_type specifies it; it is f32 in nearly
-/// all models.
+/// Returns the type in which a normalization of elements of the type `element` is computed: f64 for f64, otherwise at
+/// least f32. The attribute stash_type, whose default is f32, can specify a wider type.
 Type stashType(OnnxNode &n, Type element) {
   Type stash = n.elementNamed("stash_type", onnx::ElementType::F32);
   return element.isF64() ? element : n.accumulator(stash);
@@ -146,7 +147,8 @@ Results instanceNorm(OnnxNode &n) {
   return n.cast(n.op<AddOp>({n.op<MulOp>({normal, along(scale)}), along(bias)}), element);
 }
 
-/// Before operator set 21, scale and bias are per group; from then on per channel.
+/// Imports GroupNormalization. Before operator set 21, scale and bias have one number per group. From this operator set
+/// on, they have one number per channel.
 Results groupNorm(OnnxNode &n) {
   Value x = n.in(0), scale = n.in(1), bias = n.in(2);
   double eps = n.number("epsilon", 1e-5);

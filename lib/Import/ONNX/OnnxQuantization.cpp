@@ -1,7 +1,7 @@
 //===- OnnxQuantization.cpp - quantization to bytes, and products of bytes ------------===//
 //
 // As ONNX specifies, QuantizeLinear divides by the scale and rounds half to even. A product with 1 / scale would round
-// some ties to the other integer. 8-bit integers are converted to floats by tw.dequantize, so that the pass
+// some ties to the other integer. DequantizeLinear from 8-bit integers to f32 becomes tw.dequantize, so that the pass
 // --tw-match-quantized can replace products of such floats by integer products.
 //
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,8 @@
 //===- OnnxRecurrent.cpp - unrolled LSTM, GRU and RNN ---------------------------------===//
 //
-// One product computes the input parts of all steps. Then every step is unrolled, so the length of the sequence must be
-// constant. Sequences may be shorter (sequence_lens): after their end, the state does not change, and the results are
-// 0. The reverse direction starts at the end of each sequence.
+// One product of the inputs and their weights computes the corresponding part of the gates for all steps. The steps are
+// unrolled, so the number of steps must be constant. Sequences may be shorter (sequence_lens): after their end, the
+// state does not change, and the results are 0. The reverse direction starts at the end of each sequence.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNode.h"

@@ -173,7 +173,7 @@ template <ScanKind kind> Results running(OnnxNode &n) {
                : value;
   };
   Value result = maybeReversed(x);
-  if (exclusive) { // shift by one element; the first sum is that of no elements
+  if (exclusive) { // shift by one element, so that the first result is the sum or product of no elements
     SmallVector<int64_t> low(n.rankOf(x), 0), high(n.rankOf(x), 0);
     low[dim] = 1;
     high[dim] = -1;
@@ -186,7 +186,7 @@ template <ScanKind kind> Results running(OnnxNode &n) {
   return maybeReversed(result);
 }
 
-/// Returns values and i64 indices; before operator set 10, k is an attribute.
+/// Imports TopK, which returns values and i64 indices. Before operator set 10, k is an attribute.
 Results topK(OnnxNode &n) {
   Value x = n.in(0);
   int64_t dim = n.axis(n.integer("axis", -1), n.rankOf(x));

@@ -133,7 +133,7 @@ SlicedDim slicedDim(OnnxNode &n, AffineExpr start, AffineExpr end, int64_t step,
   AffineExpr span = canonicalSize(step > 0 ? last - first : first - last);
   if (auto constant = knownSize(span))
     result.count = n.constantSize(*constant <= 0 ? 0 : (*constant + width - 1) / width);
-  else // if the number of elements is negative, the call fails
+  else // the call fails if the number of elements is negative
     result.count = canonicalSize(width == 1 ? span : span.ceilDiv(width));
   result.first = result.count == n.constantSize(0) ? n.constantSize(0) : canonicalSize(first);
   return result;

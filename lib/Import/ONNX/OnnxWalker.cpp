@@ -1,9 +1,11 @@
 //===- OnnxWalker.cpp - import the nodes of an ONNX graph -----------------------------===//
 //
-// Inputs of the graph become arguments of @main. Each node is imported in one of three ways. Nodes that compute shapes
-// are evaluated (OnnxFolding.cpp). A call of a function that the model defines is replaced by the function's nodes.
-// Other nodes are imported by the table. The reasons of refused nodes are collected. A node that depends on a refused
-// node is skipped, unless the table lacks its operator: then the node is refused for this reason.
+// Inputs of the graph become arguments of @main. Nodes that compute shapes are evaluated (OnnxFolding.cpp). A call of a
+// function that the model defines is replaced by the function's nodes, and an If node with a known condition by the
+// nodes of the selected branch. Loop and Scan nodes are unrolled. The table imports all other nodes.
+//
+// The reasons of refused nodes are collected. A node that depends on a refused node is skipped, unless the table lacks
+// its operator: then the node is refused for this reason.
 //
 // Test: test/Tools/onnx.test, test/Python/test_onnx.py
 //
@@ -23,7 +25,7 @@ namespace {
 constexpr int64_t oldestOpset = 1, newestOpset = 28;
 constexpr unsigned deepestCalls = 16;
 constexpr int64_t mostSteps = 256;    ///< maximum steps of a loop, which is unrolled
-constexpr size_t mostNodes = 1 << 17; ///< loops and functions multiply nodes
+constexpr size_t mostNodes = 1 << 17; ///< maximum number of nodes after functions and loops are expanded
 
 class OnnxWalker {
 public:
@@ -255,8 +257,8 @@ private:
     }
   }
 
-  /// Imports the selected branch of an If node whose condition is known at compile time. Returns false if it is not
-  /// known.
+  /// Imports the selected branch of an If node whose condition is known at compile time. Returns false if the condition
+  /// is not known, or if the node lacks the branch.
   bool branch(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, unsigned depth) {
     OnnxValue *condition = node.inputs.empty() ? nullptr : scope.find(node.inputs[0]);
     const KnownElements *known = condition && !condition->refused ? graph.known(*condition) : nullptr;

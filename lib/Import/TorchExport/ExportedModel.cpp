@@ -221,7 +221,8 @@ private:
     weights.push_back(weight && !elements ? static_cast<const void *>(&nothing) : elements);
   }
 
-  /// Converts an argument for GraphBuilder; returns nullopt with a reason if that is impossible.
+  /// Converts an argument for GraphBuilder. Returns nullopt if that is impossible. The reason is in `why`, unless no
+  /// earlier node computes the argument.
   std::optional<Arg> argOf(const Argument &argument, std::string &why) {
     if (const auto *tensor = std::get_if<exported::TensorName>(&argument)) {
       auto found = values.find(tensor->name);
@@ -270,7 +271,7 @@ private:
            std::holds_alternative<exported::Foreign>(result);
   }
 
-  /// Converts the types of a node's results for GraphBuilder; returns a reason if that is impossible.
+  /// Converts the types of a node's results for GraphBuilder. Returns a reason if that is impossible, otherwise "".
   std::string metasOf(const exported::Node &node, std::vector<std::optional<TensorMeta>> &metas) {
     for (const Argument &result : node.results) {
       const auto *tensor = std::get_if<exported::TensorName>(&result);
@@ -287,8 +288,9 @@ private:
   }
 
   /// Adds the strides of the input tensor to the arguments of as_strided, which indexes the tensor's memory, and makes
-  /// the offset relative to the tensor's first element (lib/Import/ATen/Strided.cpp). A tensor that is a part of
-  /// another tensor's memory has gaps between its elements; the importer of as_strided rejects such a tensor.
+  /// the offset relative to the tensor's first element (lib/Import/ATen/Strided.cpp). Returns a reason if that is
+  /// impossible, otherwise "". A tensor that is a part of another tensor's memory has gaps between its elements; the
+  /// importer of as_strided rejects such a tensor.
   std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
     const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
     if (!self)

@@ -8,7 +8,7 @@ function draw(tag, attributes, ...children) {
   return element;
 }
 
-/** If there are many buffers, only the largest are drawn. */
+/** The maximum number of buffers that are drawn. If there are more buffers, only the largest are drawn. */
 const mostBuffers = 1200;
 
 function memoryView(shell, compile) {

@@ -1,6 +1,9 @@
 // compare.js - shows the differences between this compilation and another one.
 
-/** Pairs the entries of both lists by a key, in order if several have the same key: [here, there], either undefined. */
+/**
+ * Pairs the entries of both lists by a key, in order if several have the same key. Returns pairs [here, there], in
+ * which one entry may be undefined.
+ */
 function pairs(here, there, key) {
   const waiting = new Map();
   there.forEach((one) => waiting.set(key(one), [...(waiting.get(key(one)) ?? []), one]));
@@ -8,7 +11,7 @@ function pairs(here, there, key) {
   return [...paired, ...[...waiting.values()].flat().map((one) => [undefined, one])];
 }
 
-/** The options that differ, before and now. A record of an earlier version has only some of the options. */
+/** Creates a table of the options that differ. If a record of an earlier version has no options, compares few fields. */
 function optionsTable(there, here) {
   const few = ({target, cpu, threads, rounding, start_at}) =>
       ({target, cpu, threads: String(threads), rounding, start_at});

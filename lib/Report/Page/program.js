@@ -1,9 +1,9 @@
-// program.js - the program that the graphs belong to: its functions, what runs in eager, and graph breaks.
+// program.js - the program to which the graphs belong: its functions, operators that run in eager, and graph breaks.
 
-/** If there are more rows, the rest is left out. */
+/** The maximum number of rows of a table. The other rows are omitted. */
 const mostProgramRows = 300;
 
-/** All graphs of the program, with the function that they belong to. */
+/** Returns all graphs of the program. */
 const graphsOf = (program) => program.functions.flatMap((one) => one.compiles.flatMap((each) => each.graphs));
 
 /** A line of the user: "model.py:12" and its text. */

@@ -3,7 +3,7 @@
 // No part of a record is parsed as HTML. All strings are inserted as text nodes.
 "use strict";
 
-/** An element; attributes that are functions are listeners, children are nodes or text. */
+/** Creates an element. Attributes that are functions become listeners. Children are nodes or text. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -75,7 +75,7 @@ class Level {
     return [...all].sort((a, b) => a - b);
   }
 
-  /** The lines that come from any of the chosen origins. */
+  /** Returns the indices of the lines that come from any of the chosen origins. */
   hits(chosen) {
     const known = new Map();  // results keyed by the array of origins, which several lines may share
     const hits = [];

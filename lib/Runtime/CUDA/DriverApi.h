@@ -1,9 +1,9 @@
 //===- DriverApi.h - the NVIDIA driver, loaded at run time ------------------------------===//
 //
 // This file declares the entry points of the CUDA driver API that Tilewright calls. They are resolved in libcuda.so.1
-// with dlsym, so that neither building nor starting Tilewright requires a toolkit or a driver. Names, types and numbers
-// are those of NVIDIA's "CUDA Driver API" reference. TILEWRIGHT_LIBCUDA=PATH loads another library instead; the tests
-// provide one that runs kernels in ptx-check.
+// with dlsym, so that neither building nor starting Tilewright requires a toolkit or a driver. The numbers and the
+// layouts of the types are those of NVIDIA's "CUDA Driver API" reference, whose names are in the comments.
+// TILEWRIGHT_LIBCUDA=PATH loads another library instead; the tests provide one that runs kernels in ptx-check.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERAPI_H
@@ -33,7 +33,7 @@ constexpr Code kOutOfMemory = 2, kNotReady = 600, kNoBinaryForDevice = 209, kInv
 
 // CUdevice_attribute
 constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kSharedOptIn = 97, kMemoryPools = 115;
-// Values of CUpointer_attribute, and the CUmemorytype of device memory.
+// Values of CUpointer_attribute, and of CUmemorytype.
 constexpr int kPointerMemoryType = 2, kPointerOrdinal = 9;
 constexpr uint32_t kHostMemory = 1, kDeviceMemory = 2;
 // CUfunction_attribute, CUmemPool_attribute, CUevent_flags

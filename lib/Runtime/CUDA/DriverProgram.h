@@ -87,12 +87,12 @@ private:
   std::vector<driver::Address> packed;
   std::vector<std::pair<const void *, uint64_t>> packedFrom; ///< pointers and versions of the inputs of `once` steps
   bool isPacked = false;
-  driver::Event made = nullptr; ///< recorded after the `once` steps, in the stream:
-  driver::Stream madeOn = nullptr;
+  driver::Event made = nullptr;                 ///< recorded after the `once` steps
+  driver::Stream madeOn = nullptr;              ///< the stream in which `made` was recorded
   std::map<driver::Stream, driver::Event> uses; ///< recorded after each stream's last call that read packed buffers
   std::list<PendingStatuses> underway, idle;
   std::vector<LaunchParameters> parameters, onceParameters; ///< by index of the step
-  std::shared_ptr<const GridPlan::Sized> lastSized;         ///< of the previous call
+  std::shared_ptr<const GridPlan::Sized> lastSized;         ///< the steps with the symbols of the previous call
   std::unique_ptr<LaunchGraph> graph;
   std::shared_ptr<const GridPlan::Sized> graphOf;
 };

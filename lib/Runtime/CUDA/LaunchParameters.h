@@ -10,9 +10,9 @@
 
 namespace tilewright::runtime {
 
-/// The parameters of a step's launch in the form cuLaunchKernel takes: addresses of buffers, sizes, the address of a
-/// status if the launch checks indices, and tensor maps. The first call builds the list; later calls update changed
-/// values, and encode tensor maps again only if their buffer has moved or a size has changed.
+/// The parameters of a step's launch in the form that cuLaunchKernel expects: addresses of buffers, sizes, the address
+/// of a status if the launch checks indices, and tensor maps. The first call builds the list. Later calls update
+/// changed values, and encode the tensor maps again only if the address of a buffer or a size has changed.
 class LaunchParameters {
 public:
   enum class Outcome { Same, Changed, Failed };

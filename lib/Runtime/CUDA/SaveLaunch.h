@@ -10,10 +10,10 @@
 namespace tilewright::runtime {
 
 /// Writes `<folder>/<number>-<kernel>/`: kernels.ptx, launch.json and a .npy of bytes with the contents of each buffer
-/// before the launch, so that `ptx-check kernels.ptx --args launch.json` repeats the launch. `<number>` is larger than
-/// the numbers of the launches that are already in the folder. `arguments` are those of the launch, eight bytes each;
-/// an argument that is the address of an allocation in `memory` is saved as that buffer. Returns false with a reason on
-/// failure.
+/// before the launch, so that `ptx-check kernels.ptx --args launch.json` repeats the launch. `<number>` is the first
+/// number that no saved launch of the same kernel has. `arguments` are those of the launch, eight bytes each; an
+/// argument that is the address of an allocation in `memory` is saved as that buffer. Returns false with a reason in
+/// `error` on failure.
 bool saveLaunch(const std::string &folder, const std::string &ptx, const ptx::Memory &memory, const ptx::Launch &launch,
                 const std::vector<ptx::Argument> &arguments, std::string &error);
 

@@ -14,9 +14,9 @@ std::vector<int> allowedCpus();
 /// the system call at most ten times per second and thread.
 int allowedCpuCount();
 
-/// Returns the number of threads for a request of `requested` threads. If `requested` is 0 or less, this is the first
-/// number in OMP_NUM_THREADS, or else the number of allowed CPUs. The result is at least 1 and at most the number of
-/// allowed CPUs.
+/// Returns the number of threads for a request of `requested` threads. If `requested` is 0 or less, the request is the
+/// first number in OMP_NUM_THREADS or, without that number, the number of allowed CPUs. The result is at least 1 and at
+/// most the number of allowed CPUs.
 int clipThreads(int requested);
 
 } // namespace tilewright::runtime

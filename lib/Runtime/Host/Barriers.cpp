@@ -40,7 +40,8 @@ bool conflicts(const std::vector<Access> &earlier, const Access &access) {
   return false;
 }
 
-/// Returns the operands of a step that other steps may conflict with; constants are never written.
+/// Returns the operands of a step with which accesses of other steps may conflict. Constants are omitted, because no
+/// step writes them.
 std::vector<Access> accessesOf(const Frame &frame, size_t step, const std::vector<bool> &writes,
                                const std::vector<bool> &mayAlias) {
   std::vector<Access> result;

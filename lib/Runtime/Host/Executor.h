@@ -64,8 +64,8 @@ public:
   /// change neither a version nor a fingerprint.
   void repack();
 
-  /// Sets `release`, which is called for every input for which packedInputs() is true when it has been packed. Call
-  /// this before the first run(). The packing thread then holds no lock that run() takes when all packs are current.
+  /// Sets `release`, which is called when an input for which packedInputs() is true has been packed. Call this before
+  /// the first run(). While `release` runs, its thread holds no lock that run() acquires if all packs are current.
   void onPacked(ReleaseInput release) { releaseInput = std::move(release); }
 
   /// Returns a flag for each input of the plan, which is true if only `once` steps read the input.

@@ -18,8 +18,8 @@
 
 namespace tilewright::runtime {
 
-/// Nanoseconds for which a thread spins before it sleeps. The time is longer than Dynamo takes to check its guards
-/// between two calls (140 us for a small model), so that a worker does not have to be woken for each call.
+/// Nanoseconds for which a thread spins before it sleeps. The time is longer than Dynamo takes to check the guards of a
+/// small model between two calls, so that a worker does not have to be woken for each call.
 inline constexpr int64_t spinNanoseconds = 200'000;
 
 /// Returns the time of a monotonic clock in nanoseconds.

@@ -53,7 +53,7 @@ bool describeMachineFromEnvironment(MachineDescription &machine, std::string &er
 double bf16DotRate();
 
 /// Returns the f32 GFLOP/s of a thread that executes only FMAs on the widest registers, as an upper bound for the speed
-/// of a GEMM. Returns 0 if the CPU has no FMA. The measurement takes about 10 ms.
+/// of a GEMM. Returns 0 if the CPU has no FMA. The measurement takes some milliseconds.
 double fmaPeak();
 
 } // namespace tilewright::runtime

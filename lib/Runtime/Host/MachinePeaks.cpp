@@ -36,7 +36,7 @@ const RegisterLoop *f32Loop(const InstructionSets &sets) {
   return sets.avx512f ? &fma512 : sets.avx2 && sets.fma ? &fma256 : nullptr;
 }
 
-/// Returns the operations per second of all threads, measured in rounds of about a millisecond.
+/// Returns the operations per second of all threads, measured in rounds of at least a millisecond.
 double measureLoop(const RegisterLoop *loop, int threads) {
   if (!loop)
     return 0;

@@ -1,9 +1,9 @@
 //===- MachineTiming.cpp - machine properties that CPUID does not report ---===//
 //
-// This file measures the ratio of the rate of the instruction vdpbf16ps to the rate of an FMA. The ratio is 1 on Zen 4
-// and 5, and 1/4 on Intel servers with AMX. Two loops on registers (RegisterLoops.h) run in many short, alternating
-// rounds. The ratio is computed from the best times, so that interrupts, frequency changes and other load affect some
-// rounds but not the result.
+// This file measures the rate of FMAs, and the ratio of the rate of the instruction vdpbf16ps to the rate of an FMA.
+// The ratio is 1 on Zen 4 and 5, and 1/4 on Intel servers with AMX. For the ratio, two loops on registers
+// (RegisterLoops.h) run in many short, alternating rounds. The results are computed from the best times, so that
+// interrupts, frequency changes and other load affect some rounds but not the results.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Machine.h"

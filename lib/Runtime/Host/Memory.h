@@ -10,9 +10,9 @@
 
 namespace tilewright::runtime {
 
-/// A block of bytes, 64-byte aligned. Blocks of 2 MiB or more are aligned to 2 MiB and use huge pages if the system
-/// has them, except for the remainder after the last whole huge page. The contents are
-/// undefined. Movable; the destructor frees it.
+/// A block of bytes, 64-byte aligned, with undefined contents. Blocks of 2 MiB or more are aligned to 2 MiB and use
+/// huge pages if the system has them, except for the remainder after the last whole huge page. An object can be moved,
+/// but not copied. Its destructor frees the block.
 class Memory {
 public:
   static constexpr int64_t hugePageBytes = int64_t(2) << 20;

@@ -76,7 +76,8 @@ bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *
 
 /// Returns a key of the group's computation that does not depend on the numbers of its buffers. It consists of a
 /// serialized plan with the group's steps, in which buffers are numbered by first use and labels are omitted, and of
-/// the identities of the kernels. Returns an empty string if the identity of a kernel is unknown.
+/// the identities of the kernels. Returns an empty string if the group calls a host function or uses a constant, or if
+/// the identity of a kernel is unknown.
 static std::string makeRecipe(const plan::Plan &plan, const PackGroup &group,
                               const std::vector<std::string> &kernelIdentities) {
   plan::Plan recipe;

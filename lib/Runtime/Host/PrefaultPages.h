@@ -23,7 +23,8 @@ public:
   static PrefaultPages &process();
 
   /// Starts a separate thread that faults in `bytes` more bytes, and returns immediately. Does nothing for less than 4
-  /// MiB, or if the process has one CPU. Pages that are not used within a minute are freed.
+  /// MiB, or if the process has one CPU. The total of requested and ready pages is limited to 512 MiB. Pages that are
+  /// not used within a minute are freed.
   void bring(int64_t bytes);
 
   /// Replaces the first pages of `block` by pages that are ready. Returns the number of bytes, or -1 if a part of
@@ -44,7 +45,7 @@ private:
   std::vector<Memory> pieces;
   std::atomic<int64_t> ready{0};  ///< total bytes of `pieces`
   int64_t wanted = 0;             ///< bytes still to fault in
-  uint64_t drops = 0;             ///< number of times that the rest was freed
+  uint64_t drops = 0;             ///< number of calls of clear()
   uint64_t worker = ~uint64_t(0); ///< generation of the process whose thread is working; ~0: no thread is
 };
 

@@ -1,6 +1,7 @@
 //===- ThreadTeam.h - the threads that execute a plan ---------------------===//
 //
-// Each call of a program uses the team once, for all its steps. The calling thread is thread 0.
+// Each call of a program runs a function on the team once per step range (StepRanges.h), for all steps of the range.
+// The calling thread is thread 0.
 //
 //   ThreadTeam::process().run(8, [](void *context, int thread, int threads) { ... }, &call);
 //

@@ -27,10 +27,12 @@ public:
       : frame(frame), firstStep(begin), endStep(end), kernels(kernels), hostFunctions(hostFunctions),
         pointers(pointers), scratch(scratch), tilesDone(begin ? frame.steps[begin - 1].tilesToBarrier : 0) {}
 
-  /// Executes the steps on the calling thread. Returns false if a host function failed.
+  /// Executes the steps on the calling thread. Returns false if a host function failed, or if a kernel reported an
+  /// index that is out of range or a division by 0 (error()).
   bool alone();
 
-  /// Executes the steps on up to `threads` threads of `team`, whose shares are stored in `claims`.
+  /// Executes the steps on up to `threads` threads of `team`, whose shares are stored in `claims`. Returns the same as
+  /// alone().
   bool together(ThreadTeam &team, int threads, TileClaims claims);
 
   /// Adds the nanoseconds that threads spend on step i of the plan to busy[i]; with null, no clock is read.

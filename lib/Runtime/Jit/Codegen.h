@@ -16,7 +16,7 @@
 namespace tilewright::runtime {
 
 /// The passes of the middle end. Kernels are already vectorized and tiled, so a few clean-up passes suffice. The
-/// pipeline O3 would take ten times as long, and would split the register blocks of micro-kernels.
+/// pipeline O3 would take much longer, and would split the register blocks of micro-kernels.
 inline constexpr llvm::StringLiteral defaultPasses =
     "function(sroa,instcombine<no-verify-fixpoint>,simplifycfg,early-cse,"
     "loop-mssa(licm),instcombine<no-verify-fixpoint>)";

@@ -35,7 +35,8 @@ private:
 };
 
 /// Runs `work` and returns true, or returns false with a description in `crash` if it crashed. In a nested call, `work`
-/// runs on the calling thread.
+/// runs on the calling thread. If no thread can be created, `work` runs on the calling thread, and crashes are not
+/// caught.
 bool runCaught(llvm::function_ref<void()> work, std::string &crash);
 
 } // namespace tilewright::runtime

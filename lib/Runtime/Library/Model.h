@@ -29,7 +29,8 @@ struct tilewright_model {
   /// Computes dtype, rank and sizes of `outputs` from those of `inputs`. Returns false with a reason in `error`.
   bool shape(const tilewright::library::CallerTensor *inputs, tilewright::library::CallerTensor *outputs);
 
-  /// Returns false with a reason in `error`; the contents of the outputs are then undefined.
+  /// Computes `outputs` from `inputs`. Returns false with a reason in `error`; the contents of the outputs are then
+  /// undefined.
   bool run(const tilewright::library::CallerTensor *inputs, const tilewright::library::CallerTensor *outputs);
 
   /// Starts (true) or stops timing the steps of runs. Earlier times are discarded.

@@ -3,9 +3,9 @@
 // Buffers whose lifetimes do not overlap share memory:
 //
 //   step        0   1   2   3
-//   a  100 B    |---|                 a -> 0
-//   b  200 B        |-------|         b -> 128
-//   c   64 B            |---|         c -> 0    (a is dead)
+//   a  100 B    |---|                 a -> 256
+//   b  200 B        |-------|         b -> 0
+//   c   64 B            |---|         c -> 256  (a is dead)
 //
 // The algorithm is greedy by size: it assigns offsets to the buffers in order of decreasing size. Each buffer is placed
 // in the smallest sufficient gap between the already placed buffers whose lifetimes overlap with its own lifetime. The
@@ -22,7 +22,7 @@ namespace tilewright::plan {
 /// Every offset in an arena is a multiple of this many bytes.
 inline constexpr int64_t arenaAlignment = 64;
 
-/// The first and last index into Plan::steps that uses a buffer; -1 and -1 if no step does.
+/// The indices of the first and of the last step that uses a buffer, or -1 if no step uses it.
 struct LiveRange {
   int32_t first = -1, last = -1;
   bool empty() const { return first < 0; }
@@ -46,7 +46,8 @@ struct ArenaLayout {
   int64_t total = 0;            ///< bytes of the arena
 };
 
-/// Assigns offsets. Returns false with a reason in `error` for a negative size or a total beyond 64 bits.
+/// Assigns offsets. Returns false with a reason in `error` if a size is negative, or if a size or an offset exceeds
+/// 2^60 bytes.
 bool planArena(const std::vector<ArenaRequest> &requests, ArenaLayout &layout, std::string &error);
 
 } // namespace tilewright::plan

@@ -9,7 +9,7 @@
 //   plan {
 //     symbols = 1
 //     buffers = [input 0: s0*768*4 bytes, input 1 (static): 768*768*4, packed: 768*768*4, arena: ..., output 0: ...]
-//     once    = [launch @pack(1 -> 2)]                  run when the inputs they read have changed
+//     once    = [launch @pack(1 -> 2)]                  run if the inputs of these steps have changed
 //     steps   = [launch @kernel_0(0, 2, 3) sizes [s0] grid (ceildiv(s0, 32) * 16), ...]
 //   }
 //

@@ -11,7 +11,7 @@ namespace tilewright {
 
 struct TunableKernel {
   KernelModule kernel;
-  tuner::Searched searched;   ///< has no points if the kernel has only one schedule
+  tuner::Searched searched;   ///< has fewer than two points if there is nothing to tune
   ScheduleSpace wide;         ///< adds the schedules that `searched` excludes; without knobs if there are none
   tuner::KernelRecord record; ///< key, family, sizes and the default schedule
   std::vector<int64_t> tiles; ///< of the default schedule; the knobs of a point replace some of them

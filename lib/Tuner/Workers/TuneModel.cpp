@@ -133,7 +133,8 @@ private:
     return kernel.refusal.empty() && kernel.searched.points.size() >= 2;
   }
 
-  /// Reports, for a target whose device is not present, the predicted times of the default and of the best schedules.
+  /// For a target with devices, for which nothing is measured, reports the predicted times of the default and of the
+  /// best schedules.
   TuneReport ranked() {
     for (const TunableKernel &kernel : kernels) {
       TunedKernel &row = report.kernels.emplace_back();

@@ -41,7 +41,8 @@ public:
 
   double secondsSpent() const;
   bool interrupted() const { return tune.interrupted && tune.interrupted(); }
-  /// Returns true if this machine can run the kernels. Otherwise the target's cost model ranks the schedules.
+  /// Returns true if the target's kernels run on the host, where they are measured. For other targets, the cost model
+  /// ranks the schedules.
   bool isMeasured() const { return !target->hasDevices(); }
   /// Returns the target's key of the machine for which the kernels are compiled.
   std::string machine() const { return target->machineKey(options); }

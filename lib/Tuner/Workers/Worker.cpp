@@ -2,7 +2,7 @@
 //
 // The worker and the tuner exchange JSON objects, one per line. The worker reads requests from standard input:
 //   {"do": "hello"}
-//   {"do": "load", "module": FILE, "target": .., "cpu": .., "threads": N, "sizes": [..]}
+//   {"do": "load", "module": FILE, "target": .., "own": {..}, "cpu": .., "threads": N, "sizes": [..]}
 //   {"do": "build", "schedule": FILE or "", "artifact": FILE}
 //   {"do": "race", "artifacts": [FILES], "rounds": N, "limit": NANOSECONDS}
 //   {"do": "check", "schedule": FILE or ""}

@@ -10,7 +10,7 @@ constexpr uint64_t largestText = uint64_t(1) << 30;
 constexpr int64_t schemaMajor = 8;
 constexpr const char *again = "save it with torch.export.save of torch 2.8 or later, or with tilewright.export";
 
-/// Returns the contents of a small text file below the root of the archive, or "" if there is no such file.
+/// Returns the first 80 bytes of the entry `name` of the archive, or "" if there is no such entry or it cannot be read.
 std::string textOf(const ZipArchive &archive, const std::string &name) {
   std::string ignored;
   const ZipArchive::Entry *entry = archive.find(name);

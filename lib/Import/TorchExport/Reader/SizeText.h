@@ -7,9 +7,10 @@
 
 namespace tilewright::exported {
 
-/// Checks sympy's srepr of a size and returns an error message, or "" if it is valid. The nesting depth of the
-/// expression must be at most 24, and its expanded form must have at most 256 terms, which bounds the compile time for
-/// untrusted files. Unknown functions are not checked here; the importer reports them.
+/// Checks sympy's srepr of a size and returns an error message, or "" if it is valid. The text must have at most 4096
+/// characters, the nesting depth of the expression must be at most 24, and its expanded form must have at most 256
+/// terms. These limits bound the compile time for untrusted files. Unknown functions are not checked here; the importer
+/// reports them.
 std::string checkSizeText(std::string_view text);
 
 } // namespace tilewright::exported
