@@ -57,7 +57,7 @@ public:
   std::string name = "tilewright"; ///< name of its spans in profiles
   std::string record;              ///< Graph::explain() of the graph, if it was requested
   pybind11::object seedSource, threadSource, makeDense;
-  pybind11::object written; ///< after a call that copied an argument: called with the written arguments and their copies
+  pybind11::object written; ///< called with the written arguments and their copies, if any was copied
   int64_t calls = 0, copies = 0;
   int32_t gpu = -1;              ///< the CUDA device on which the graph's tensors are; -1: they are on the CPU
   pybind11::object makeOnDevice; ///< for `gpu`: called with (dtype, sizes, strides), creates a tensor there
