@@ -30,7 +30,7 @@ func.func @pixels(%x: tensor<1x4x4x8xf32>, %w: tensor<1x1x8x16xf32>) -> tensor<1
   return %0 : tensor<1x8x8x16xf32>
 }
 
-// Without a stride, a generic op pads the input, and the weight is flipped.
+// With stride 1, a generic op pads the input, and the weight is flipped.
 // CHECK-LABEL: func @unstrided
 // CHECK-NOT: tensor.insert_slice
 // CHECK: arith.cmpi ult
