@@ -6,8 +6,10 @@
 #   - slow tests (TILEWRIGHT_TEST_FULL=1)
 #   - tests in a browser, for which it tries to install Debian's chromium-headless-shell (96 MB)
 #   - the Python tests with the newest torch (tools/dev/newest_torch.sh)
-#   - all cases of the test files of which the default run executes one case in two or three (test/Python/conftest.py lists these files)
+#   - all cases of the test files of which the default run executes only a part (SHARES in test/Python/conftest.py lists these files)
 #   - all cases of the conformance suites opinfo, transformers and onnx
+#   - a share of the random graphs of test/Conformance/fuzz
+#   - clang-tidy (tools/dev/tidy.sh)
 #
 # Each test runner writes its results (GoogleTest: .json, lit and pytest: .xml, scripts: none) and its exit status (.rc) to
 # build/test-results/. tools/dev/sum_tests.py adds up these files. A run with --full is recorded in test/last-full-run.json, and runs

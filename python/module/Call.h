@@ -41,13 +41,13 @@ struct SymbolSource {
 struct OutputRecipe {
   enum Kind { Tensor, Argument, None, Symbol, Compute } kind = None;
   unsigned index = 0;
-  pybind11::object compute; ///< Compute: called with (arguments, symbol values)
+  pybind11::object compute; ///< Compute: called with (arguments, symbol values, tensors of the program)
 };
 
 class GraphCall {
 public:
   std::shared_ptr<Program> program;
-  std::vector<TensorSpec> inputs, outputs; ///< tensors of the program; hidden inputs are last
+  std::vector<TensorSpec> inputs, outputs; ///< tensors of the program; the seed is the last input
   std::vector<int> inputArguments;         ///< argument of each program input; -1: the next of constants; -2: the seed
   std::vector<pybind11::object> constants;
   std::vector<SymbolSource> symbols;
@@ -57,12 +57,12 @@ public:
   std::string name = "tilewright"; ///< name of its spans in profiles
   std::string record;              ///< Graph::explain() of the graph, if it was requested
   pybind11::object seedSource, threadSource, makeDense;
-  pybind11::object written; ///< called with the written arguments, and with their dense copies or None
+  pybind11::object written; ///< called with the written arguments and their copies, if any was copied
   int64_t calls = 0, copies = 0;
   int32_t gpu = -1;              ///< the CUDA device on which the graph's tensors are; -1: they are on the CPU
   pybind11::object makeOnDevice; ///< for `gpu`: called with (dtype, sizes, strides), creates a tensor there
   bool lettingGo = false;        ///< calls release arguments after reading, and allocate results before writing them
-  std::vector<bool> neededAtEnd; ///< for `lettingGo`: the arguments that are results' sources or are written
+  std::vector<bool> neededAtEnd; ///< for `lettingGo`: true for arguments that calls must not release
 
   /// Calls `release` once for each input for which `wanted` is true, after the first call has packed the input. The
   /// arguments of `release` are the number of the input, the address of its data and a Released. `release` returns the

@@ -155,8 +155,8 @@ public:
   }
 
   /// Sets the results. Each element of `list` is (reference, dtype, strides, number of the input into which the result
-  /// is written, or -1). Results that are written into inputs follow all other results. Returns true for each dense
-  /// result.
+  /// is written, or -1). Results that are written into inputs follow all other results. Returns for each result
+  /// whether its memory is dense.
   std::vector<bool> setOutputs(py::handle list) {
     std::vector<OutputSpec> specs;
     for (py::handle item : list) {

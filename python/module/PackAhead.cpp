@@ -5,7 +5,8 @@ namespace py = pybind11;
 
 namespace tilewright::python {
 
-/// Returns the tensor's memory if it has the layout that the program reads; null if it does not, or has no memory.
+/// Returns the address of the tensor's elements. Returns null if the tensor has no memory on the CPU, or if its dtype,
+/// sizes or strides are not those that the program reads.
 static const void *dataOf(const TensorSpec &spec, py::handle object) {
   DLTensor tensor;
   if (exchange().tensorFromObject(object.ptr(), &tensor) != 0) {

@@ -1,8 +1,8 @@
 //===- Tensors.h - torch tensors through DLPack's C exchange API ----------------===//
 //
 // torch.Tensor.__dlpack_c_exchange_api__ is a capsule that contains a table of function pointers. These functions read
-// a tensor's address, sizes and strides in about 40 ns, and create tensors from memory that Tilewright owns. The module
-// calls no other functions of torch, and is therefore not linked with torch.
+// a tensor's address, sizes and strides without calls of Python methods, and create tensors from memory that Tilewright
+// owns. The module calls no other C++ functions of torch, and is therefore not linked with torch.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PYTHON_MODULE_TENSORS_H

@@ -1,8 +1,9 @@
 // RUN: tilewright-opt %s -split-input-file --tw-fixed-point='formats="8,3 fc=10,4,AP_TRN sum=6,2,AP_RND_CONV"' | FileCheck %s --check-prefixes=CHECK,DOWN
 // RUN: tilewright-opt %s -split-input-file --tw-fixed-point='formats="8,3 fc=10,4,AP_RND_INF,AP_WRAP sum=6,2,AP_TRN_ZERO,AP_SAT_ZERO"' | FileCheck %s --check-prefixes=CHECK,AWAY
 
-// The width of a product is that of its widest column: 256 * 128 + 192 * 127 = 57152 takes 17 bits. Ten bits suffice for the
-// shifted product, so nothing saturates. The weight has ten bits, with as many fraction bits as the value 1.0 allows.
+// A product has the width that its widest column needs: 256 * 128 + 192 * 127 = 57152 takes 17 bits. Ten bits suffice
+// for the shifted product, so nothing saturates. The weight has ten bits, with as many fraction bits as the value 1.0
+// allows.
 // CHECK: verdict = "cannot overflow"
 // CHECK-LABEL: func.func @main(%arg0: tensor<4x2xi8> {tw.name = "x"}, %arg1: tensor<1xi6> {tw.name = "sum"}) -> tensor<4x2xi10>
 // CHECK-DAG: %[[W:.*]] = tw.constant dense<{{\[\[}}128, -256], [64, 192]]> : tensor<2x2xi10>
@@ -28,8 +29,8 @@ module {
 
 // -----
 
-// A value computed only from weights is a constant. A power of two as a factor only moves the binary point. A value with
-// two consumers is rounded once. A result has the format that the option specifies for the result's name.
+// A value computed only from weights is a constant. A power of two as a factor only moves the binary point. A result
+// has the format that the option specifies for the result's name.
 // CHECK: has = 2 : i64, layer = "", needs = {{[0-9]+}} : i64
 // DOWN-SAME: saturates outside of
 // AWAY-SAME: becomes 0 outside of

@@ -41,7 +41,7 @@ func.func @symmetric(%x: tensor<8x64xi8>, %w: tensor<64x96xi8>, %s: tensor<f32>)
 }
 
 // If there are zero points per row and per column whose values are known only at the call, the correction consists of
-// the sums of both operands, and of 64 times the product of the zero points.
+// the sums of each operand times the zero points of the other operand, and of 64 times the product of the zero points.
 // CHECK-LABEL: func @asymmetric
 // CHECK: tw.constant dense<64> : tensor<i32>
 // CHECK: %[[SUM:.*]] = tw.matmul

@@ -38,7 +38,7 @@ func.func @one_plane(%x: tensor<1x8x6x6x4xf32>, %w: tensor<1x1x1x4x16xf32>) -> t
 
 // -----
 
-// In a transposed convolution with a stride, even planes of the result read one tap, and odd planes read two.
+// In a transposed convolution with stride 2, even planes of the result read one tap, and odd planes read two.
 // CHECK-DAG: #[[$M0:.*]] = affine_map<() -> (1, 0, 0, 0, 0)>
 // CHECK-DAG: #[[$M1:.*]] = affine_map<() -> (0, 0, 0, 0, 0)>
 // CHECK-LABEL: func @phases
@@ -94,7 +94,7 @@ func.func @weight(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x8x6x6x5xf32>) -> tenso
 
 // -----
 
-// With a stride along the depth, the gradient of the weight sums over the planes of the result.
+// With stride 2 along the depth, the gradient of the weight sums over the planes of the result.
 // CHECK-LABEL: func @weight_with_stride
 // CHECK: tw.convolution_weight_grad {{.*}} : (tensor<8x6x6x12xf32>, tensor<8x6x6x5xf32>) -> tensor<3x3x12x5xf32>
 func.func @weight_with_stride(%x: tensor<2x8x6x6x4xf32>, %g: tensor<2x4x6x6x5xf32>) -> tensor<3x3x3x4x5xf32> {

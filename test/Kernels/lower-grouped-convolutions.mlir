@@ -23,7 +23,7 @@ func.func @groups_in_bf16(%x: tensor<1x8x8x8xbf16>, %w: tensor<3x3x2x12xbf16>) -
   return %0 : tensor<1x6x6x12xbf16>
 }
 
-// Without a stride, a transposed convolution reverses the taps, and swaps channels and filters of each group.
+// With stride 1, a transposed convolution reverses the taps, and swaps channels and filters of each group.
 // CHECK-LABEL: func @transposed
 // CHECK: %[[W:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<3x3x2x12xf32>)
 // CHECK: tensor.extract %arg1[{{.*}}] : tensor<3x3x8x3xf32>

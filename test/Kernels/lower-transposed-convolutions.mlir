@@ -30,7 +30,7 @@ func.func @pixels(%x: tensor<1x4x4x8xf32>, %w: tensor<1x1x8x16xf32>) -> tensor<1
   return %0 : tensor<1x8x8x16xf32>
 }
 
-// Without a stride, a generic op pads the input, and the weight is flipped.
+// With stride 1, a generic op pads the input, and the weight is flipped.
 // CHECK-LABEL: func @unstrided
 // CHECK-NOT: tensor.insert_slice
 // CHECK: arith.cmpi ult
@@ -51,7 +51,7 @@ func.func @spread(%x: tensor<1x4x5xf32>, %w: tensor<4x2x3xf32>) -> tensor<1x2x9x
   return %0 : tensor<1x2x9xf32>
 }
 
-// For a convolution with three spatial dimensions and no stride, output_padding is added to the high padding.
+// For a transposed convolution with three spatial dimensions and stride 1, output_padding is added to the high padding.
 // CHECK-LABEL: func @output_padding
 // CHECK: tensor.pad %arg0 low[0, 0, 2, 2, 2] high[0, 0, 3, 3, 3]
 // CHECK: tensor<1x3x4x4x4xf32> to tensor<1x3x9x9x9xf32>

@@ -1,7 +1,7 @@
 //===- BrokenTarget.cpp - the target cpu with one bug, for tests of check=reference -------------===//
 //
-// TILEWRIGHT_TEST_BREAK selects the bug, in the kernels whose op list ends with TILEWRIGHT_TEST_BREAK_OPS: "sign"
-// replaces the last addition with a subtraction; "element" stores one wrong element into the first result.
+// TILEWRIGHT_TEST_BREAK selects the bug: "sign" replaces the last addition with a subtraction; "element" stores one
+// wrong element into the first result. Only kernels whose op list ends with TILEWRIGHT_TEST_BREAK_OPS have the bug.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -171,8 +171,8 @@ def main(case: str, path: str) -> None:
     torch.save({"ours": ours, "eager": eager, "exact": exact, "graphs": graphs}, path)
     dist.destroy_process_group()
     # Gloo's threads continue to run, because torch holds a reference to the process group. A thread that drops a tensor
-    # while the interpreter ends aborts the process: pytorch's pull request 179291. test_pack_ahead.py tests how
-    # compiling processes end.
+    # while the interpreter ends aborts the process (pytorch's pull request 179291). test_pack_ahead.py tests
+    # how compiling processes end.
     sys.stdout.flush()
     os._exit(0)
 

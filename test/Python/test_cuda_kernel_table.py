@@ -141,7 +141,7 @@ row("split-reduction-bf16", lambda x: F.relu(x.sum(0)), random(8192, 17, dtype=B
 row("split-reduction-dot", lambda x, y: (x * y).sum(0), random(8192, 17), random(8192, 17))
 row("split-reduction-broadcast", lambda x, y: (x * y).sum(0), random(8192, 17), random(17))
 row("reduction-of-a-prime", lambda x: x.sum(0), random(131101))
-row("reduction-of-one-dimension", lambda x: (x * 2).sum(0), random(160000)) # cut for all targets, before kernels are formed
+row("reduction-of-one-dimension", lambda x: (x * 2).sum(0), random(160000)) # split for all targets, before kernels are formed
 row("reductions-int-every", lambda x: [x.sum(d) for d in (0, 1, 2)], lambda: torch.randint(-9, 9, (6, 17, 33)))
 
 # Convolutions.

@@ -20,7 +20,7 @@ struct Refusal {
   std::string why;
 };
 
-constexpr uint64_t kAlign = 256, kGap = 1 << 16; ///< unused bytes around a buffer
+constexpr uint64_t kAlign = 256, kGap = 1 << 16; ///< alignment of a buffer, and unused bytes around it
 
 struct Element {
   const char *name, *type;

@@ -18,13 +18,14 @@ int runCompile(int argc, const char *const *argv);
 int runExplain(int argc, const char *const *argv);
 /// `tilewright inspect model.so`: prints the manifest of a library.
 int runInspect(int argc, const char *const *argv);
-/// `tilewright run ...`: compiles a model and calls it. Returns the same exit status as runCompile().
+/// `tilewright run ...`: compiles a model, or loads a library, and calls it. Returns the same exit status as
+/// runCompile().
 int runRun(int argc, const char *const *argv);
 
 /// `tilewright tune model.pt2`: searches schedules, and manages their records.
 int runTune(int argc, const char *const *argv);
 
-/// `tilewright machine`: prints the machine description, one entry per line.
+/// `tilewright machine`: prints the machine description and the measured peak rate of FMAs, one entry per line.
 int runMachine(int argc, const char *const *argv);
 
 /// Prints `usage`, for commands that do not parse flags with llvm::cl. If the only argument is --help or -h, prints to

@@ -1,10 +1,10 @@
 //===- Compile.cpp - tilewright compile model.pt2 --emit=<stage> --------------------===//
 //
 // This command reads a model (.pt2, ONNX or MLIR), lowers it to the end of a stage and prints the IR. `--emit=asm`
-// prints the target's assembly language, which is PTX for cuda; `--emit=ptx` is an alias. `--emit=shared`, `static` and
-// `obj` write a library, its C header and its manifest. For the target hls, the command writes a design into the folder
-// that -o names. `--start-at=<stage>` continues from the output of `--emit=<stage>`. If standard error is a terminal,
-// the command reports each completed step.
+// prints the code that the target generates: assembly, PTX (cuda, alias `--emit=ptx`) or C++ (hls, alias `--emit=cpp`).
+// `--emit=ll` prints LLVM IR. `--emit=shared`, `static` and `obj` write a library, its C header and its manifest. For
+// the target hls, the command writes a design into the folder that -o names. `--start-at=<stage>` continues from the
+// output of `--emit=<stage>`. If standard error is a terminal, the command reports each completed step.
 //
 // Without --emit, the suffix of -o selects the kind of output (OutputKind.h).
 //
@@ -127,7 +127,8 @@ int fail(const llvm::Twine &text) {
 }
 
 /// Returns the common path of a library's files, without a suffix. If `output`, the value of -o, is a folder, the files
-/// are written into this folder and have the name of `input`. Otherwise they are next to the file `output`.
+/// are written into this folder and have the name of `input`. If `output` is "-", they are written into the current
+/// folder. Otherwise the files are next to the file `output`.
 std::string libraryPath(llvm::StringRef output, llvm::StringRef input, LibraryOptions::Kind kind) {
   namespace path = llvm::sys::path;
   llvm::SmallString<128> result(output);

@@ -8,8 +8,9 @@
 
 namespace tilewright::driver {
 
-/// Returns an error if writeDesign() cannot write to `folder`. Reasons are an empty name, a file of this name, a folder
-/// that contains files other than those of a design, and a parent folder that does not exist or is not writable.
+/// Returns an error if writeDesign() cannot write to `folder`. Reasons are, for example, an empty name, a file or a
+/// symbolic link of this name, a folder that contains files other than those of a design, and a parent folder that does
+/// not exist or is not writable.
 llvm::Error checkDesignFolder(llvm::StringRef folder);
 
 /// Attaches the elements of the model's weights to its module as attributes, so that a target can embed them in a

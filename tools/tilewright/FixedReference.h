@@ -17,11 +17,11 @@ public:
   /// 32 or 64 bits.
   FixedReference(mlir::ModuleOp fixed, const ModelFile &floats);
 
-  /// Fills inputs with random numbers from -1 to 1 that both the fixed-point format of the input and the float type of
-  /// the model can represent.
+  /// Fills the fixed-point inputs with random numbers from -1 to 1 that both the format of the input and the float type
+  /// of the model can represent. Leaves other inputs unchanged.
   void fill(std::vector<HostTensor> &inputs) const;
 
-  /// Computes the float model in double precision for `inputs`, and returns the errors of `results`.
+  /// Computes the float model in double precision for `inputs`, and returns the errors of the fixed-point `results`.
   llvm::Expected<std::vector<FixedError>> compare(const std::vector<HostTensor> &inputs, const Results &results,
                                                   RunGraph run) const;
 

@@ -1,8 +1,8 @@
 //===- Inspect.cpp - tilewright inspect model.so: describe a library --------------------===//
 //
 // This command prints the contents of a library's manifest: inputs, outputs, symbolic sizes, weights, kernels and the
-// required CPU. It reports if this CPU can run the library, and checks that the files next to the manifest belong to
-// the same compilation.
+// required CPU. It reports whether this CPU can run the library, and checks that the files next to the manifest belong
+// to the same compilation.
 //
 // Test: test/Tools/inspect.test
 //

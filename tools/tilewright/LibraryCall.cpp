@@ -19,7 +19,7 @@ using namespace mlir;
 namespace tilewright::driver {
 namespace {
 
-/// Parses a size in the format of graph::sizeText(), such as "batch * 2 + 1" or "points // 4". Like in Python, "//" is
+/// Parses a size in the format of graph::sizeText(), such as "batch * 2 + 1" or "points // 4". As in Python, "//" is
 /// a division that rounds down. Returns null if `text` is not an expression of `symbols`.
 AffineExpr parseSize(llvm::StringRef text, llvm::StringRef symbols, MLIRContext &context) {
   const std::string divided = llvm::join(llvm::split(text, " // "), " floordiv ");
@@ -106,7 +106,7 @@ llvm::Error LibraryCall::readInputs(const LibraryInputs &inputs) {
 
 static std::vector<LibraryTensor> passed(std::vector<HostTensor> &tensors) {
   std::vector<LibraryTensor> list;
-  for (HostTensor &tensor : tensors) // not nullopt, because the element types were created from dtypes
+  for (HostTensor &tensor : tensors) // scalarTypeOf() succeeds, because element types were created from dtypes
     list.push_back({tensor.bytes.data(), *scalarTypeOf(tensor.element), tensor.sizes});
   return list;
 }

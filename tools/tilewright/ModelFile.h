@@ -24,8 +24,8 @@ struct ModelFile {
 
 /// Reads MLIR, an ONNX model or a .pt2 file of torch.export. The format is recognized by the suffix of `path` and by
 /// the first bytes of the file. The path "-" reads MLIR from standard input. The sizes in `dynamic` get the given
-/// ranges. In formats that allow it, static sizes in `dynamic` become symbolic. MLIR's parser prints errors to standard
-/// error.
+/// ranges. Static sizes in `dynamic` become symbolic in ONNX models, and are errors in other formats. MLIR's parser
+/// prints errors to standard error.
 llvm::Expected<ModelFile> readModelFile(llvm::StringRef path, mlir::MLIRContext &context,
                                         llvm::ArrayRef<DynamicSize> dynamic = {});
 

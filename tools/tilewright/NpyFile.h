@@ -22,8 +22,8 @@ struct HostTensor {
       total *= size;
     return total;
   }
-  /// Allocates `bytes` for the tensor's sizes, but at least `least` bytes, and fills it with zeros. Fails if a size is
-  /// negative or if the machine has too little memory.
+  /// Allocates `bytes` for the tensor's sizes, but at least `least` bytes, and fills `bytes` with zeros. Fails if a
+  /// size is negative or if the machine has too little memory.
   llvm::Error allocate(int64_t least = 64);
 };
 

@@ -22,8 +22,8 @@ constexpr LibraryName libraries[] = {{LibraryOptions::Kind::Object, "obj"},
                                      {LibraryOptions::Kind::Static, "static"},
                                      {LibraryOptions::Kind::Shared, "shared"}};
 
-/// A suffix of -o, and the equivalent value of --emit. `target` is the only target that supports it; empty means all
-/// targets.
+/// A suffix of -o, and the equivalent value of --emit. `target` is the only target that supports the suffix. If
+/// `target` is empty, several targets support the suffix.
 struct Suffix {
   llvm::StringLiteral suffix, emit, target;
 };

@@ -1,6 +1,6 @@
 //===- ProfileTable.cpp - print the times of a program's steps ----------------------===//
 //
-// The table has one line per step of the plan:
+// The table has one line for each step of the plan that took time:
 //
 //   ms per call  share  step (times are summed over threads)
 //         0.812  61.2%  matmul, gelu (model.py:12)

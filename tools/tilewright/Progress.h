@@ -17,7 +17,8 @@ public:
   /// Prints that the step `what` is complete.
   void done(llvm::StringRef what) const;
 
-  /// Reads the manifest of the library at `path`, and prints the files, their sizes, the kernels and the CPUs.
+  /// Reads the manifest of the library at `path`, and prints the files, their sizes, the number of kernels for each
+  /// CPU, and the size of the weights.
   llvm::Error summary(llvm::StringRef path) const;
 
 private:

@@ -1,12 +1,12 @@
-//===- Run.cpp - tilewright run model.pt2: compile a graph and call it once ------------------===//
+//===- Run.cpp - tilewright run model.pt2: compile a model and call it -----------------------===//
 //
 // If the model is a library (model.so), the command loads and calls it without compiling.
 //
 // Inputs are read from .npy files (--input NAME=FILE), and results are written to the folder --output. Without files,
-// inputs are random and depend only on --seed. Random floats are uniform in [-1, 1], and random booleans are 0 or 1.
-// Random integers are also 0 or 1, because the model may use them as indices. For each result, the command prints the
-// element type, the sizes, the sum of the elements and the sum of their magnitudes. --check also compares the results
-// of each kernel with the target reference.
+// inputs are random numbers generated from --seed. Random floats are uniform in [-1, 1], and random booleans are 0 or
+// 1. Random integers are also 0 or 1, because the model may use them as indices. For each result, the command prints
+// the element type, the sizes, the sum of the elements and the sum of their magnitudes. --check also compares the
+// results of each kernel with the target reference.
 //
 // Test: test/Tools/run.mlir, test/Python/test_exported.py
 //

@@ -30,7 +30,7 @@ struct TensorArgument {
   std::string name;
   RankedTensorType type;
   const void *weight = nullptr;
-  bool isSeed = false; ///< true for the last argument of a model with random numbers, for which there is no file
+  bool isSeed = false; ///< true for the last argument of a model with random numbers, which --input may omit
 };
 
 std::vector<TensorArgument> tensorArguments(const ModelFile &model, func::FuncOp main) {
@@ -259,7 +259,7 @@ llvm::Expected<RunInputs> makeInputs(const ModelFile &model, func::FuncOp main, 
       fillRandom(*tensor, random);
       inputs.tensors.push_back(std::move(*tensor));
     }
-    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // the pointer stays valid if the HostTensor is moved
+    inputs.pointers.push_back(inputs.tensors.back().bytes.data()); // remains valid if the HostTensor is moved
   }
   return inputs;
 }

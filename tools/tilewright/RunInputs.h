@@ -17,8 +17,8 @@ struct RunInputs {
 
 /// Returns the inputs of @main. If there are `files`, each "NAME=x.npy", the inputs are read and the symbolic sizes are
 /// derived from them. Otherwise the elements are random numbers generated from `seed`, and the symbols have the values
-/// `sizes`. If `sizes` is empty, each symbol is 8 or the nearest value in its range. The seed input of a model with
-/// random numbers is always random. Errors name the input and state what is expected.
+/// `sizes`. Symbols for which `sizes` has no value are 8 or the nearest value in their range. The seed input of a
+/// model with random numbers is random unless `files` contains it. Errors name the input and the expected type.
 llvm::Expected<RunInputs> makeInputs(const ModelFile &model, mlir::func::FuncOp main, llvm::ArrayRef<std::string> files,
                                      llvm::ArrayRef<int64_t> sizes, uint64_t seed);
 

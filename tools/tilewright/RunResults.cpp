@@ -43,8 +43,8 @@ void printResult(const HostTensor &tensor, size_t number, StringRef name) {
   llvm::outs() << "] sum " << numberText("%.5g", sum) << " magnitude " << numberText("%.5g", magnitude) << "\n";
 }
 
-/// Returns the file name of a result: the result's name, in which '_' replaces characters other than letters, digits,
-/// '_', '-' and '.'.
+/// Returns the file name of a result: the result's name, or `number` if the name is empty. '_' replaces characters
+/// other than letters, digits, '_', '-' and '.'. Hidden names and names in `taken` get a prefix that contains `number`.
 std::string fileOf(StringRef name, size_t number, llvm::StringSet<> &taken) {
   std::string file = name.empty() ? std::to_string(number) : name.str();
   for (char &c : file)
@@ -68,8 +68,8 @@ std::string indexText(const HostTensor &tensor, int64_t index) {
   return "[" + text + "]";
 }
 
-/// Returns a description of the difference between the tensors. If the difference is at most `tolerance`, writes the
-/// description to `said` and returns "".
+/// Returns a description of the difference between the tensors. If the relative RMS error is at most `tolerance`,
+/// writes the description to `said` and returns "".
 std::string difference(const HostTensor &got, const HostTensor &wanted, double tolerance, llvm::raw_ostream &said) {
   if (got.sizes != wanted.sizes)
     return "its sizes are [" +

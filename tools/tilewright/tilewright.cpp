@@ -20,8 +20,8 @@ namespace {
 struct Command {
   llvm::StringLiteral name, summary;
   int (*run)(int argc, const char *const *argv);
-  /// True if the command runs no kernels, so that each crash of the process is a crash of the compiler. Other commands
-  /// report a crash of the compiler only while they compile.
+  /// True if each crash of the process is reported as a crash of the compiler, because the command runs no kernels
+  /// (explain runs kernels only with --measure). Other commands report a crash of the compiler only while they compile.
   bool onlyCompiles = false;
 };
 

@@ -109,7 +109,7 @@ def tilewright(work: Workload, **options) -> Callable:
     _mark(work)
     if work.optimizer:  # torch breaks the graph inside of the optimizer
         return _update(work, lambda step: torch.compile(step, backend="tilewright", options={"strict": True, **options}))
-    # Neither Tilewright nor the other peers use fullgraph=True, which costs 2 us per call. worker.py checks for graph breaks instead.
+    # Neither Tilewright nor the other peers use fullgraph=True, which adds overhead to each call. worker.py checks for graph breaks instead.
     model = torch.compile(work.model, backend="tilewright", options={"strict": True, **options})
     if not work.native:
         return _program(work, model)

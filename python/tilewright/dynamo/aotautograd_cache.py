@@ -128,7 +128,7 @@ def aotautograd_cache(options: CompileOptions, arguments: str = ""):
     tag = torch.compiler.config.cache_key_tag
     restore_torch_key()
     with (
-        # torch imports Inductor's backends (0.6 s) to compute the cache key. Tilewright does not use the passes of these backends.
+        # To compute the cache key, torch imports Inductor's backends, which is slow. Tilewright does not use the passes of these backends.
         mock.patch.object(codecache, "init_backend_registration", lambda: None),
         torch.compiler.config.patch(  # type: ignore[attr-defined]  # torch adds patch() when it imports the module
             cache_key_tag=f"{tag} tilewright {identity()} {registered_digest()} {options} {_contents(options)}{arguments}"

@@ -1,4 +1,4 @@
-// Some of these products pass their results in blocks to the next product. Other products pass whole results.
+// Some of these kernels pass their results in blocks to the next kernel. Other kernels pass whole results.
 // RUN: tilewright-opt %s --split-input-file --tw-hls-select-schedules="budget=dsp=200 blocks=true" | FileCheck %s
 // RUN: tilewright-opt %s --split-input-file --tw-hls-select-schedules="budget=dsp=200" | FileCheck %s --check-prefix=WHOLE
 // WHOLE-NOT: block =

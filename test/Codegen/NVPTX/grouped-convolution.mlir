@@ -1,5 +1,5 @@
-// In grouped convolutions, each thread computes one element of the result. It sums the taps that are inside of the
-// input.
+// In grouped convolutions, each thread computes one element of the result. The thread sums the taps that are inside
+// of the input.
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 

@@ -109,8 +109,8 @@ func.func private @large_trip_count(%x: tensor<8x0x5000000000xf32>, %y: tensor<8
   return %0 : tensor<8xf32>
 }
 
-// The reductions of a block alternate between two slots of shared memory. A kernel with more reductions needs no more
-// slots.
+// The reductions of a block alternate between two buffers in shared memory. A kernel with three reductions needs no
+// third buffer.
 // CHECK: llvm.mlir.global internal @three_reductions_shared() {{.*}} : !llvm.array<128 x i8>
 // CHECK-LABEL: func @three_reductions(
 // CHECK-COUNT-3: nvvm.barrier

@@ -90,7 +90,7 @@ def run_until_failure(first: int, count: int, processes: int) -> tuple[int, str 
     def tell(start: int, outcomes: dict, reason: str) -> None:
         nonlocal ran
         ran += len(outcomes)
-        # A hang may also be caused by other load on the machine.
+        # Hangs are not reported, because other load on the machine may also cause them.
         lines.extend(tally.line(start + index, outcome) for index, outcome in outcomes.items()
                      if tally.failed(outcome) and outcome.state != "hang")  # fmt: skip
         if lines:

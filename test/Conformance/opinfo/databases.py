@@ -38,7 +38,7 @@ from verdict import FAILING, Outcome, short  # noqa: E402
 import tilewright  # noqa: E402
 
 # Runs a program that has state: `run(wrap, wide, seed)` calls the function that `wrap` returns, in float64 if `wide`,
-# with the numbers of `seed`.
+# with random numbers generated from `seed`.
 Run = Callable[[Callable, bool, int], list]
 PARTS = 12  # the share is one entry of this many
 FEW, DRAWS = 8, 16  # results of at most FEW elements are judged over DRAWS draws, because one sum may have any error
@@ -136,7 +136,7 @@ def of_optimizers(only: re.Pattern, _: int) -> Iterator[tuple[str, Outcome]]:
         for number, made in enumerate(info.optim_inputs_func(device="cpu")):
             name = f"{info.name} {number} {made.desc}"
             if only.search(name) and not info.only_supports_sparse_grads:
-                # Muon rounds to bf16 also in the float64 run.
+                # Muon rounds to bf16 also in the float64 run, so the compiled run rounds as eager does.
                 yield name, outcome_of(functools.partial(optimizer_run, info, made), {"rounding": "eager"})
 
 

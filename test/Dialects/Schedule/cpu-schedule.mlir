@@ -35,6 +35,6 @@ func.func private @no_tiles() attributes {tw.schedule = #tw_cpu.schedule<order =
 
 // -----
 
-// The attribute does not accept the name that a knob had before version 0.2.
+// The attribute does not accept former names of knobs, such as depth for k_block.
 // expected-error @+1 {{duplicate or unknown struct parameter name: depth}}
 func.func private @former_name() attributes {tw.schedule = #tw_cpu.schedule<tiles = [64], depth = 128>}

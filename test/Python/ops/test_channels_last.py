@@ -59,7 +59,7 @@ def test_op_on_channels_last_3d_input_and_gradient_match_eager(op):
     check_gradient(op, x)
 
 
-# Only eager's max_pool1d without indices and gradients returns contiguous results, unlike torch's meta function.
+# Without indices and gradients, eager's max_pool1d returns contiguous results, unlike torch's meta function. Therefore the first op calls contiguous().
 @pytest.mark.parametrize("op", [lambda x: F.max_pool1d(x, 3, 2, 1).contiguous(), lambda x: F.max_pool1d(x, 2, return_indices=True), lambda x: F.avg_pool1d(x, 3, 2, 1)])
 def test_pool1d_of_transposed_input_and_gradient_match_eager(op):
     check(lambda x: op(x.transpose(1, 2)), torch.randn(2, 19, 24))

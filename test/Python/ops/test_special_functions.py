@@ -88,7 +88,7 @@ def traced_nodes(fn, *arguments) -> int:
 
 
 def test_erfinv_is_not_decomposed_while_traced():
-    # If torch decomposed erfinv, it would trace 200 ops with symbolic sizes, which takes seconds.
+    # If torch decomposed erfinv, it would trace many ops with symbolic sizes, which is slow.
     assert traced_nodes(torch.erfinv, torch.linspace(-0.9, 0.9, 66).reshape(6, 11)) < 10
 
 

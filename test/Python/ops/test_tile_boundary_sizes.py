@@ -111,7 +111,7 @@ def test_unary_op_at_all_sizes_matches_eager(name):
     check_sizes(name, elementwise(getattr(torch, name), kind, "f32" if "f32" in dtypes else dtypes[0]))
 
 
-# torch's meta functions and its kernels disagree about the strides of the result: see test_result_strides_for_transposed_input_equal_eager.
+# torch's meta functions and its kernels disagree about the strides of these ops' results: see test_result_strides_for_transposed_input_equal_eager.
 OTHER_STRIDES = {
     "copysign": (torch.copysign, 2), "floor_divide": (torch.floor_divide, 2), "logsigmoid": (F.logsigmoid, 1),
     "rpow": (SCALARS["rpow"], 1), "pow_scalar": (lambda v: torch.pow(2.5, v), 1),
@@ -153,8 +153,8 @@ SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # tested with positive nu
 def test_reduction_at_all_sizes_matches_eager(name):
     kind = "p" if name.startswith(SUMS) else "x"
     fn = REDUCTIONS[name]
-    # In the layouts of_one_row and of_one_column, which are expanded, all elements of a reduction can be equal. topk may return any of equal elements, and
-    # reductions that cancel to zero have a separate test below.
+    # In the layouts of_one_row and of_one_column, which are expanded, all elements of a reduction can be equal. topk may return any of several equal
+    # elements, and reductions that cancel to zero have a separate test below.
     layouts = KEEPING if name in ("topk", "var", "var_mean", "std", "layer_norm", "sum_first") else LAYOUTS
     case = lambda n: (fn, make((n, 5) if "first" in name or name in ("amin", "min_dim") else (3, n), torch.float32, kind))  # noqa: E731
     check_sizes(name, case, layouts=layouts)

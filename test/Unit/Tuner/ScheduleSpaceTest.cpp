@@ -36,7 +36,7 @@ TEST(ScheduleSpace, EnumeratesPointsThatMeetEveryConstraint) {
         }
   EXPECT_EQ(points, expected);
   // The enumeration prunes partial points: for 64 rows and 96 columns, it visits no values of the knobs order and
-  // depth.
+  // k_block.
   EXPECT_LT(visited, 4 + 12 + 24 + 48);
 }
 

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-cpu-emulate-tiles | FileCheck %s
 
-// Each tile becomes one 2-D vector, also if the tile is an iteration argument of a loop. It is loaded and stored row by
-// row. A product of tiles consists of two FMAs for each row and each pair of elements along k.
+// Each tile becomes one 2-D vector, also if the tile is an iteration argument of a loop. Vectors are loaded and stored
+// row by row. A product of tiles consists of two FMAs for each row and each pair of elements along k.
 // CHECK-LABEL: func @product
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16x16xf32>
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[ZERO]]) -> (vector<16x16xf32>)

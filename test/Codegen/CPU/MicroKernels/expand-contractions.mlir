@@ -56,7 +56,8 @@ func.func @chosen(%a: memref<2x4x8xf32>, %b: memref<5x1x8x16xf32>, %i: memref<2x
 }
 
 // Rows of A with a stride of 4096 bytes are mapped to the same set of the L1 cache, which has eight ways. Therefore the
-// register block has seven rows instead of 14, which is the number for a stride of 2048 bytes.
+// register block has seven rows instead of 14, which is the number for a stride of 2048 bytes. A register block of
+// eight rows, in the third kernel, is not reduced.
 // CHECK-LABEL: func private @stride_4096
 // CHECK: scf.for %{{.*}} = %{{.*}} to %c28{{.*}} step %c7
 // CHECK: %{{.*}}:14 = scf.for

@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions=split-f16=true --canonicalize | FileCheck %s
 
 // Each f16 is split into a sum of two bf16. For each K-block of 192 elements, the rows of A and a panel of B are split.
-// Each step of 32 elements along k has sixteen products of tiles and ten loads. If the second bf16 of an element would
-// be zero, a tiny value is stored instead. At the end, sums of only such values become zero.
+// Each step of 32 elements along k has sixteen products of tiles and twelve loads. If the second bf16 of an element
+// would be zero, a tiny value is stored instead. At the end, sums of only such values become zero.
 // CHECK-LABEL: func private @split
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64x416xbf16>
 // CHECK-DAG: %[[B:.*]] = memref.alloca() {alignment = 64 : i64} : memref<192x64xbf16>

@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions --mlir-print-local-scope | FileCheck %s
 
 // A matrix of 38 columns that is contiguous along k is packed to two panels of 32 columns. The loads for columns after
-// the last one have an empty mask, and an address inside the matrix, because a masked load from unmapped memory costs
-// hundreds of cycles.
+// the last one have an empty mask, and an address inside the matrix, because a masked load from unmapped memory is
+// slow.
 // CHECK-LABEL: func private @two_panels
 // CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %c32
 // CHECK: %[[THERE:.*]] = arith.cmpi slt, %[[FIRST]], %[[COLUMNS:.*]] : index

@@ -27,8 +27,8 @@ func.func private @rows(%x: tensor<4x768xf32>, %e: tensor<4x768xf32>, %s: tensor
   return %0, %1 : tensor<4x768xf32>, tensor<4xf32>
 }
 
-// A sum over the rows is not merged with the elementwise op. It is computed row by row, but a merged op would compute
-// it column by column, and store the elements of the elementwise result with a large stride.
+// A sum over the rows is not merged with the elementwise op. The sum is computed row by row, but a merged op would
+// compute it column by column, and store the elements of the elementwise result with a large stride.
 // CHECK-LABEL: func private @columns
 // CHECK: linalg.generic
 // CHECK: linalg.generic

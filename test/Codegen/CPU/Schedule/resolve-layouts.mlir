@@ -1,7 +1,6 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-resolve-layouts | FileCheck %s
 
-// A parameter is packed once, and an op that reads only parameters is also executed once. 96 columns are two panels of
-// 48.
+// A parameter is packed once per version, in a separate kernel. Its 96 columns are two panels of 48.
 // CHECK: func.func @main
 // CHECK: call @pack_0({{.*}}) {tw.once
 // CHECK: call @matmul_0

@@ -3,7 +3,8 @@
 
 // 100 rows and 128 keys are one tile, so there is no loop around the products, and there are no partial sums. One pass
 // computes the weights and their gradient, each in the buffer of its input. For f32, the weights are computed with exp,
-// not exp2. A score that is greater than its row's log-sum-exp is replaced by it, so that no weight is greater than 1.
+// not exp2. A score that is greater than its row's log-sum-exp is replaced by the log-sum-exp, so that no weight is
+// greater than 1.
 // CHECK-LABEL: func private @one_tile
 // CHECK: memref.alloc() : memref<100x144xf32>
 // CHECK: tw_tile.pack {{.*}}permutation = array<i64: 1, 0>

@@ -17,8 +17,8 @@ func.func private @elementwise(%x: memref<3x20xf32>, %y: memref<3x20xf32>) attri
   return
 }
 
-// A sum over the contiguous dimension has one vector accumulator, or four if the sum is long, which are reduced at the
-// end.
+// A sum over the contiguous dimension has one vector accumulator, or four if the sum is long. The accumulators are
+// reduced at the end.
 // CHECK-LABEL: func private @row_sum
 // CHECK: scf.for {{.*}} -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
 // CHECK: vector.reduction <add>

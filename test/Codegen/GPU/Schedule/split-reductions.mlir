@@ -1,5 +1,5 @@
-// Long reductions over rows with few results are split in parts. A reduction of all elements is split for all targets,
-// in an earlier stage. A reduction over a prime number of elements is not split.
+// Long reductions over rows with few results are split into parts. A reduction of all elements is split for all
+// targets, in an earlier stage. A reduction over a prime number of elements is not split.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 

@@ -7,8 +7,8 @@ POSITIVE = "({x}.abs() + 0.5)"
 UNIT = "(torch.tanh({x}) * 0.875)"
 BETWEEN = "(torch.sigmoid({x}) * 0.75 + 0.125)"
 
-# ANYWHERE lists functions that are defined for all numbers. GUARDED maps a function that is defined only for some
-# numbers to an expression that produces such numbers.
+# ANYWHERE lists functions that are applied to all numbers. GUARDED maps an expression to functions that are applied to
+# its value, because they are undefined or overflow for other numbers.
 ANYWHERE = ("sin cos tanh sigmoid erf erfc atan asinh sinc").split()
 GUARDED = {
     BOUNDED: "exp exp2 expm1 sinh cosh".split(),

@@ -1,4 +1,5 @@
-// A chain of elementwise ops and a sum. One input is read twice, once reshaped, and one result has the name of a kernel.
+// A chain of elementwise ops and a sum. One input is read twice, the other input is reshaped, and one result has the
+// name of a kernel.
 func.func @main(%x: tensor<12x20xf32> {tw.name = "x"},
                 %z: tensor<240xf32> {tw.name = "z"})
     -> (tensor<12x20xf32> {tw.name = "y"}, tensor<12xf32> {tw.name = "reduce"}) {

@@ -1,4 +1,4 @@
-// Bitwise ops, shifts, maxima, minima and selects, on data that overflow.
+// A product, a shift, a difference, a minimum and a select, on data that overflow.
 func.func @main(%x: tensor<8x21xi16> {tw.name = "x"}, %y: tensor<8x21xi16> {tw.name = "y"}) -> (tensor<8x21xi16> {tw.name = "z"}) {
   %three = tw.constant dense<3> : tensor<i16>
   %m = tw.mul %x, %y : (tensor<8x21xi16>, tensor<8x21xi16>) -> tensor<8x21xi16>

@@ -1,4 +1,4 @@
-// A matrix product, a softmax and attention, with a symbolic batch size.
+// A matrix product with GELU and a softmax, with a symbolic batch size.
 func.func @main(%s0: index {tw.symbol = "s0", tw.min = 1 : index, tw.max = 64 : index},
                 %x: tensor<?x16x32xf32, affine_map<()[s0] -> (s0, 16, 32)>>, %w: tensor<32x32xf32> {tw.static})
     -> tensor<?x16x32xf32, affine_map<()[s0] -> (s0, 16, 32)>> {

@@ -61,12 +61,11 @@ TEST(CostModel, ProductWithLongSumUsesSeveralPanels) {
   EXPECT_GT(tiles.panels, 1);
 }
 
-// 197 rows in tiles of 128 took 1.35 times as long as in one tile, because weights were read twice.
+// With tiles of 128 rows, a product with 197 rows reads its weights twice (docs/decisions/0017-cost-model.md).
 TEST(CostModel, UnknownRowsUseTilesForManyRows) {
   EXPECT_EQ(chooseTilesForAnyRows(f32Product(128, 3072, 768), 256, server()).rows, 256);
   EXPECT_GE(chooseTilesForAnyRows(bf16Product(128, 3072, 768), 512, server()).rows, 256);
-  // The rows of a tile are a multiple of the micro-kernel's rows, regardless of cache sizes. Tiles of 170 rows took 1.4
-  // times as long as tiles of 128 rows.
+  // A tile's rows are a multiple of the micro-kernel's rows, also if more rows (here 170) are allowed.
   EXPECT_EQ(chooseTilesForAnyRows(bf16Product(128, 768, 3072), 170, server()).rows, 128);
 }
 

@@ -106,7 +106,7 @@ TEST_F(Driver, AFailureIsReportedWithTheKernelsOrigin) {
             0u)
       << error.text;
   EXPECT_TRUE(llvm::StringRef(error.text).ends_with("kernel add_0 is launched by add (layer.py:12)")) << error.text;
-  // A kernel that fails during execution poisons the context: every later call returns its error.
+  // A kernel that fails during execution corrupts the context, so that every later call returns the same error.
   fake.set("fault=add_0");
   EXPECT_TRUE(run(*program, {in.data()}, {out.data()})) << error.text;
   fake.synchronize(0);

@@ -30,7 +30,7 @@ public:
   int64_t count(const char *function) { return report().getObject("calls")->getInteger(function).value_or(0); }
   int64_t launches(const char *kernel) { return report().getObject("launches")->getInteger(kernel).value_or(0); }
 
-  /// Describes the resources that have not been released.
+  /// Returns the resources that have not been released, as JSON.
   std::string held() {
     llvm::json::Object all = report();
     all.erase("calls");

@@ -178,7 +178,7 @@ TEST(Codegen, ParallelEqualsSerial) {
   EXPECT_EQ(llvm::toString(failed.takeError()), "the maker failed");
 }
 
-// The code shows the machine for which it was generated. The test does not execute the code.
+// Code is generated for each machine. It is not executed, because this machine may not have the same instructions.
 TEST(Codegen, EveryNamedMachineCompiles) {
   for (const std::string &name : machineNames()) {
     MachineDescription machine;
