@@ -10,8 +10,12 @@ using namespace mlir;
 
 namespace tilewright::graph {
 
+OperandRange computedOperands(Operation *op) {
+  return op->getOperands().drop_front(isa<WhereOp, RequireOp>(op) ? 1 : 0);
+}
+
 bool hasMeaning(Operation *op, Type element) {
-  if (isa<WhereOp, CastOp, QuantizeOp, DequantizeOp>(op))
+  if (isa<WhereOp, RequireOp, CastOp, QuantizeOp, DequantizeOp>(op))
     return true;
   const bool isOfBits = isa<BitwiseAndOp, BitwiseOrOp, BitwiseXorOp, BitwiseNotOp>(op);
   if (isa<FloatType>(element))

@@ -4,6 +4,7 @@
 //   reshape(reshape(x))                                      ->  reshape(x)
 //   permute(permute(x, p), q)                                ->  permute(x, p[q])
 //   broadcast(broadcast(x))                                  ->  broadcast(x)
+//   require(true, x)                                         ->  x
 //   slice(slice(x))                                          ->  slice(x), offsets and strides combined
 //
 // A composition outer(inner(x)) of two views is folded in place: x becomes the operand of `outer`.
@@ -16,6 +17,14 @@ using namespace mlir;
 namespace tilewright::graph {
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+OpFoldResult RequireOp::fold(FoldAdaptor adaptor) {
+  auto condition = dyn_cast_or_null<DenseElementsAttr>(adaptor.getCondition());
+  const bool holds = condition && condition.isSplat() && condition.getSplatValue<APInt>().isOne();
+  if (holds && getInput().getType() == getResult().getType())
+    return getInput();
+  return {};
+}
 
 OpFoldResult ReshapeOp::fold(FoldAdaptor) {
   if (getInput().getType() == getResult().getType())

@@ -157,6 +157,11 @@ def TW_LogicalXorOp : TW_Binary<"logical_xor", "(x != 0) != (y != 0), as a boole
 def TW_WhereOp : TW_Elementwise<"where", (ins TW_Tensor:$condition, TW_Tensor:$lhs, TW_Tensor:$rhs),
     "lhs where the boolean condition holds, rhs elsewhere">;
 
+def TW_RequireOp : TW_Elementwise<"require", (ins TW_Tensor:$condition, TW_Tensor:$input, StrAttr:$message),
+    "input; a call on a CPU fails with the message if an element of the boolean condition is false. Device code and HLS designs do not check"> {
+  let hasFolder = 1;
+}
+
 def TW_QuantizeOp : TW_Elementwise<"quantize", (ins TW_Tensor:$input, TW_Tensor:$inverse_scale, TW_Tensor:$zero_point,
     I64Attr:$low, I64Attr:$high),
     "round half to even of input * inverse_scale, plus zero_point, within low and high, as i8 or ui8 (NaN: 0); scale and zero_point f32">;

@@ -188,8 +188,8 @@ LogicalResult verifyElementwise(Operation *op) {
   bool boolean =
       isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, LogicalAndOp, LogicalOrOp, LogicalXorOp, LogicalNotOp, IsnanOp, IsinfOp>(
           op);
-  OperandRange computed = op->getOperands().drop_front(isa<WhereOp>(op) ? 1 : 0);
-  if (isa<WhereOp>(op) && !elementOf(op->getOperand(0)).isInteger(1))
+  OperandRange computed = computedOperands(op);
+  if (isa<WhereOp, RequireOp>(op) && !elementOf(op->getOperand(0)).isInteger(1))
     return broken(op, "elementwise", 2) << "the condition is of " << elementOf(op->getOperand(0)) << ", not i1";
   for (Value operand : computed)
     if (elementOf(operand) != elementOf(computed.front()))

@@ -256,6 +256,14 @@ def Tile_DivisorOp : Op<Tile_Dialect, "divisor", [Pure, SameOperandsAndResultTyp
   let assemblyFormat = "$divisor attr-dict `:` type($result)";
 }
 
+def Tile_RequireOp : Op<Tile_Dialect, "require", [Pure, AllTypesMatch<["value", "result"]>, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
+  let summary = "Return the value, and make the call of the kernel fail with the message if the condition is false";
+  let description = "--tw-lower-index-checks expands the op in code for CPUs. Device code and HLS designs do not check the condition.";
+  let arguments = (ins BoolLike:$condition, AnyType:$value, StrAttr:$message);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$condition `,` $value $message attr-dict `:` type($condition) `,` type($value)";
+}
+
 def Tile_ReportOp : Op<Tile_Dialect, "report", [MemoryEffects<[MemWrite]>]> {
   let summary = "Make the call of the kernel fail because the number is not an index below the limit";
   let description = "The body of a scatter skips a write whose index is out of range, and reports the index by this op. tw_tile.place does the same for reads.";

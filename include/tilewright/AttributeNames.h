@@ -47,6 +47,10 @@ inline constexpr llvm::StringLiteral flopsAttrName = "tw.flops";
 inline constexpr llvm::StringLiteral gridAttrName = "tw.grid", scratchAttrName = "tw.scratch";
 /// Attribute of kernels and launches (unit): the kernel reports indices that are out of range, and divisions by 0.
 inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
+
+/// Attribute of kernels and launches (array of strings): messages of tw_tile.require. The status of a failed call
+/// contains an index into the array.
+inline constexpr llvm::StringLiteral messagesAttrName = "tw.messages";
 /// `sizesBetweenAttrName` is an attribute of kernels and launches (minimum, maximum or -1): the range of the product of
 /// sizes for which the kernel is launched. `otherSizesAttrName` is an attribute of the call: the kernels for other
 /// ranges.

@@ -20,6 +20,7 @@ struct RunError {
     OutOfMemory,
     IndexOutOfRange,   ///< an index that a kernel read from a tensor
     DivisionByZero,    ///< a kernel divides an integer by 0
+    ConditionFailed,   ///< a condition on elements does not hold, for example that a probability is at most 1
     SizesDoNotFit,     ///< a size guard of the plan does not hold
     ReleasedParameter, ///< `input` has no memory, and no pack of it can be used
   };

@@ -18,12 +18,13 @@ extern "C" {
  * begin, end: the range of iterations that this call computes, in tiles.
  * scratch: per-thread scratch memory, contents undefined. If the plan specifies that a kernel checks indices, the
  *          first three int64_t are its status: zero before the launch, { 1, index, size } if an index was out of
- *          range, { 2, 0, 0 } if an integer was divided by 0. */
+ *          range, { 2, 0, 0 } if an integer was divided by 0, { 3, n, 0 } if the condition of the step's message n
+ *          did not hold. */
 typedef void (*tilewright_kernel_fn)(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end,
                                      void *scratch);
 
 /* Incremented whenever this interface or the meaning of a serialized plan changes. */
-#define TILEWRIGHT_ABI_VERSION 4
+#define TILEWRIGHT_ABI_VERSION 5
 
 #ifdef __cplusplus
 }

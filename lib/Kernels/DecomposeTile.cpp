@@ -268,7 +268,7 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
         ops.push_back(op);
       } else if (isa<tile::ScanOp, tile::SortOp, tile::ScatterOp, tile::AttentionOp, tile::AttentionGradientOp,
                      tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(op) ||
-                 (divisors && isa<tile::DivisorOp>(op))) {
+                 (divisors && isa<tile::DivisorOp, tile::RequireOp>(op))) {
         ops.push_back(op);
       }
     });
@@ -285,6 +285,7 @@ struct DecomposeTile : impl::DecomposeTileBase<DecomposeTile> {
               .Case<tile::DepthwiseGradientOp>([&](auto gradient) { return decomposeDepthwiseGradient(e, gradient); })
               .Case<tile::DivisorOp>(
                   [&](auto divisor) { return SmallVector<Value>{tile::divideByOne(b, e.loc, divisor.getDivisor())}; })
+              .Case<tile::RequireOp>([&](auto require) { return SmallVector<Value>{require.getValue()}; })
               .Case<tile::AttentionOp>([&](auto attention) { return decomposeAttention(b, attention); })
               .Case<tile::AttentionGradientOp>([&](auto gradient) { return decomposeAttentionGradient(b, gradient); });
       op->replaceAllUsesWith(results);

@@ -51,10 +51,8 @@ BodyCost costOf(linalg::GenericOp op) {
     ++cost.ops;
     cost.work += !isa<arith::ConstantOp, arith::ExtUIOp, arith::ExtSIOp, arith::TruncIOp, arith::IndexCastOp,
                       linalg::IndexOp, affine::AffineApplyOp>(inner);
-    if (isa<math::MathDialect>(inner.getDialect()) || isa<tensor::ExtractOp, arith::DivFOp, arith::DivSIOp>(inner))
-      cost.expensive = true;
-    if (isa<math::AbsFOp, math::FmaOp>(inner))
-      cost.expensive = false;
+    const bool isMath = isa<math::MathDialect>(inner.getDialect()) && !isa<math::AbsFOp, math::FmaOp>(inner);
+    cost.expensive |= isMath || isa<tensor::ExtractOp, arith::DivFOp, arith::DivSIOp>(inner);
   }
   constexpr int64_t mostRepeated = 24; // scalar ops that may be computed twice for each element; not measured
   cost.expensive |= cost.ops > mostRepeated;

@@ -25,6 +25,8 @@ namespace tilewright::structured {
 Value elementwiseScalar(OpBuilder &b, Location loc, Operation *op, ValueRange args, Type elementType) {
   if (isa<graph::WhereOp>(op))
     return arith::SelectOp::create(b, loc, args[0], args[1], args[2]);
+  if (auto require = dyn_cast<graph::RequireOp>(op))
+    return tile::RequireOp::create(b, loc, args[0], args[1], require.getMessageAttr());
   if (isa<FloatType>(elementType))
     return floatScalar(b, loc, op, args);
   if (elementType.isInteger(1))

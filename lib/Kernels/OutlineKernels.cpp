@@ -125,11 +125,11 @@ public:
     operands.append(tensors.begin(), tensors.end());
     SmallVector<Location> fusedLocations;
     std::string ops;
-    // Begin with the locations of the ops that can fail at run time (because of computed indices or divisors), if there
-    // are any.
+    // Begin with the locations of the ops that can fail at run time (because of computed indices, divisors or required
+    // conditions), if there are any.
     for (Operation *member : members)
       member->walk([&](Operation *op) {
-        if (isa<tile::PlaceOp, tile::DivisorOp, tile::ScatterOp>(op))
+        if (isa<tile::PlaceOp, tile::DivisorOp, tile::RequireOp, tile::ScatterOp>(op))
           fusedLocations.push_back(op->getLoc());
       });
     for (Operation *member : members) {

@@ -430,6 +430,8 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
         launch->setAttr(scheduleAttrName, schedule);
       if (kernel->hasAttr(checksAttrName))
         launch->setAttr(checksAttrName, UnitAttr::get(&getContext()));
+      if (Attribute messages = kernel->getAttr(messagesAttrName))
+        launch->setAttr(messagesAttrName, messages);
     });
   }
 };

@@ -137,6 +137,9 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program) {
       step.grid = exprFrom(*launch.getGrid());
       step.scratchBytes = exprFrom(*launch.getScratch());
       step.checks = launch->hasAttr(checksAttrName);
+      if (auto messages = launch->getAttrOfType<ArrayAttr>(messagesAttrName))
+        for (StringAttr message : messages.getAsRange<StringAttr>())
+          step.messages.push_back(message.str());
       if (auto flops = launch->getAttrOfType<AffineMapAttr>(flopsAttrName))
         step.flops = exprFrom(flops.getValue());
       step.schedule = describeSchedule(launch);

@@ -69,10 +69,9 @@ struct Instr {
 struct CodeFunction {
   const FunctionSyntax *syntax = nullptr;
   uint32_t entry = 0, rows = 0;
-  uint64_t frameBytes = 0;                        ///< local memory of a call: variables and parameters
-  std::vector<uint64_t> addresses;                ///< address of each variable in its space
-  std::vector<uint32_t> rowOf;                    ///< first row of each register
-  std::vector<std::pair<uint32_t, bool>> formals; ///< variables, results first
+  uint64_t frameBytes = 0;         ///< local memory of a call: variables and parameters
+  std::vector<uint64_t> addresses; ///< address of each variable in its space
+  std::vector<uint32_t> rowOf;     ///< first row of each register
 };
 
 /// The copies of parameters between the frames of the caller and the callee of a call instruction.

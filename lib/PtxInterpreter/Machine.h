@@ -221,7 +221,6 @@ struct Exec {
   uint32_t *registers = nullptr; ///< of the current function
   const uint32_t *operands = nullptr;
   uint32_t pc = 0;
-  bool again = false;       ///< not used: no handler sets it
   Block *reached = nullptr; ///< set by locate(): the block whose shared memory was accessed
 
   uint32_t operand(const Instr &in, uint32_t i) const { return operands[in.operands + i]; }

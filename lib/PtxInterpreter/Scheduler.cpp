@@ -152,7 +152,6 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
       ++grid.steps;
       moved = true;
       if (in.flags & FlagControl) {
-        e.again = false;
         in.run(e, in);
         break; // the instruction may have added or removed fragments
       }

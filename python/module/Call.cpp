@@ -194,6 +194,7 @@ void GraphCall::raise(const RunError &error, const std::vector<py::object> &held
     kind = py::module_::import("tilewright._tilewright").attr("IndexOutOfRange").ptr();
     break;
   case RunError::Kind::DivisionByZero: // a RuntimeError, as in eager; both texts begin with "ZeroDivisionError"
+  case RunError::Kind::ConditionFailed:
   case RunError::Kind::SizesDoNotFit:
   case RunError::Kind::Other:
     break;

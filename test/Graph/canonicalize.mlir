@@ -64,3 +64,20 @@ func.func @symbolic_identity(%n: index {tw.symbol = "s0"}, %x: tensor<?x6xf32, a
   %1 = tw.reshape %0 : tensor<?xf32, affine_map<()[s0] -> (s0 * 6)>> -> tensor<?x6xf32, affine_map<()[s0] -> (s0, 6)>>
   return %1 : tensor<?x6xf32, affine_map<()[s0] -> (s0, 6)>>
 }
+
+// A condition that is known to hold is not checked; a condition that fails is an error of the call.
+// CHECK-LABEL: func.func @require_true
+// CHECK: return %arg0
+func.func @require_true(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %true = tw.constant dense<true> : tensor<i1>
+  %0 = tw.require %true, %x {message = "x"} : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// CHECK-LABEL: func.func @require_false
+// CHECK: tw.require
+func.func @require_false(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %false = tw.constant dense<false> : tensor<i1>
+  %0 = tw.require %false, %x {message = "x"} : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

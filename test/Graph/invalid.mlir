@@ -81,6 +81,14 @@ func.func @elementwise_c2_condition(%a: tensor<4xf32>) {
 
 // -----
 
+func.func @elementwise_c2_required_condition(%a: tensor<4xf32>) {
+  // expected-error @below {{elementwise_c2: the condition is of 'f32', not i1}}
+  %0 = tw.require %a, %a {message = "a"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @iota_c1() {
   // expected-error @below {{iota_c1: dimension 1 is out of range for rank 1}}
   %0 = tw.iota {dim = 1 : i64} : tensor<4xi64>

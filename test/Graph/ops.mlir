@@ -150,6 +150,8 @@ func.func @other_ops(%n: index {tw.symbol = "s0", tw.min = 2 : i64, tw.max = 64 
                   %seed: tensor<1xi64>, %mask: tensor<4x6xi1>, %index: tensor<5xi64>, %grid: tensor<4x6xi64>) {
   // CHECK: tw.where
   %where = tw.where %mask, %m, %m : (tensor<4x6xi1>, tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  // CHECK: tw.require %{{.*}}, %{{.*}} {message = "m is positive"}
+  %require = tw.require %mask, %m {message = "m is positive"} : (tensor<4x6xi1>, tensor<4x6xf32>) -> tensor<4x6xf32>
   // CHECK: tw.constant dense<1.000000e+00> : tensor<f32>
   %constant = tw.constant dense<1.0> : tensor<f32>
   // CHECK: tw.from_index #{{.*}} : tensor<i64>

@@ -144,3 +144,13 @@ func.func @quantize(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %z: tensor<f32>) -> 
   %0 = tw.quantize %x, %s, %z {low = 0 : i64, high = 255 : i64} : (tensor<4x8xf32>, tensor<8xf32>, tensor<f32>) -> tensor<4x8xui8>
   return %0 : tensor<4x8xui8>
 }
+
+// The condition is an i1 in the body, also of a bf16 value, which is converted without a rounding.
+// CHECK-LABEL: func @require
+// CHECK: %[[X:.*]] = arith.extf
+// CHECK: %[[R:.*]] = tw_tile.require %{{.*}}, %[[X]] "x is at most 1" : i1, f32
+// CHECK: arith.truncf %[[R]]
+func.func @require(%holds: tensor<4x8xi1>, %x: tensor<4x8xbf16>) -> tensor<4x8xbf16> {
+  %0 = tw.require %holds, %x {message = "x is at most 1"} : (tensor<4x8xi1>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  return %0 : tensor<4x8xbf16>
+}

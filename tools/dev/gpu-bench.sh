@@ -2,7 +2,7 @@
 # Benchmarks the target cuda on the GPU of this machine. The baselines are cuBLAS, SDPA, TorchInductor and copies. A run takes less than
 # nine minutes. The script writes the results to FOLDER (default: $OUT, else build/gpu-bench), as a table and as JSON.
 #
-#   tools/build-wheel.sh python3.12 && tools/dev/gpu-bench.sh [--wheel dist/tilewright-...whl] [--out FOLDER] [--dry]
+#   tools/build-wheel.sh python3.12 && tools/dev/gpu-bench.sh [--wheel dist/tilewright-...whl] [--out FOLDER] [--rows GROUP,...] [--dry]
 #
 # The machine needs a python3 with torch 2.11 or newer. The wheel is unpacked into a temporary folder, and nothing is installed. --dry runs
 # each benchmark with tiny sizes on the emulated device, with the package in build/python or in PYTHONPATH.

@@ -28,7 +28,7 @@ with torch.no_grad():
 
 INTRO = """# From Python to machine code
 
-One layer, `Linear(64, 96)` and GELU on 128 rows, at every level: the program, the graph that torch passes to the backend, the IR of each stage, the
+This page shows one layer, `Linear(64, 96)` and GELU on 128 rows, at every level: the program, the graph that torch passes to the backend, the IR of each stage, the
 machine code for a CPU with AVX-512, and the PTX for an NVIDIA GPU. `tools/dev/write_pipeline_doc.py` writes this page with the output of the
 programs, and the test `tools/dev/check_pipeline_doc.py` fails if the output changes. Lines are cut after {line} characters.
 [Architecture](explanation/architecture.md) describes the stages.
@@ -61,14 +61,14 @@ fast-math flag.
 The [schedule](tuning.md) of the kernel sets the size of the tile.
 
 {tiled}
-**vector**: buffers and vectors. The product is still one op, `tw_tile.matmul`, which a micro-kernel replaces next; bias and GELU are loops of vectors of 16.
+**vector**: tensors have become buffers, and loops compute vectors. The product is still one op, `tw_tile.matmul`, which a micro-kernel replaces next; bias and GELU are loops of vectors of 16.
 `@main` has become the [plan](explanation/architecture.md), a `tw_plan.program` that the runtime executes.
 
 {vector}
-**target**: the dialect `llvm`. A polynomial has replaced `math.erf`; it begins with these steps:
+**target**: the code is in the dialect `llvm`. A polynomial has replaced `math.erf`; it begins with these steps:
 
 {target}
-**Machine code** (`tilewright compile --emit=asm`): the inner loop of the product. Eight rows times three vectors of columns are in 24 accumulators; each step
+**Machine code** (`tilewright compile --emit=asm`): this is the inner loop of the product. Eight rows times three vectors of columns are in 24 accumulators; each step
 loads three vectors of the panel and broadcasts eight elements of `x`.
 
 {assembly}

@@ -21,7 +21,7 @@ struct Command {
   llvm::StringLiteral name, summary;
   int (*run)(int argc, const char *const *argv);
   /// True if each crash of the process is reported as a crash of the compiler, because the command runs no kernels
-  /// (explain runs kernels only with --measure). Other commands report a crash of the compiler only while they compile.
+  /// without --measure. Other commands report a crash of the compiler only while they compile.
   bool onlyCompiles = false;
 };
 
@@ -77,9 +77,11 @@ int main(int argc, char **argv) {
     llvm::outs().flush();
     std::_Exit(exitOfCrash);
   });
+  const bool measures = std::find(argv, argv + argc, llvm::StringRef("--measure")) != argv + argc;
   for (const Command &command : commands)
     if (name == command.name)
-      return command.onlyCompiles ? tilewright::runCaughtProgram([&] { return command.run(argc - 1, argv + 1); })
+      return command.onlyCompiles && !measures
+                 ? tilewright::runCaughtProgram([&] { return command.run(argc - 1, argv + 1); })
                                   : command.run(argc - 1, argv + 1);
   if (name == "--help" || name == "-h" || name == "help") {
     printCommands(llvm::outs());

@@ -81,6 +81,10 @@ struct FlattenGrid : impl::FlattenGridBase<FlattenGrid> {
         rest = arith::DivUIOp::create(builder, loc, rest, sizes[dim]);
       Value step = getValueOrCreateConstantIndexOp(builder, loc, forall.getMixedStep()[dim]);
       ivs[dim] = arith::MulIOp::create(builder, loc, index, step);
+      OpFoldResult lower = forall.getMixedLowerBound()[dim];
+      if (getConstantIntValue(lower) != 0)
+        ivs[dim] =
+            arith::AddIOp::create(builder, loc, ivs[dim], getValueOrCreateConstantIndexOp(builder, loc, lower));
     }
     forall.getTerminator()->erase();
     Block *inner = forall.getBody();

@@ -11,7 +11,8 @@
 // The runtime clears the status before it runs the kernel, and reads the status afterwards (lib/Runtime/Host/Walk.cpp).
 // A vector of indices is checked as a whole, and only the error path determines the invalid index that is reported. If
 // the function has no attribute tw.checks, for example in tools, invalid indices are replaced by 0 and no error is
-// reported. tw_tile.divisor is checked in the same way, with status 2. tw_tile.report stores status 1.
+// reported. tw_tile.divisor is checked in the same way, with status 2. tw_tile.report stores status 1. A failed
+// tw_tile.require stores status 3 and the index of its message in the kernel's attribute tw.messages.
 //
 // Test: test/Codegen/Common/lower-index-checks.mlir
 //
@@ -20,6 +21,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -31,7 +33,8 @@ namespace {
 
 class PlaceExpander {
 public:
-  PlaceExpander(func::FuncOp function, bool reports) : builder(function.getContext()) {
+  PlaceExpander(func::FuncOp function, bool reports)
+      : builder(function.getContext()), messages(function->getAttrOfType<ArrayAttr>(messagesAttrName)) {
     if (!reports)
       return;
     builder.setInsertionPointToStart(&function.getBody().front());
@@ -76,6 +79,24 @@ public:
     op.erase();
   }
 
+  void expand(tile::RequireOp op) {
+    const auto *message = messages ? llvm::find(messages, op.getMessageAttr()) : nullptr;
+    if (status && messages && message != messages.end()) {
+      builder.setInsertionPoint(op);
+      Location loc = op.getLoc();
+      Value holds = op.getCondition();
+      if (isa<VectorType>(holds.getType()))
+        holds = vector::ReductionOp::create(builder, loc, vector::CombiningKind::AND, holds);
+      Value fails = arith::XOrIOp::create(builder, loc, holds, arith::ConstantIntOp::create(builder, loc, 1, 1));
+      auto branch = scf::IfOp::create(builder, loc, TypeRange(), fails, /*withElse=*/false);
+      OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      store(loc, arith::ConstantIndexOp::create(builder, loc, message - messages.begin()), zero, /*what=*/3);
+    }
+    op.replaceAllUsesWith(op.getValue());
+    op.erase();
+  }
+
   void expand(tile::ReportOp op) {
     builder.setInsertionPoint(op);
     if (status)
@@ -114,6 +135,7 @@ private:
   }
 
   OpBuilder builder;
+  ArrayAttr messages;
   Value zero, status;
 };
 
@@ -122,19 +144,15 @@ struct LowerIndexChecks : impl::LowerIndexChecksBase<LowerIndexChecks> {
     func::FuncOp function = getOperation();
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) {
-      if (isa<tile::PlaceOp, tile::DivisorOp, tile::ReportOp>(op))
+      if (isa<tile::PlaceOp, tile::DivisorOp, tile::RequireOp, tile::ReportOp>(op))
         ops.push_back(op);
     });
     if (ops.empty())
       return;
     PlaceExpander expander(function, function->hasAttr(checksAttrName));
     for (Operation *op : ops)
-      if (auto placeOp = dyn_cast<tile::PlaceOp>(op))
-        expander.expand(placeOp);
-      else if (auto divisor = dyn_cast<tile::DivisorOp>(op))
-        expander.expand(divisor);
-      else
-        expander.expand(cast<tile::ReportOp>(op));
+      llvm::TypeSwitch<Operation *>(op).Case<tile::PlaceOp, tile::DivisorOp, tile::RequireOp, tile::ReportOp>(
+          [&](auto check) { expander.expand(check); });
   }
 };
 } // namespace

@@ -79,15 +79,18 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
                                      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), {}, loc)))
       return signalPassFailure();
     Value scratch = kernel.getArguments().back();
-    // `checks` is true if the kernel reports indices that are out of range (LowerIndexChecks.cpp).
-    bool checks = kernel
-                      .walk([](Operation *op) {
-                        return isa<tile::PlaceOp, tile::DivisorOp, tile::ReportOp>(op) ? WalkResult::interrupt()
-                                                                                       : WalkResult::advance();
-                      })
-                      .wasInterrupted();
+    // `checks` is true if the kernel reports failed checks in its status (LowerIndexChecks.cpp).
+    bool checks = false;
+    SetVector<Attribute> messages;
+    kernel.walk([&](Operation *op) {
+      checks |= isa<tile::PlaceOp, tile::DivisorOp, tile::RequireOp, tile::ReportOp>(op);
+      if (auto require = dyn_cast<tile::RequireOp>(op))
+        messages.insert(require.getMessageAttr());
+    });
     if (checks)
       kernel->setAttr(checksAttrName, builder.getUnitAttr());
+    if (!messages.empty())
+      kernel->setAttr(messagesAttrName, builder.getArrayAttr(messages.getArrayRef()));
     AffineExpr offset = builder.getAffineConstantExpr(checks ? 64 : 0);
     SmallVector<memref::AllocOp> allocs;
     kernel.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });

@@ -181,6 +181,8 @@ void Elements::cloneBody(Block &body, IRMapping &mapping, ArrayRef<Value> loops)
     } else if (auto divisor = dyn_cast<tile::DivisorOp>(inner)) {
       Value safe = tile::divideByOne(builder, inner.getLoc(), mapped(divisor.getDivisor()));
       mapping.map(divisor.getResult(), safe);
+    } else if (auto require = dyn_cast<tile::RequireOp>(inner)) {
+      mapping.map(require.getResult(), mapped(require.getValue())); // like eager's kernels, which do not check
     } else if (auto apply = dyn_cast<affine::AffineApplyOp>(inner)) {
       SmallVector<Value> operands = llvm::map_to_vector(apply.getMapOperands(), mapped);
       AffineMap map = apply.getAffineMap();

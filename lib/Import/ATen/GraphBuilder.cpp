@@ -64,8 +64,8 @@ llvm::Expected<SmallVector<AffineExpr>> parseAll(Importer &im, const std::vector
 /// equality of elements, and for matrix products whose result has a wider type. torch has no other implementations for
 /// 8-bit floats.
 std::string whyNotInFloat8(Operation &op) {
-  if (isa<CastOp, ConstantOp, ReshapeOp, PermuteOp, BroadcastOp, SliceOp, FlipOp, PadOp, ConcatOp, WhereOp, TakeOp,
-          GatherOp, EqOp, NeOp>(op) ||
+  if (isa<CastOp, ConstantOp, ReshapeOp, PermuteOp, BroadcastOp, SliceOp, FlipOp, PadOp, ConcatOp, WhereOp, RequireOp,
+          TakeOp, GatherOp, EqOp, NeOp>(op) ||
       !isa<TWDialect>(op.getDialect()))
     return "";
   SmallVector<Type> types(op.getResultTypes());
@@ -81,7 +81,7 @@ std::string whyNotInFloat8(Operation &op) {
 /// Returns the reason why an op is refused because of the element types of its operands, or "".
 std::string whyNotInElements(Operation &op) {
   if (op.hasTrait<Elementwise>())
-    for (Value computed : op.getOperands().drop_front(isa<WhereOp>(op) ? 1 : 0))
+    for (Value computed : computedOperands(&op))
       if (Type element = getElementTypeOrSelf(computed); !hasMeaning(&op, element))
         return op.getName().stripDialect().str() + " has no meaning on elements of " + dtypeName(element);
   return whyNotInFloat8(op);

@@ -88,6 +88,12 @@ void Node::require(AffineExpr lhs, AffineExpr rhs, bool atLeast) {
   importer.guards.push_back(guardAttr({lhs, rhs, atLeast}, names.size(), where + ": " + text));
 }
 
+Value Node::checked(Value condition, Value value, llvm::StringRef message) {
+  SmallVector<Value> fitted = agreeing({condition, value});
+  auto type = tensorWithSizes(broadcastSizes(fitted), elementOf(value));
+  return RequireOp::create(builder, loc, type, fitted[0], fitted[1], message);
+}
+
 Value Node::convert(Value value, Type element) {
   if (elementOf(value) == element)
     return value;

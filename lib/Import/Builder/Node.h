@@ -189,6 +189,10 @@ public:
   Value sliceDim(Value value, int64_t dim, AffineExpr offset, AffineExpr size, int64_t stride = 1);
   Value concat(ArrayRef<Value> values, int64_t dim);
   Value where(Value condition, Value yes, Value no) { return op<WhereOp>({condition, yes, no}, elementOf(yes)); }
+
+  /// Returns `value`, broadcast with the booleans `condition`. A call on a CPU fails with `message` if an element of
+  /// `condition` is false, unless the program does not use the returned value.
+  Value checked(Value condition, Value value, llvm::StringRef message);
   Value full(Value scalarValue, RankedTensorType like) { return broadcast(scalarValue, sizesOf(like)); }
   /// Returns zeros in the type of a result.
   Value zeros(unsigned result = 0) { return full(scalar(0, element(result)), type(result)); }

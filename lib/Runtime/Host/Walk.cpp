@@ -55,7 +55,7 @@ void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {
   if (indexFailed.exchange(true, std::memory_order_relaxed))
     return;
   indexStep = step.number;
-  isDivision = status[0] == 2;
+  failedCheck = FailedCheck(status[0]);
   badIndex = status[1];
   badSize = status[2];
 }
@@ -192,11 +192,23 @@ RunError Walk::error(const plan::Plan &plan) const {
   if (indexStep < 0)
     return "the plan failed";
   const std::string location = ", in " + plan.steps[indexStep].label;
-  RunError error =
-      isDivision ? RunError(RunError::Kind::DivisionByZero, "ZeroDivisionError: an integer is divided by 0" + location)
-                 : RunError(RunError::Kind::IndexOutOfRange, "index " + std::to_string(badIndex) +
-                                                                 " is out of range for a dimension of size " +
-                                                                 std::to_string(badSize) + location);
+  RunError error;
+  switch (failedCheck) {
+  case FailedCheck::Index:
+    error = {RunError::Kind::IndexOutOfRange, "index " + std::to_string(badIndex) +
+                                                  " is out of range for a dimension of size " +
+                                                  std::to_string(badSize) + location};
+    break;
+  case FailedCheck::Divisor:
+    error = {RunError::Kind::DivisionByZero, "ZeroDivisionError: an integer is divided by 0" + location};
+    break;
+  case FailedCheck::Condition: {
+    const std::vector<std::string> &messages = plan.steps[indexStep].messages;
+    error = {RunError::Kind::ConditionFailed,
+             (size_t(badIndex) < messages.size() ? messages[badIndex] : "a condition does not hold") + location};
+    break;
+  }
+  }
   error.step = size_t(indexStep);
   return error;
 }

@@ -18,6 +18,13 @@
 
 namespace tilewright::runtime {
 
+/// The kinds of checks that kernels report in word 0 of their status, see --tw-lower-index-checks.
+enum class FailedCheck : int64_t {
+  Index = 1,     ///< word 1: the index; word 2: the size of the dimension
+  Divisor = 2,   ///< a division of integers by 0
+  Condition = 3, ///< word 1: the number of the message in the step's `messages`
+};
+
 class Walk {
 public:
   /// Executes steps [begin, end) of `frame`. `begin` and `end` must be at a barrier or at an end of the frame.
@@ -71,10 +78,10 @@ private:
   int32_t failedCallee = -1;
   /// The step that failed. Threads check it only at barriers, and return at the first barrier after that step.
   std::atomic<size_t> failedStep{SIZE_MAX};
-  /// The first out-of-range index or division by 0 that a kernel reported. Execution continues: kernels use index 0
-  /// and divide by 1 instead.
+  /// The first failed check that a kernel reported. Execution continues: kernels use index 0 instead of an index out of
+  /// range and divide by 1 instead of by 0.
   std::atomic<bool> indexFailed{false};
-  bool isDivision = false;
+  FailedCheck failedCheck = FailedCheck::Index;
   int64_t badIndex = 0, badSize = 0;
   int32_t indexStep = -1;
   TileClaims claims;

@@ -76,17 +76,18 @@ struct Step {
     Host,   ///< call host function `callee` (looked up by name at load) on thread 0
   };
   Kind kind = Kind::Launch;
-  int32_t callee = 0;            ///< index into Plan::kernels (Launch) or Plan::hostFunctions (Host)
-  std::vector<Operand> operands; ///< in the kernel's order
-  uint64_t writes = 0;           ///< bit i: operand i is written (i < 64; operands from 64 on count as written)
-  std::vector<Expr> sizes;       ///< index arguments of the kernel
-  Expr grid;                     ///< number of tiles; 1 runs on thread 0 alone
-  Expr scratchBytes;             ///< per thread
-  Expr bytes;                    ///< number of bytes of a Copy
-  bool checks = false;           ///< a Launch that writes an out-of-range index to the start of its scratch
-  Expr flops;                    ///< number of operations of its contractions, for profiles
-  std::string label;             ///< for profiles and error messages: op names
-  std::string schedule;          ///< for profiles: the tile sizes
+  int32_t callee = 0;                ///< index into Plan::kernels (Launch) or Plan::hostFunctions (Host)
+  std::vector<Operand> operands;     ///< in the kernel's order
+  uint64_t writes = 0;               ///< bit i: operand i is written (i < 64; operands from 64 on count as written)
+  std::vector<Expr> sizes;           ///< index arguments of the kernel
+  Expr grid;                         ///< number of tiles; 1 runs on thread 0 alone
+  Expr scratchBytes;                 ///< per thread
+  Expr bytes;                        ///< number of bytes of a Copy
+  bool checks = false;               ///< a Launch that writes failed checks to the start of its scratch
+  std::vector<std::string> messages; ///< of a Launch with `checks`: the errors of conditions that do not hold
+  Expr flops;                        ///< number of operations of its contractions, for profiles
+  std::string label;                 ///< for profiles and error messages: op names
+  std::string schedule;              ///< for profiles: the tile sizes
 };
 
 /// Returns true if the step may write its operand `i`. A copy writes its second operand.

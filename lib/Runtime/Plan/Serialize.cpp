@@ -58,6 +58,7 @@ public:
     expr(value.scratchBytes);
     expr(value.bytes);
     number(uint8_t(value.checks));
+    list(value.messages, [&](const std::string &message) { text(message); });
     expr(value.flops);
     text(value.label);
     text(value.schedule);
@@ -146,6 +147,7 @@ public:
     expr(value.scratchBytes);
     expr(value.bytes);
     value.checks = number<uint8_t>();
+    list(value.messages, 4, [&](std::string &message) { message = text(); });
     expr(value.flops);
     value.label = text();
     value.schedule = text();

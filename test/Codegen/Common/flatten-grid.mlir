@@ -42,3 +42,21 @@ func.func private @one(%x: memref<4xf32>) attributes {tw.kernel} {
   memref.store %one, %x[%i] : memref<4xf32>
   return
 }
+
+// -----
+
+// The induction variable begins at the lower bound of the scf.forall.
+// CHECK: #[[GRID:.*]] = affine_map<() -> (3)>
+// CHECK-LABEL: func.func private @from_eight
+// CHECK-SAME: tw.grid = #[[GRID]]
+// CHECK: scf.for %[[TASK:.*]] =
+// CHECK: %[[STEPS:.*]] = arith.muli %[[TASK]]
+// CHECK: %[[INDEX:.*]] = arith.addi %[[STEPS]], %c8
+// CHECK: memref.store %{{.*}}, %{{.*}}[%[[INDEX]]]
+func.func private @from_eight(%x: memref<20xf32>) attributes {tw.kernel} {
+  scf.forall (%i) = (8) to (20) step (4) {
+    %one = arith.constant 1.0 : f32
+    memref.store %one, %x[%i] : memref<20xf32>
+  }
+  return
+}

@@ -62,3 +62,28 @@ func.func @divisor(%x: vector<8xi32>, %y: vector<8xi32>, %scratch: memref<?xi8>)
   %q = arith.divsi %x, %d : vector<8xi32>
   return %q : vector<8xi32>
 }
+
+// A failed condition stores status 3 and the number of its message. The value is returned unchanged.
+// CHECK-LABEL: func @require
+// CHECK-SAME: (%[[HOLDS:.*]]: vector<8xi1>, %[[X:.*]]: vector<8xf32>, %[[SCRATCH:.*]]: memref<?xi8>)
+// CHECK: %[[STATUS:.*]] = memref.view %[[SCRATCH]]
+// CHECK: %[[ALL:.*]] = vector.reduction <and>, %[[HOLDS]]
+// CHECK: %[[FAILS:.*]] = arith.xori %[[ALL]], %true
+// CHECK: scf.if %[[FAILS]] {
+// CHECK-DAG: %[[NUMBER:.*]] = arith.constant 1 : index
+// CHECK-DAG: %[[THREE:.*]] = arith.constant 3 : i64
+// CHECK: memref.store %[[THREE]], %[[STATUS]]
+// CHECK: return %[[X]]
+func.func @require(%holds: vector<8xi1>, %x: vector<8xf32>, %scratch: memref<?xi8>) -> vector<8xf32>
+    attributes {tw.checks, tw.messages = ["first", "x is at most 1"]} {
+  %r = tw_tile.require %holds, %x "x is at most 1" : vector<8xi1>, vector<8xf32>
+  return %r : vector<8xf32>
+}
+
+// Without a status argument, the condition is not checked.
+// CHECK-LABEL: func @require_without_status
+// CHECK-NEXT: return %arg1
+func.func @require_without_status(%holds: i1, %x: f32) -> f32 {
+  %r = tw_tile.require %holds, %x "x is at most 1" : i1, f32
+  return %r : f32
+}

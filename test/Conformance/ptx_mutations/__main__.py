@@ -1,7 +1,7 @@
 """A mutation campaign for ptx-check, which must detect that kernels of Tilewright with one changed site are wrong.
 
     export PYTHONPATH=build/python
-    python test/Conformance/ptx_mutations run --seed 0 --count 440   # draws and tries; writes table.json with --table
+    python test/Conformance/ptx_mutations run --seed 0 --count 480   # draws and tries; writes table.json with --table
     python test/Conformance/ptx_mutations share --seconds 40         # a part of the draws of table.json
     python test/Conformance/ptx_mutations one 'softmax: index: ...'  # one mutation by its key: what the checker reports
     python test/Conformance/ptx_mutations sites                      # how many there are, by kernel and kind

@@ -282,7 +282,7 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
   SmallVector<Value> operands;
   for (Value v : inner.getOperands())
     operands.push_back(asVector(builder, values.lookupOrDefault(v)));
-  // Lanes that are masked off have undefined indices and divisors. Replace these by valid values, so that no error is
+  // Lanes that are masked off have undefined indices, divisors and conditions. Replace these by valid values, so that no error is
   // reported for them.
   if (mask && isa<tile::PlaceOp>(inner)) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(operands[0].getType()));
@@ -291,6 +291,10 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
   if (mask && isa<tile::DivisorOp>(inner)) {
     Value one = arith::ConstantOp::create(builder, loc, builder.getOneAttr(operands[0].getType()));
     operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], one);
+  }
+  if (mask && isa<tile::RequireOp>(inner)) {
+    Value all = arith::ConstantOp::create(builder, loc, builder.getOneAttr(mask.getType()));
+    operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], all);
   }
   OperationState state(inner.getLoc(), inner.getName(), operands, {vectorOf(inner.getResult(0).getType())},
                        inner.getAttrs());
