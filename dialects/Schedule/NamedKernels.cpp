@@ -16,7 +16,7 @@ namespace tilewright::schedule {
 
 bool isPattern(StringRef key) { return key.find_first_of("*?[{") != StringRef::npos; }
 
-/// Returns the entry of a schedule file with the present names of its knobs.
+/// Returns the entry of a schedule file with the current names of its knobs.
 static llvm::json::Value withPresentKnobs(const llvm::json::Value &entry) {
   const llvm::json::Object *knobs = entry.getAsObject();
   if (!knobs)

@@ -249,8 +249,8 @@ def Tile_PlaceOp : Op<Tile_Dialect, "place", [Pure, SameOperandsAndResultType, E
 }
 
 def Tile_DivisorOp : Op<Tile_Dialect, "divisor", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
-  let summary = "Replace the divisor 0 of an integer division by 1 and make the call of the kernel fail";
-  let description = "The call ends with eager's ZeroDivisionError. Device code divides by 1 without an error, as eager's kernels for GPUs do.";
+  let summary = "Replace a zero divisor of an integer division with 1, and report the error at the end of the call";
+  let description = "The call fails with eager's ZeroDivisionError. Device code divides by 1 without an error, as eager's kernels for GPUs do.";
   let arguments = (ins SignlessIntegerLike:$divisor);
   let results = (outs SignlessIntegerLike:$result);
   let assemblyFormat = "$divisor attr-dict `:` type($result)";

@@ -1,10 +1,12 @@
 //===- Weights.cpp - data of a library's plan that its caller does not provide ------===//
 //
-// Before:                                   After, packed here:
+// Before:                                   After, with packHere (the `once` steps have run):
 //   inputs: 0 x, 1 w (bound)                  inputs: 0 x, 1 nothing, 2 constant 0, 3 packed 0
 //   constant 0, packed 0                      weights: 2, 3
 //   once: packed 0 = pack(w)
 //   step: y = kernel(x, packed 0, constant 0) step: y = kernel(x, input 3, input 2)
+//
+// Without packHere, the `once` steps remain, and w is a weight instead of packed 0.
 //
 // In the plan of a library, all weights are thus inputs. The runtime reads them without copying, and processes share
 // their pages.

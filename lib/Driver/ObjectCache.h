@@ -82,7 +82,8 @@ public:
   /// cannot use its contents.
   void discard(llvm::StringRef key, const std::string &reason);
 
-  /// Returns a text that states if `key` is a hit, or why it is a miss: absent, truncated, altered, cache disabled.
+  /// Returns a text that states whether `key` is a hit, or why it is a miss: absent, truncated, altered, cache
+  /// disabled.
   std::string explain(llvm::StringRef key);
 
   /// Deletes the least recently used entries until at most `bytes` remain. Returns the bytes freed.

@@ -133,7 +133,8 @@ private:
                                reshaped(value, full), permute.getPermutationAttr())
           .getResult();
     }
-    // A scale or zero point has one element per row here, so the view must preserve the rows.
+    // Other views are supported only if the scale or zero point has one element per row and the view preserves the
+    // rows.
     if (after.empty() || before.back() != after.back() || !isUnit(full.back()) ||
         ArrayRef(full).drop_back() != ArrayRef(before).drop_back())
       return std::nullopt;

@@ -26,8 +26,8 @@ namespace {
 
 RankedTensorType indexedType(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// Maps an index of the user into [0, size). Negative indices count from the end unless `op`, the consumer, has the
-/// attribute tw.from_start.
+/// Converts `number`, an index operand of `op`, to an index in [0, size). Negative numbers count from the end unless
+/// `op` has the attribute tw.from_start. Numbers out of range are reported (tw_tile.place).
 Value wrapIndex(OpBuilder &b, Location at, Operation *op, Value number, Value size) {
   Value index = arith::IndexCastOp::create(b, at, b.getIndexType(), number);
   return tile::PlaceOp::create(b, at, index, size, /*from_end=*/!op->hasAttr(graph::fromStartAttrName));

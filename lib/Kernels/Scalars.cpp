@@ -55,7 +55,7 @@ Value load(OpBuilder &b, Location loc, Value stored, Type elementType, bool asRo
 }
 
 /// Rounds to a type with fewer bits. A conversion of f64 to 16 or 8 bits goes through f32 and rounds twice, as in
-/// torch. Only machines with AVX512-FP16 have an instruction for the direct conversion.
+/// torch. On x86, only AVX512-FP16 has a direct conversion, and only from f64 to f16.
 static Value roundTo(OpBuilder &b, Location loc, Type to, Value x, arith::FastMathFlagsAttr flags = {}) {
   if (to.getIntOrFloatBitWidth() < 32 && x.getType().isF64())
     x = arith::TruncFOp::create(b, loc, b.getF32Type(), x);

@@ -49,8 +49,9 @@ struct Axis {
   double least = 1, most = 1;
 };
 
-/// Returns an axis with the default (1) and all schedules, except those that are much slower than most others. The fast
-/// half of the schedules gets at least a fifth of the axis.
+/// Returns an axis that includes the default (1) and all schedules, except those that are much slower than the median.
+/// The axis ends at most four times as far above the median as the fastest schedule is below it (or 2%, if that is
+/// more), but not before the default.
 Axis axisOf(const std::vector<SeenSchedule> &all) {
   constexpr double leastGain = 0.02; // the minimum gain with which a schedule replaces the default is 2%
   std::vector<double> ratios{1};

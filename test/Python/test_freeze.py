@@ -217,7 +217,7 @@ class Scales(nn.Module):
 
 
 class Sums(Scales):
-    """The sum of the weight is computed once, like packs, and has another form than the packs of products."""
+    """The sum of the weight is computed once, like packs, and has a different form from the packs of products."""
 
     def forward(self, x):
         return x + self.first.weight.sum(0)

@@ -6,8 +6,9 @@
 
 namespace tilewright::hls {
 
-/// Returns the number of banks that a dimension of `size` elements with `banks` banks needs, if a loop that is unrolled
-/// by `copies` accesses the elements at `index`. The loop's counter is dimension `counter` of `index`.
+/// Returns the number of banks that a dimension of `size` elements needs. `banks` is the number that other accesses
+/// need. A loop that is unrolled by `copies` accesses the elements at `index`, whose dimension `counter` is the loop's
+/// counter.
 int64_t banksWithCopies(int64_t banks, int64_t size, mlir::AffineExpr index, unsigned counter, int64_t copies);
 
 /// Selects the number of banks of each array of the design, for the accesses in unrolled loops and for the tasks that

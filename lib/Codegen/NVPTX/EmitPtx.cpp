@@ -136,7 +136,8 @@ void keepLoopsOfFloat8(llvm::Module &module) {
   }
 }
 
-/// Returns an error if a kernel calls a function that is not an instruction.
+/// Returns an error if the module declares a function that is not an LLVM intrinsic, because no device library could
+/// define it.
 llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())

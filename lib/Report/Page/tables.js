@@ -33,7 +33,7 @@ function overview(shell, compile) {
               expected !== undefined ? `≈ ${format.time(expected)}` :
                                        "—",
           measured !== undefined     ? "measured in kernels, mean over threads" :
-              expected !== undefined ? "predicted by the cost model, if it has an estimate; --measure measures" :
+              expected !== undefined ? "predicted by the cost model, for kernels with an estimate; --measure measures times" :
                                        "the cost model has no estimate for these kernels; --measure measures times"),
       card(
           "Compile time", format.time(compile.compileMilliseconds() * 1000),

@@ -53,7 +53,7 @@ def body_of(lines: list[str], kernel: str) -> range:
 
 
 def index_lines(lines: list[str], body: range) -> set[int]:
-    """Returns the integer instructions whose results reach an address."""
+    """Returns the line numbers of the integer instructions whose results reach an address."""
     made = defaultdict(list)  # register -> lines that write it
     wanted: list[str] = []
     for i in body:

@@ -145,8 +145,8 @@ public:
   }
 
 private:
-  /// Computes to = a b. `b` is packed in panels, unless there are few rows (`direct`). An unpacked `b` is transposed if
-  /// `columnsFirst` is set.
+  /// Computes `to` = `a` * `b`. `b` is packed in panels, unless there are few rows (`direct`). If `columnsFirst` is
+  /// set, an unpacked `b` is stored transposed, as columns x k.
   void product(Value a, Value b, Value to, bool columnsFirst) {
     if (!direct)
       return multiply(a, b, to);

@@ -493,7 +493,7 @@ private:
   OpBuilder builder;
   Location loc;
   const int64_t accumulatorSets; ///< number of sets of accumulators of a long reduction
-  const int64_t unrolledVectors; ///< maximum number of unrolled vectors; the epilogue of a panel has two or three
+  const int64_t unrolledVectors; ///< maximum number of unrolled vectors
   Value zero;
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> parallel, reductions;

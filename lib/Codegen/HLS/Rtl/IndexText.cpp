@@ -1,6 +1,6 @@
 //===- IndexText.cpp - indices of elements as Verilog, without divisions -------------------===//
 //
-//   wire [15:0] a3_table = 16'h8484;   // the bank of each value of a counter of 3 bits
+//   wire [15:0] a3_table = 16'h4924;   // c1 % 3 for each value of the 3-bit counter c1
 //   assign a3_bank = a3_table[{c1[2:0], 1'd0} +: 2];
 //
 // The number of an element's bank is the remainder of its index divided by the number of banks, and the address in the

@@ -284,7 +284,7 @@ private:
       for (Value operand : op.getOperands())
         step.operands.push_back(stepOf(&op, operand));
     }
-    if (step.memory) // a queue is accessed once per iteration, because steps may be reordered
+    if (step.memory) // an iteration may access a queue only once, because steps may be reordered
       for (const Step &other : nest.steps)
         if (other.memory == step.memory)
           return problem(&op, "an iteration reads or writes two elements of one queue");

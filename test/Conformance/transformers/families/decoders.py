@@ -1,4 +1,4 @@
-"""Decoders: attention, mixtures of experts, and state spaces."""
+"""Decoders: attention, mixtures of experts, and state-space models."""
 
 from __future__ import annotations
 
