@@ -26,7 +26,7 @@ SAYS_FRESH = {
 # Imported overloads that also have a decomposition: for arguments that the importer refuses, or because the decomposed
 # form is faster.
 ALSO_DECOMPOSED = {
-    "aten.native_group_norm.default", "aten.bernoulli.default", "aten.index_put.default",
+    "aten.native_group_norm.default", "aten.index_put.default", "aten.max_unpool2d.default",
 }  # fmt: skip
 # View operators that no graph of dense tensors contains: operators of sparse and nested tensors, of dual numbers and
 # autocast, and of lists in TorchScript.

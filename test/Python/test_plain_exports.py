@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -256,6 +257,17 @@ def test_in_place_writes_into_views_match_eager(tmp_path):
     assert {"aten.add_.Tensor", "aten.copy_.default", "aten.fill_.Scalar", "aten.sub_.Tensor", "aten.detach_.default", "aten.index_put_.default"} <= seen, seen
 
 
+class Only(nn.Module):
+    """Calls a function on the argument."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
 class Call(nn.Module):
     """A function of one float tensor of shape [5, 7], and of a constant index tensor of shape [4, 7]."""
 
@@ -304,6 +316,8 @@ def samples(x, count):
 
 
 aten = torch.ops.aten
+F = nn.functional
+REDUCTIONS = ("none", "mean", "sum")
 
 # Cases of imported operators that had a decomposition in Python, which these files do not use.
 IMPORTED = {
@@ -401,6 +415,29 @@ IMPORTED = {
     "gradient of repeated edges": lambda x, i: [aten.replication_pad2d_backward(gradient(x, 1, h, w), x[None], pads) for h, w, pads in (
         (8, 10, [1, 2, 0, 3]), (3, 7, [-2, 2, 1, -3]), (6, 8, [-8, 9, 0, 1]), (5, 7, [0, 0, 0, 0]))] + [aten.replication_pad2d_backward(gradient(x, 1, 5, 4), x[None, :, :1], [1, 2, 0, 0])],
     "gradient of repeated faces": lambda x, i: aten.replication_pad3d_backward(gradient(x, 1, 7, 8, 10), volume_of(x), [1, 2, 0, 3, 2, 1]),
+    "losses of elements": lambda x, i: [f(x, x.flip(0) * 2, reduction=r) for r in REDUCTIONS for f in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.soft_margin_loss)],
+    "losses with thresholds": lambda x, i: [F.smooth_l1_loss(x, x[:1], beta=0.0), F.smooth_l1_loss(x, x * 2, beta=0.3), F.huber_loss(x, x * 2, delta=0.25), F.mse_loss(halves_of(x), halves_of(x) * 3)],
+    "binary cross entropy": lambda x, i: [f(x.sigmoid(), (x.flip(1) > 0).to(x.dtype), w, reduction=r) for r in REDUCTIONS for w in (None, x[0].abs()) for f in (F.binary_cross_entropy,)],
+    "binary cross entropy of ends": lambda x, i: F.binary_cross_entropy((x > 0).to(x.dtype), (x > 1).to(x.dtype)),
+    "binary cross entropy of logits": lambda x, i: [F.binary_cross_entropy_with_logits(x * 9, (x.flip(1) > 0).to(x.dtype), w, None, None, r, p) for r in REDUCTIONS for w, p in ((None, None), (x[0].abs(), x[1].abs()))],
+    "divergence": lambda x, i: [F.kl_div(x.log_softmax(1), t, reduction=r, log_target=log) for r in (*REDUCTIONS, "batchmean") for t, log in ((x.flip(0).softmax(1).round(decimals=1), False), (x.flip(0), True))],
+    "Poisson loss": lambda x, i: [F.poisson_nll_loss(x.abs(), x.flip(0).abs() * 3, log, full, reduction=r) for r in REDUCTIONS for log in (True, False) for full in (True, False)],
+    "losses of signs": lambda x, i: [f for r in REDUCTIONS for f in (F.hinge_embedding_loss(x, x.flip(0).sign(), 0.5, reduction=r), F.margin_ranking_loss(x, x.flip(0), x.flip(1).sign(), 0.25, reduction=r))],
+    "losses of classes": lambda x, i: [f(x, i[0, :5], w, ignore_index=k, reduction=r) for f in (F.nll_loss, F.cross_entropy) for r in REDUCTIONS for w in (None, x[0].abs()) for k in (-100, 2)],
+    "losses of classes of images": lambda x, i: [f(x[None, :, :, None], i[:1, :, None] % 5, x[:, 0].abs(), reduction=r) for f in (F.nll_loss, F.cross_entropy) for r in REDUCTIONS],
+    "losses of one row of classes": lambda x, i: [F.cross_entropy(x[0], i[0, 0]), F.nll_loss(x[0], i[0, 0]), F.cross_entropy(x[0], x[1].softmax(0))],
+    "smoothed losses of classes": lambda x, i: [F.cross_entropy(x, t, w, reduction=r, label_smoothing=0.2) for r in REDUCTIONS for w in (None, x[0].abs()) for t in (i[0, :5], x.flip(1).softmax(1))],
+    "smoothed losses without a class": lambda x, i: [F.cross_entropy(x, i[0, :5], w, ignore_index=2, reduction=r, label_smoothing=0.2) for r in REDUCTIONS for w in (None, x[0].abs())],
+    "bilinear": lambda x, i: [F.bilinear(x, x[:, :3] * 2, gradient(x, 4, 7, 3), b) for b in (None, x[0, :4])] + [F.bilinear(x[0], x[1, :3], gradient(x, 2, 7, 3))],
+    "classes as rows": lambda x, i: [F.one_hot(i[0], 5), F.one_hot(i, 7).float()],
+    "masked_scatter": lambda x, i: [x.masked_scatter(x > 0, x.flip(0) * 2), x.masked_scatter(x > 9, x[:0]), x.masked_scatter(x[:1] > 0, x.flatten()), torch.cat([x[:0].masked_scatter(x[:0] > 0, x[:0]), x])],
+    "gradients of masked_scatter": lambda x, i: [aten.masked_scatter_backward(x, x > 0, sizes) for sizes in ([35], [5, 8])],
+    "index_reduce": lambda x, i: [x.index_reduce(0, i[0, :3], x[:3] * 2, r, include_self=own) for r in ("prod", "mean", "amax", "amin") for own in (True, False)]
+                                 + [x.index_reduce(1, i[0, :2], x[:, :2], "amax"), (x * 9).to(torch.int64).index_reduce(0, i[0, :3], i[:3] * 2, "mean").float()],
+    "rows of bounded norm": lambda x, i: [aten.embedding_renorm(x, i[0, :3], 0.5, p) for p in (2.0, 1.0)],
+    "max_unpool2d": lambda x, i: [F.max_unpool2d(*F.max_pool2d(image, 2, return_indices=True), 2, output_size=image.shape[-2:]) for image in (x[None], x[None, None])],
+    "gradients of random slopes": lambda x, i: [aten.rrelu_with_noise_backward(x.flip(0), x, x.abs(), 0.1, 0.3, training, False) for training in (True, False)]
+                                               + list(aten.rrelu_with_noise_functional(x, x.abs(), 0.1, 0.3, False)),
 }  # fmt: skip
 
 
@@ -408,6 +445,38 @@ IMPORTED = {
 def test_importer_covers_all_cases_of_an_operator(name, tmp_path):
     torch.manual_seed(0)
     check(Call(IMPORTED[name]), {"x": torch.randn(5, 7)}, tmp_path)
+
+
+# name: (function of x, message of the error for x with an element that is 2)
+CHECKED = {
+    "binary_cross_entropy": (lambda x: F.binary_cross_entropy(x, x), "all elements of input should be between 0 and 1"),
+    "bernoulli": (lambda x: torch.bernoulli(x), "Expected p_in >= 0 && p_in <= 1 to be true, but got false."),
+    "one_hot": (lambda x: F.one_hot(x.to(torch.int64), 2), "Class values must be smaller than num_classes."),
+    "masked_scatter": (lambda x: x.masked_scatter(x > 1, x[:0]), "Number of elements of source < number of ones in mask"),
+    "max_unpool2d": (lambda x: F.max_unpool2d(x[None, :1, :1], x[None, :1, 1:2].to(torch.int64), 1), "Found an invalid max index"),
+    "multinomial": (lambda x: torch.multinomial(1 - x, 1), "probability tensor contains either `inf`, `nan` or element < 0"),
+    "normal": (lambda x: torch.normal(0.0, 1 - x), "normal expects all elements of std >= 0.0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_plain_file_and_library_check_data_like_eager(name, tmp_path):
+    function, message = CHECKED[name]
+    good, bad = torch.full((3, 5), 0.5), torch.full((3, 5), 0.5)
+    if name == "max_unpool2d":
+        good.zero_(), bad.zero_()
+    bad[0, 1] = 2
+    with torch.no_grad():
+        torch.export.save(torch.export.export(Only(function), (good,)), tmp_path / "model.pt2")
+    assert command("compile", tmp_path / "model.pt2", "-o", tmp_path / "model.so").returncode == 0
+    with pytest.raises(RuntimeError):
+        function(bad)
+    for path in ("model.pt2", "model.so"):
+        for tensor, fails in ((good, False), (bad, True)):
+            np.save(tmp_path / "x.npy", tensor.numpy())
+            done = command("run", tmp_path / path, "--input", f"x={tmp_path}/x.npy")
+            assert (done.returncode != 0) == fails, done.stderr
+            assert (message in done.stderr) == fails
 
 
 class Ordered(nn.Module):
@@ -555,8 +624,7 @@ class Scattered(nn.Module):
 
 
 def test_masked_scatter_source_with_too_few_elements_is_an_error(tmp_path):
-    """An exported model does not evaluate the assert, but the call must fail instead of inventing an element."""
     x, source = torch.tensor([1.0, -1.0, 2.0, -3.0]), torch.tensor([5.0, 6.0])
     check(Scattered(), {"x": x, "source": source}, tmp_path)
-    with pytest.raises(AssertionError, match="index [23] is out of range for a dimension of size 2"):
+    with pytest.raises(AssertionError, match="Number of elements of source < number of ones in mask, in .*test_plain_exports.py:"):
         call(tmp_path / "model.pt2", {"x": x.abs(), "source": source}, tmp_path)

@@ -31,6 +31,8 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
+constexpr int64_t failedCondition = 3; ///< the status of a failed tw_tile.require
+
 class PlaceExpander {
 public:
   PlaceExpander(func::FuncOp function, bool reports)
@@ -91,7 +93,7 @@ public:
       auto branch = scf::IfOp::create(builder, loc, TypeRange(), fails, /*withElse=*/false);
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      store(loc, arith::ConstantIndexOp::create(builder, loc, message - messages.begin()), zero, /*what=*/3);
+      store(loc, arith::ConstantIndexOp::create(builder, loc, message - messages.begin()), zero, failedCondition);
     }
     op.replaceAllUsesWith(op.getValue());
     op.erase();
@@ -123,8 +125,18 @@ private:
     store(loc, number, limit);
   }
 
+  /// Stores a status. A failed condition is not overwritten, because its message explains the index that follows from
+  /// it.
   void store(Location loc, Value number, Value limit, int64_t what = 1) {
     Type i64 = builder.getI64Type();
+    OpBuilder::InsertionGuard guard(builder);
+    if (messages && what != failedCondition) {
+      Value old = memref::LoadOp::create(builder, loc, status, zero);
+      Value condition = arith::ConstantIntOp::create(builder, loc, failedCondition, 64);
+      Value isOther = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, old, condition);
+      auto branch = scf::IfOp::create(builder, loc, TypeRange(), isOther, /*withElse=*/false);
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    }
     Value kind = arith::ConstantIntOp::create(builder, loc, what, 64);
     for (auto [at, value] : llvm::enumerate(std::array{kind, number, limit})) {
       if (isa<IndexType>(value.getType()))

@@ -56,14 +56,18 @@ Results randomRelu(Node &n) {
 }
 
 /// Imports one_hot(self, num_classes). The number of classes is taken from the result's type, because num_classes may
-/// be -1.
+/// be -1. A call checks the class numbers.
 Results oneHot(Node &n) {
   Value x = n.tensor(0, "self");
   if (!n.demand(n.type().getRank() == n.rankOf(x) + 1, "it gives one dimension more"))
     return n.refused();
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   Value classes = n.iota(sizes, n.rankOf(x), n.i64());
-  return n.cast(n.compare<EqOp>(n.unsqueeze(n.cast(x, n.i64()), n.rankOf(x)), classes), n.element());
+  x = n.cast(x, n.i64());
+  Value end = n.indexScalar(sizes.back(), n.i64());
+  x = n.checked(n.compare<GeOp>(x, n.scalarInt(0, n.i64())), x, "Class values must be non-negative.");
+  x = n.checked(n.compare<LtOp>(x, end), x, "Class values must be smaller than num_classes.");
+  return n.cast(n.compare<EqOp>(n.unsqueeze(x, n.rankOf(x)), classes), n.element());
 }
 
 /// Imports isclose(self, other, rtol, atol, equal_nan). Two numbers are close if |a - b| <= atol + rtol * |b|, if they

@@ -196,23 +196,19 @@ Results einsumNode(Node &n) {
   return einsum(n, equation, operands);
 }
 
-/// Imports masked_scatter(self, mask, source), which replaces the k-th element whose mask is true by element k of the
-/// source. If the source has too few elements, the call fails with an index out of range.
-Results maskedScatter(Node &n) {
-  Value x = n.tensor(0, "self"), mask = n.tensor(1, "mask"), source = n.tensor(2, "source");
-  if (!n.demand(n.element().isIntOrFloat() && n.elementOf(mask) == n.i1(), "its mask is not boolean"))
+/// Imports bilinear(input1, input2, weight, bias): result[..., o] is the sum over i and j of input1[..., i]
+/// weight[o, i, j] input2[..., j], plus bias[o].
+Results bilinear(Node &n) {
+  Type compute = n.accumulator(n.element());
+  Value first = n.cast(n.tensor(0, "input1"), compute), second = n.cast(n.tensor(1, "input2"), compute);
+  Value weight = n.cast(n.tensor(2, "weight"), compute), bias = n.optionalTensor(3, "bias");
+  if (!n.demand(isa<FloatType>(compute), "of integers"))
     return n.refused();
-  SmallVector<AffineExpr> sizes = sizesOf(n.type());
-  AffineExpr count = elementCount(n.type()), given = elementCount(n.typeOf(source));
-  if (!n.demand(given != n.constantSize(0), "its source has no elements"))
+  Results sums = einsum(n, "...i,oij,...j->...o", {first, weight, second});
+  if (n.failed())
     return n.refused();
-  Value flat = n.reshape(n.broadcast(mask, sizes), {count});
-  Value before =
-      ScanOp::create(n.builder, n.loc, tensorWithSizes({count}, n.i64()), n.cast(flat, n.i64()), ScanKind::Sum, 0);
-  Value index = n.op<MaximumOp>({n.op<SubOp>({before, n.scalarInt(1, n.i64())}), n.scalarInt(0, n.i64())});
-  Value taken = take(n, n.reshape(source, {given}), {index}, 0);
-  return n.where(n.reshape(flat, sizes), n.reshape(n.cast(taken, n.element()), sizes),
-                 n.broadcast(n.cast(x, n.element()), sizes));
+  Value result = sums.values.front();
+  return n.cast(bias ? n.op<AddOp>({result, n.cast(bias, compute)}) : result, n.element());
 }
 
 } // namespace
@@ -238,8 +234,8 @@ void registerComposites(Table &t) {
     t.add(("aten." + op).str(), Aliasing::Conversion, toResult);
   t["aten.matmul.default"] = matmul;
   t["aten.diff.default"] = difference;
+  t["aten.bilinear.default"] = bilinear;
   t.add("aten.einsum.default", Aliasing::Unclear, einsumNode); // with one operand, the result may be a view
-  t["aten.masked_scatter.default"] = maskedScatter;
   t.add("aten.detach_.default", Aliasing::Alias, [](Node &n) { return Results(n.tensor(0, "self")); });
 }
 

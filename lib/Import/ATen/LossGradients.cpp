@@ -11,13 +11,11 @@
 // Test: test/Python/ops/test_decomposed.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Losses.h"
 #include "lib/Import/ATen/Table.h"
-#include "lib/Import/Builder/Node.h"
 
 namespace tilewright {
 namespace {
-
-constexpr int64_t meanReduction = 1; ///< torch.nn._reduction.get_enum("mean")
 
 /// Imports nll_loss_backward and nll_loss2d_backward(grad_output, self, target, weight, reduction, ignore_index,
 /// total_weight). The shape of `self` is [classes], [rows, classes] or [rows, classes, h, w]. The gradient is

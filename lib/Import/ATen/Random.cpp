@@ -4,30 +4,32 @@
 // random numbers. The numbers differ from torch's, but their distribution is the same.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Random.h"
 #include "lib/Import/ATen/Table.h"
-#include "lib/Import/Builder/Node.h"
 
 namespace tilewright {
-namespace {
 
-Value draw(Node &n, RandomKind kind, ArrayRef<AffineExpr> sizes, Type element) {
+Value drawRandom(Node &n, RandomKind kind, ArrayRef<AffineExpr> sizes, Type element) {
   return RandomOp::create(n.builder, n.loc, tensorWithSizes(sizes, element), n.importer.seedArgument(),
                           n.importer.randomStreams++, kind);
 }
 
+namespace {
+
 /// Draws uniform numbers in [0, 1), as f32 or f64, which are compared with a probability.
 Value drawUniform(Node &n, ArrayRef<AffineExpr> sizes) {
-  return draw(n, RandomKind::Uniform, sizes, n.element().isF64() ? n.f64() : n.f32());
+  return drawRandom(n, RandomKind::Uniform, sizes, n.element().isF64() ? n.f64() : n.f32());
 }
 
 /// Imports an op that draws from a distribution. Uniform numbers are drawn in the result's type, because rounding a
 /// number of a wider type could return 1, which is not in [0, 1).
 template <RandomKind kind> Results distribution(Node &n) {
   bool inType = isa<FloatType>(n.element()) && (kind == RandomKind::Uniform || n.element().isF64());
-  return n.cast(draw(n, kind, sizesOf(n.type()), inType ? n.element() : n.f32()), n.element());
+  return n.cast(drawRandom(n, kind, sizesOf(n.type()), inType ? n.element() : n.f32()), n.element());
 }
 
-/// Imports bernoulli: draws uniform numbers u, and returns 1 where u < p and 0 elsewhere.
+/// Imports bernoulli: draws uniform numbers u, and returns 1 where u < p and 0 elsewhere. torch has checked a number p;
+/// the call checks a tensor.
 Results bernoulli(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
@@ -36,6 +38,11 @@ Results bernoulli(Node &n) {
   Value p = n.has(1, "p") ? n.scalar(n.number(1, "p"), n.elementOf(drawn)) : n.cast(x, n.elementOf(drawn));
   if (n.failed())
     return n.refused();
+  if (!n.has(1, "p")) {
+    Value zero = n.scalar(0, n.elementOf(p)), one = n.scalar(1, n.elementOf(p));
+    Value valid = n.op<LogicalAndOp>({n.compare<GeOp>(p, zero), n.compare<LeOp>(p, one)}, n.i1());
+    p = n.checked(valid, p, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+  }
   return n.cast(n.compare<LtOp>(drawn, p), n.element());
 }
 
@@ -55,7 +62,7 @@ struct Integers {
 /// would return small integers with a higher probability.
 Value belowCount(Node &n, uint64_t count) {
   Integers i{n};
-  Value bits = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
+  Value bits = drawRandom(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
   if (count <= uint64_t(1) << 31) {
     Value high = i.times(i.lowBits(i.shiftedRight(bits, 32), 32), int64_t(count));
     Value carry = i.shiftedRight(i.times(i.lowBits(bits, 32), int64_t(count)), 32);
@@ -64,7 +71,7 @@ Value belowCount(Node &n, uint64_t count) {
   // Multiply 120 random bits by a number of 64 bits, in digits of 30 bits. The products and sums of the digits fit in
   // i64.
   constexpr int64_t digit = 30;
-  Value more = draw(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
+  Value more = drawRandom(n, RandomKind::Bits, sizesOf(n.type()), n.i64());
   Value random[] = {i.lowBits(bits, digit), i.lowBits(i.shiftedRight(bits, digit), digit), i.lowBits(more, digit),
                     i.lowBits(i.shiftedRight(more, digit), digit)};
   int64_t range[3];

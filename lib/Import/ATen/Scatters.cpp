@@ -1,5 +1,6 @@
 //===- Scatters.cpp - writes at computed indices ---------------------------------------------===//
 #include "lib/Import/ATen/Indexing.h"
+#include "lib/Import/ATen/Norms.h"
 #include "lib/Import/ATen/Table.h"
 
 namespace tilewright {
@@ -77,8 +78,8 @@ Results scatterWith(Node &n, ScatterKind kind) {
 Results scatter(Node &n) { return scatterWith(n, ScatterKind::Set); }
 Results scatterAdd(Node &n) { return scatterWith(n, ScatterKind::Add); }
 
-/// Imports scatter.reduce(self, dim, index, src, *, reduce) and scatter_reduce.two(..., reduce, *, include_self).
-Results scatterReduce(Node &n) {
+/// Imports an operator with the arguments `reduce` and `include_self`, whose other arguments `read` reads.
+Results reducingScatter(Node &n, ScatterOperands (*read)(Node &, ScatterKind)) {
   std::string name = n.text(4, "reduce");
   const bool isMean = name == "mean", includesSelf = n.flag(5, "include_self", true);
   std::optional<ScatterKind> kind = isMean ? ScatterKind::Add : kindNamed(name);
@@ -88,7 +89,7 @@ Results scatterReduce(Node &n) {
     return n.refuse("the mean of booleans is not supported");
   if (hasNoIndices(n))
     return n.tensor(0, "self");
-  ScatterOperands operands = readScatter(n, *kind);
+  ScatterOperands operands = read(n, *kind);
   if (n.failed())
     return n.refused();
   if (!includesSelf) { // an element that has sources starts from the identity, or from one of its sources
@@ -109,6 +110,54 @@ Results scatterReduce(Node &n) {
     result = isa<FloatType>(compute) ? n.op<DivOp>({result, counts}) : n.op<DivFloorOp>({result, counts});
   }
   return n.cast(n.reshape(result, sizesOf(n.type())), n.element());
+}
+
+/// Imports scatter.reduce(self, dim, index, src, *, reduce) and scatter_reduce.two(..., reduce, *, include_self).
+Results scatterReduce(Node &n) { return reducingScatter(n, readScatter); }
+
+/// Reads the arguments (self, dim, index, source) of index_reduce. Element k of `index` is the index of slice k of the
+/// source.
+ScatterOperands readIndexReduce(Node &n, ScatterKind kind) {
+  ScatterOperands s;
+  s.x = n.tensor(0, "self");
+  Value index = asIndex(n, n.tensor(2, "index"));
+  s.dim = n.dim(1, "dim", n.rankOf(s.x));
+  s.source = n.cast(n.tensor(3, "source"), n.element());
+  if (!n.demand(n.rankOf(index) <= 1 && n.rankOf(s.source) == n.rankOf(s.x),
+                "its index is not a list, or its source has another rank than the tensor"))
+    return s;
+  if (kind == ScatterKind::Max || kind == ScatterKind::Min) {
+    s.x = n.cast(s.x, n.ordered(n.element()));
+    s.source = n.cast(s.source, n.ordered(n.element()));
+  }
+  for (Value *value : {&s.x, &s.source, &index})
+    if (n.rankOf(*value) == 0)
+      *value = n.unsqueeze(*value, 0);
+  s.indices = n.broadcast(n.alongDim(index, s.dim, n.rankOf(s.x)), n.sizesIn(s.source));
+  return s;
+}
+
+/// Imports index_reduce(self, dim, index, source, reduce, *, include_self).
+Results indexReduce(Node &n) { return reducingScatter(n, readIndexReduce); }
+
+/// Imports embedding_renorm(self, indices, max_norm, norm_type), which scales the rows at `indices` so that their norms
+/// are at most `max_norm`.
+Results embeddingRenorm(Node &n) {
+  Type compute = n.accumulator(n.element());
+  Value weight = n.cast(n.tensor(0, "self"), compute), indices = asIndex(n, n.tensor(1, "indices"));
+  const double most = n.number(2, "max_norm"), order = n.number(3, "norm_type");
+  if (!n.demand(n.rankOf(weight) == 2 && isa<FloatType>(compute), "its table is not a matrix of floats"))
+    return n.refused();
+  AffineExpr rows = n.sizesIn(weight)[0], count = elementCount(n.typeOf(indices));
+  Value norms = normOf(n, weight, order, {1}, /*keepdim=*/false, compute);
+  Value none = n.broadcast(n.scalarInt(0, n.i1()), {rows}), ones = n.broadcast(n.scalarInt(1, n.i1()), {count});
+  Value isRead = PutOp::create(n.builder, n.loc, none.getType(), none, ones, ValueRange{n.reshape(indices, {count})}, 0,
+                               ScatterKind::Set);
+  Value isLong = n.op<LogicalAndOp>({isRead, n.compare<GtOp>(norms, n.scalar(most, compute))}, n.i1());
+  constexpr double eps = 1e-7; // in ATen/native/Embedding.cpp
+  Value scale = n.op<DivOp>({n.scalar(most, compute), n.op<AddOp>(norms, eps)});
+  Value scaled = n.op<MulOp>({weight, n.unsqueeze(scale, 1)});
+  return n.cast(n.where(n.unsqueeze(isLong, 1), scaled, weight), n.element());
 }
 
 /// Imports index_put(self, indices, values, accumulate).
@@ -200,6 +249,8 @@ void registerScatters(Table &t) {
   t["aten.scatter.reduce"] = scatterReduce;
   t["aten.scatter.value_reduce"] = scatterReduce;
   t["aten.scatter_reduce.two"] = scatterReduce;
+  t["aten.index_reduce.default"] = indexReduce;
+  t["aten.embedding_renorm.default"] = embeddingRenorm;
   t["aten.index_put.default"] = indexPut;
   t["aten._unsafe_index_put.default"] = indexPut;
   t["aten.index_add.default"] = indexWrite<ScatterKind::Add>;

@@ -10,6 +10,7 @@
 // Test: test/Python/test_plain_exports.py, test/Python/ops/test_decomposed.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Searches.h"
 #include "lib/Import/ATen/Indexing.h"
 #include "lib/Import/ATen/Table.h"
 
@@ -25,8 +26,8 @@ Value takeOfRows(Node &n, Value rows, Value indices) {
                              : gatherAlong(n, rows, indices, n.rankOf(rows) - 1);
 }
 
-/// Returns for each element of `values` [..., m] the number of elements of the sorted `rows` [..., n] that precede it.
-/// With `right`, equal elements precede it, too. The leading dimensions are equal, or `rows` has rank 1.
+} // namespace
+
 Value countBefore(Node &n, Value rows, Value values, bool right) {
   Type index = n.i64();
   AffineExpr size = n.sizesIn(rows).back();
@@ -51,6 +52,8 @@ Value countBefore(Node &n, Value rows, Value values, bool right) {
   }
   return low;
 }
+
+namespace {
 
 /// Searches the sorted rows in the argument `rowsArgument` for the values in the argument `valuesArgument`. The keyword
 /// arguments of both operators have the same positions.

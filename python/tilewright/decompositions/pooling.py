@@ -1,31 +1,18 @@
-"""Max unpooling, with a check of the indices."""
+"""Max unpooling of channels-last images, whose result is channels-last in eager. torch's fake kernel, from which the importer takes the layout
+of results, says row-major."""
 
 from __future__ import annotations
 
-import math
-
 import torch
-
-from .demands import demand
 
 aten = torch.ops.aten
 
 
-def _unpool(spatial: int):
-    """Returns a decomposition of max unpooling that differs from torch's: the result has the memory format of the input."""
-    from torch._decomp.decompositions import max_unpool2d, max_unpool3d
-
-    whole = max_unpool2d if spatial == 2 else max_unpool3d
-
-    def unpool(x, indices, output_size, *rest):
-        from torch._prims_common import suggest_memory_format
-
-        size = math.prod(output_size)
-        demand((indices >= 0) & (indices < size), f"Found an invalid max index (output volumes are of size {'x'.join(map(str, output_size))})")
-        result = whole(x, indices, output_size, *rest)
-        return result.contiguous(memory_format=suggest_memory_format(x)) if x.dim() == spatial + 2 else result
-
-    return unpool
+def max_unpool2d(x, indices, output_size):
+    if x.dim() != 4 or x.is_contiguous() or not x.is_contiguous(memory_format=torch.channels_last):
+        return NotImplemented
+    result = aten.max_unpool2d.default(x.contiguous(), indices.contiguous(), output_size)
+    return result.contiguous(memory_format=torch.channels_last)
 
 
-TABLE = {aten.max_unpool2d.default: _unpool(2)}
+TABLE = {aten.max_unpool2d.default: max_unpool2d}

@@ -1,4 +1,4 @@
-"""Scatters that the importer does not support: writes at boolean masks, reductions of slices and of segments."""
+"""Scatters that the importer does not support: index_put at boolean masks, and reductions of segments."""
 
 from __future__ import annotations
 
@@ -22,14 +22,6 @@ def _identity(dtype: torch.dtype, reduce: str):
     if dtype.is_floating_point:
         return float("-inf") if reduce == "amax" else float("inf")
     return limits.min if reduce == "amax" else limits.max
-
-
-def index_reduce(x, dim, index, source, reduce, *, include_self=True):
-    if x.dim() == 0:
-        return index_reduce(x.unsqueeze(0), 0, index, source.reshape(-1), reduce, include_self=include_self).squeeze(0)
-    dim %= x.dim()
-    indices = index.reshape([-1 if d == dim else 1 for d in range(x.dim())]).expand(source.shape)
-    return torch.scatter_reduce(x, dim, indices, source, reduce, include_self=include_self)
 
 
 def _at_true(x, begin: int, mask, values, accumulate: bool):
@@ -74,25 +66,6 @@ def index_put(x, indices, values, accumulate=False):
     return torch.where(mask.reshape(list(mask.shape) + [1] * (x.dim() - mask.dim())), values, x)
 
 
-def masked_scatter(x, mask, source):
-    """Writes the k-th element of the source to the k-th true element of the mask. A call checks that the source has enough elements."""
-    mask, x = torch.broadcast_tensors(mask, x)
-    flat, given = mask.reshape(-1), source.numel()
-    demand(flat.sum() <= given, "Number of elements of source < number of ones in mask", on_gpus=True)
-    if none(given):
-        return x.clone(memory_format=torch.contiguous_format)
-    positions = torch.clamp_min(flat.to(torch.int64).cumsum(0) - 1, 0).clamp_max(given - 1)
-    return torch.where(flat, source.reshape(-1)[positions], x.reshape(-1)).reshape(x.shape)
-
-
-def embedding_renorm(weight, indices, max_norm, norm_type):
-    """Scales the rows that `indices` selects so that their norms are at most `max_norm`."""
-    norms = torch.linalg.vector_norm(weight, ord=norm_type, dim=1)
-    read = torch.zeros_like(norms, dtype=torch.bool).index_put([indices.reshape(-1)], torch.ones((), dtype=torch.bool))
-    scale = torch.where(read & (norms > max_norm), max_norm / (norms + 1e-7), 1.0)
-    return torch.where((scale == 1.0).unsqueeze(1), weight, weight * scale.unsqueeze(1).to(weight.dtype))
-
-
 def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
     """Reduces each segment to one element. The segment of each element is found by a search in the ends of the segments. The result of an
     empty segment is the identity of the reduction."""
@@ -118,22 +91,4 @@ def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, ax
     return means if initial is None else torch.where(counts == 0, first, means)
 
 
-def masked_scatter_backward(grad, mask, sizes):
-    """Returns the gradient of the source. The gradient of its element k is that of the k-th true element of the mask, or 0 if element k was
-    not used."""
-    count = 1
-    for size in sizes:
-        count = count * size
-    mask = mask.expand(grad.shape).reshape(-1)
-    positions = mask.to(torch.int64).cumsum(0) - 1
-    positions = torch.where(mask & (positions < count), positions, count)  # the other elements are written to an additional element
-    found = grad.new_zeros(count + 1).scatter(0, positions, grad.reshape(-1))
-    return found[:count].reshape(sizes)
-
-
-TABLE = {
-    aten.masked_scatter_backward.default: masked_scatter_backward,
-    aten.segment_reduce.default: segment_reduce,
-    aten.index_reduce.default: index_reduce, aten.index_put.default: index_put,
-    aten.masked_scatter.default: masked_scatter, aten.embedding_renorm.default: embedding_renorm,
-}  # fmt: skip
+TABLE = {aten.segment_reduce.default: segment_reduce, aten.index_put.default: index_put}
