@@ -318,6 +318,37 @@ def samples(x, count):
 aten = torch.ops.aten
 F = nn.functional
 REDUCTIONS = ("none", "mean", "sum")
+HOW = [(mode, padding, align) for mode in range(3) for padding in range(3) for align in (False, True)]  # modes of grid_sample
+
+
+def grid_of(x, *sizes):
+    """Returns positions inside and outside of an image. None is near a pixel, or near the middle between two pixels, of [5, 7] pixels."""
+    return torch.linspace(-1.61, 1.77, math.prod(sizes), dtype=x.dtype).reshape(sizes)
+
+
+def gradients_of_grid_sample(x):
+    grad, grid = gradient(x, 1, 1, 3, 4), grid_of(x, 1, 3, 4, 2)
+    return [found for how in HOW for found in aten.grid_sampler_2d_backward(grad, x[None, None], grid, *how, [True, True])]
+
+
+def weights_of(x, *shapes):
+    return [(gradient(x, *shape) * 7).sin() for shape in shapes]
+
+
+def queries_of(x):
+    return torch.stack([x[:, :6], x[:, 1:]])
+
+
+def attended(x, *others, keys=lambda y: (y, y)):
+    """Returns the results of attention with two heads. `others` are the arguments from the mask on."""
+    y = queries_of(x)
+    return aten._native_multi_head_attention(y, *keys(y), 6, 2, *weights_of(x, (18, 6), (18,), (6, 6), (6,)), *others)
+
+
+def encoder_layer(x, gelu, norm_first, *mask):
+    projections, rest = weights_of(x, (18, 6), (18,), (6, 6), (6,)), weights_of(x, (6,), (6,), (6,), (6,), (8, 6), (8,), (6, 8), (6,))
+    return aten._transformer_encoder_layer_fwd(queries_of(x), 6, 2, *projections, gelu, norm_first, 1e-5, *rest, *mask)
+
 
 # Cases of imported operators that had a decomposition in Python, which these files do not use.
 IMPORTED = {
@@ -414,6 +445,17 @@ IMPORTED = {
     "gradient of repeated ends": lambda x, i: aten.replication_pad1d_backward(gradient(x, 5, 12), x, [3, 2]),
     "gradient of repeated edges": lambda x, i: [aten.replication_pad2d_backward(gradient(x, 1, h, w), x[None], pads) for h, w, pads in (
         (8, 10, [1, 2, 0, 3]), (3, 7, [-2, 2, 1, -3]), (6, 8, [-8, 9, 0, 1]), (5, 7, [0, 0, 0, 0]))] + [aten.replication_pad2d_backward(gradient(x, 1, 5, 4), x[None, :, :1], [1, 2, 0, 0])],
+    "gradients of grid_sample": lambda x, i: gradients_of_grid_sample(x),
+    "gradient of grid_sample's grid": lambda x, i: aten.grid_sampler_2d_backward(gradient(x, 1, 1, 3, 4), x[None, None], grid_of(x, 1, 3, 4, 2), 0, 0, False, [False, True])[1],
+    "gradients of grid_sample of volumes": lambda x, i: [grad for how in HOW if how[0] < 2 for grad in aten.grid_sampler_3d_backward(
+        gradient(x, 1, 1, 2, 3, 4), volume_of(x)[None], grid_of(x, 1, 2, 3, 4, 3), *how, [True, True])],
+    "gradients of grid_sample of nothing": lambda x, i: [torch.cat([grad.flatten(), x[0]]) for n, c, out in ((0, 1, 3), (1, 0, 3), (1, 1, 0)) for grad in
+        aten.grid_sampler_2d_backward(x.new_ones(n, c, out, 4), x.new_ones(n, c, 5, 7), x.new_ones(n, out, 4, 2), 0, 0, False, [True, True])],
+    "multi-head attention": lambda x, i: [*attended(x), *attended(x, None, True, False), attended(x, None, False)[0]],
+    "multi-head attention of other keys": lambda x, i: [*attended(x, keys=lambda y: (y.flip(1), y * 2)), attended(x, None, False, keys=lambda y: (y.flip(1), y * 2))[0]],
+    "multi-head attention with ignored keys": lambda x, i: [*attended(x, x.new_ones(2, 5).triu(3).bool(), True, True, 1), attended(x, x.new_ones(5, 5).triu(1).bool(), False, True, 0)[0]],
+    "encoder layers": lambda x, i: [encoder_layer(x, gelu, first) for gelu, first in ((True, False), (False, True))],
+    "encoder layers with ignored keys": lambda x, i: [encoder_layer(x, True, True, x.new_ones(2, 5).triu(3).bool(), 1), encoder_layer(x, False, False, x.new_ones(5, 5).triu(1).bool(), 0)],
     "gradient of repeated faces": lambda x, i: aten.replication_pad3d_backward(gradient(x, 1, 7, 8, 10), volume_of(x), [1, 2, 0, 3, 2, 1]),
     "losses of elements": lambda x, i: [f(x, x.flip(0) * 2, reduction=r) for r in REDUCTIONS for f in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.soft_margin_loss)],
     "losses with thresholds": lambda x, i: [F.smooth_l1_loss(x, x[:1], beta=0.0), F.smooth_l1_loss(x, x * 2, beta=0.3), F.huber_loss(x, x * 2, delta=0.25), F.mse_loss(halves_of(x), halves_of(x) * 3)],
@@ -489,6 +531,13 @@ class Ordered(nn.Module):
 
 def test_searches_and_order_statistics_of_symbolic_sizes_match_eager(tmp_path):
     check(Ordered(), {"x": torch.randn(3, 9)}, tmp_path, ({1: Dim("length", min=2, max=64)},))
+
+
+@pytest.mark.parametrize("function", [lambda x, i: gradients_of_grid_sample(x), lambda x, i: encoder_layer(x, True, False)],
+                         ids=["gradients of grid_sample", "encoder layer"])  # fmt: skip
+def test_gradients_of_grid_sample_and_encoder_layers_of_symbolic_sizes_match_eager(function, tmp_path):
+    torch.manual_seed(0)
+    check(Call(function), {"x": torch.randn(5, 7)}, tmp_path, ({0: Dim("rows", min=2, max=64)},))
 
 
 class WithoutGradients(nn.Module):

@@ -9,8 +9,8 @@
 // Test: test/Python/ops/test_attention_f16_f64_and_few_rows.py, test/Python/test_cpu_attention_training.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Layers.h"
 #include "lib/Import/ATen/Table.h"
-#include "lib/Import/Builder/Node.h"
 
 namespace tilewright {
 namespace {
@@ -22,16 +22,19 @@ struct Scale {
   Value factor; ///< in the type in which scores are accumulated; null if the factor is the constant
 };
 
-Scale scaleOr(Node &n, unsigned index, Value query) {
-  if (n.has(index, "scale"))
-    return {n.number(index, "scale"), {}};
-  if (!n.demand(n.rankOf(query) > 0, "a query without dimensions"))
-    return {};
+/// Returns 1 / sqrt(head size).
+Scale usualScale(Node &n, Value query) {
   AffineExpr width = n.sizesIn(query).back();
   if (auto known = ::mlir::dyn_cast<AffineConstantExpr>(width))
     return {1.0 / std::sqrt(double(known.getValue())), {}};
   Type wide = n.accumulator(n.elementOf(query));
   return {1, n.op<DivOp>({n.scalar(1, wide), n.op<SqrtOp>({n.indexScalar(width, wide)})})};
+}
+
+Scale scaleOr(Node &n, unsigned index, Value query) {
+  if (n.has(index, "scale"))
+    return {n.number(index, "scale"), {}};
+  return n.demand(n.rankOf(query) > 0, "a query without dimensions") ? usualScale(n, query) : Scale();
 }
 
 /// If the scale is not constant, multiplies the query by it. Scores must be scaled before they are rounded, so the
@@ -43,6 +46,14 @@ void apply(Node &n, const Scale &scale, Value &query, ArrayRef<Value *> others) 
   for (Value *value : others)
     *value = n.cast(*value, wide);
   query = n.op<MulOp>({n.cast(query, wide), scale.factor}, wide);
+}
+
+AttentionOp emitAttention(Node &n, Value q, Value k, Value v, Value mask, double scale, bool causal) {
+  SmallVector<AffineExpr> sizes = n.sizesIn(q), rows(sizes.begin(), sizes.end() - 1);
+  sizes.back() = n.sizesIn(v).back();
+  return AttentionOp::create(n.builder, n.loc,
+                             TypeRange{tensorWithSizes(sizes, n.elementOf(q)), tensorWithSizes(rows, n.f32())}, q, k, v,
+                             mask, n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr());
 }
 
 Results attend(Node &n, Value q, Value k, Value v, Value mask, Scale scale, bool causal) {
@@ -62,13 +73,9 @@ Results attend(Node &n, Value q, Value k, Value v, Value mask, Scale scale, bool
   q = rank4(q), k = rank4(k), v = rank4(v);
   if (mask && rank == 3 && n.rankOf(mask) == 3)
     mask = n.unsqueeze(mask, 0);
-  SmallVector<AffineExpr> sizes = n.sizesIn(q), rows(sizes.begin(), sizes.end() - 1);
-  sizes.back() = n.sizesIn(v).back();
   if (mask && !n.elementOf(mask).isInteger(1))
     mask = n.cast(mask, n.elementOf(q));
-  auto op = AttentionOp::create(
-      n.builder, n.loc, TypeRange{tensorWithSizes(sizes, n.elementOf(q)), tensorWithSizes(rows, n.f32())}, q, k, v,
-      mask, n.builder.getF64FloatAttr(scale.constant), causal ? n.builder.getUnitAttr() : UnitAttr());
+  AttentionOp op = emitAttention(n, q, k, v, mask, scale.constant, causal);
   Value result = n.reshape(n.cast(op.getResult(), element), n.type(0));
   SmallVector<Value> results{result};
   if (n.resultCount() > 1)
@@ -203,6 +210,13 @@ Results flashAttentionBackward(Node &n) {
 }
 
 } // namespace
+
+Value attentionOf(Node &n, Value query, Value key, Value value, Value mask) {
+  const Type element = n.elementOf(query);
+  const Scale scale = usualScale(n, query);
+  apply(n, scale, query, {&key, &value});
+  return n.cast(emitAttention(n, query, key, value, mask, scale.constant, false).getResult(), element);
+}
 
 void registerAttention(Table &t) {
   t["aten._scaled_dot_product_flash_attention_for_cpu.default"] = flashAttention;

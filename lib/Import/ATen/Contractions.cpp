@@ -1,8 +1,17 @@
 //===- Contractions.cpp - matrix products --------------------------------------------===//
+#include "lib/Import/ATen/Layers.h"
 #include "lib/Import/ATen/Table.h"
-#include "lib/Import/Builder/Node.h"
 
 namespace tilewright {
+
+Value linearOf(Node &n, Value x, Value weight, Value bias) {
+  SmallVector<AffineExpr> sizes = n.sizesIn(x);
+  const AffineExpr columns = sizes.pop_back_val(), rows = n.product(sizes);
+  sizes.push_back(n.sizesIn(weight)[0]);
+  Value product = n.reshape(n.matmul(n.reshape(x, {rows, columns}), n.transpose(weight, 0, 1)), sizes);
+  return bias ? n.op<AddOp>({product, bias}) : product;
+}
+
 namespace {
 
 Results matrixProduct(Node &n) {
@@ -84,13 +93,7 @@ Results linear(Node &n) {
     return n.refused();
   if (n.rankOf(weight) != 2)
     return n.refuse("a weight of rank " + llvm::Twine(n.rankOf(weight)) + " is not supported; give a matrix");
-  SmallVector<AffineExpr> sizes = n.sizesIn(x);
-  AffineExpr rows = n.constantSize(1);
-  for (AffineExpr size : ArrayRef(sizes).drop_back())
-    rows = rows * size;
-  Value product =
-      n.reshape(n.matmul(n.reshape(x, {canonicalSize(rows), sizes.back()}), n.transpose(weight, 0, 1)), n.type());
-  return bias ? n.op<AddOp>({product, bias}) : product;
+  return n.reshape(linearOf(n, x, weight, bias), n.type());
 }
 
 /// Imports _trilinear(i1, i2, i3, expand1, expand2, expand3, sumdim, unroll_dim). Each tensor first gets dimensions of

@@ -14,6 +14,12 @@ struct GridSampling {
   bool alignCorners = false; ///< -1 and 1 are the centers of the outermost pixels, else their outer edges
 };
 
+/// Reads the arguments (interpolation_mode, padding_mode, align_corners) from index `first` on.
+GridSampling readGridSampling(Node &n, unsigned first);
+
+/// Refuses the node and returns false if the ranks, sizes or element types of the operands of sampleGrid() are wrong.
+bool fitsGrid(Node &n, Value image, Value grid, const GridSampling &how);
+
 /// Samples `image` [N, C, sizes...] at the positions in `grid` [N, outputs..., number of sizes], as
 /// torch.nn.functional.grid_sample and ONNX GridSample do. A position consists of coordinates from -1 to 1, beginning
 /// with that of the last dimension. The result is [N, C, outputs...] with the dtype of `image`. If the ranks or sizes

@@ -6,10 +6,19 @@
 //   dx = rstd (h - sum(h)/N - xhat sum(h xhat)/N),  dw = sum(g xhat),  db = sum(g)
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Layers.h"
 #include "lib/Import/ATen/Table.h"
-#include "lib/Import/Builder/Node.h"
 
 namespace tilewright {
+
+LayerNormOp layerNormOf(Node &n, Value x, Value weight, Value bias, int64_t rank, double eps, Type statistics) {
+  SmallVector<AffineExpr> sizes = n.sizesIn(x);
+  std::fill(sizes.end() - rank, sizes.end(), n.constantSize(1));
+  RankedTensorType rows = tensorWithSizes(sizes, statistics);
+  return LayerNormOp::create(n.builder, n.loc, TypeRange{x.getType(), rows, rows}, x, weight, bias,
+                             n.builder.getI64IntegerAttr(rank), n.builder.getF64FloatAttr(eps));
+}
+
 namespace {
 
 /// Imports native_layer_norm(input, normalized_shape, weight, bias, eps), and layer_norm, which has only the first
@@ -20,17 +29,13 @@ Results layerNorm(Node &n) {
   double eps = n.number(4, "eps", 1e-5);
   if (n.failed())
     return n.refused();
-  SmallVector<AffineExpr> sizes = n.sizesIn(x);
-  if (rank < 1 || rank > int64_t(sizes.size()))
+  if (rank < 1 || rank > n.rankOf(x))
     return n.refuse("normalized_shape has " + llvm::Twine(rank) + " dimensions for an input of rank " +
-                    llvm::Twine(sizes.size()));
+                    llvm::Twine(n.rankOf(x)));
   if (!n.demand(n.resultCount() <= 3, "it gives three results"))
     return n.refused();
-  std::fill(sizes.end() - rank, sizes.end(), n.constantSize(1));
   Type statistics = n.resultCount() > 1 && n.type(1) ? n.element(1) : n.accumulator(n.element());
-  RankedTensorType rows = tensorWithSizes(sizes, statistics);
-  auto op = LayerNormOp::create(n.builder, n.loc, TypeRange{n.type(0), rows, rows}, x, weight, bias,
-                                n.builder.getI64IntegerAttr(rank), n.builder.getF64FloatAttr(eps));
+  LayerNormOp op = layerNormOf(n, x, weight, bias, rank, eps, statistics);
   SmallVector<Value> results{op.getResult(), op.getMean(), op.getRstd()};
   for (unsigned i = 1; i < n.resultCount(); ++i) // for an empty input, torch may return empty statistics
     if (n.type(i) && n.type(i) != results[i].getType())
