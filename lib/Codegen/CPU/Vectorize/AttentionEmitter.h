@@ -45,8 +45,9 @@ protected:
 
   /// Returns a view of `value` of rank `rank`, without the dimensions `drop`, which have size 1.
   Value view(Value value, llvm::ArrayRef<int64_t> drop, int64_t rank);
-  /// Returns operand number `operand` as a matrix of rows x columns. `permutations` of the op determines its rows and
-  /// columns. Returns null if the column dimension comes before the row dimension.
+  /// Returns `value`, which is operand number `operand` of the op, as a matrix of rows x columns. The attribute
+  /// `permutations` of the op determines which dimensions are rows and columns. Returns null if the column dimension
+  /// comes before the row dimension.
   Value matrix(Value value, int64_t operand);
   Value slice(Value value, Folds offsets, Folds sizes);
   /// Returns a view of `count` rows of `matrix`, starting at row `from`.
@@ -62,12 +63,13 @@ protected:
   /// Packs `matrix` into the first part of `buffer`, and returns this part. If `columnsFirst`, the columns of `matrix`
   /// are the reduction dimension k.
   Value packed(Value matrix, Value buffer, bool columnsFirst);
-  /// Computes to = a b, where b is packed in panels. If `depthFirst`, a is k x rows.
+  /// Computes `to` = `a` * b, where b is the matrix in `panels`. If `depthFirst` is set, `a` is stored as k x rows.
   void multiply(Value a, Value panels, Value to, bool depthFirst = false);
 
   void fill(Value value, float with);
   /// Creates a linalg.generic over loops i, j, k; each map is written as the loops that index the operand ("ij", "i",
-  /// "0j").
+  /// "0j", where 0 is a constant index). If `reduceLast` is set, the last loop is a reduction, otherwise all loops are
+  /// parallel.
   void generic(mlir::ValueRange ins, mlir::ValueRange outs, Names inMaps, Names outMaps, int64_t loops,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body,
                bool reduceLast = false);
