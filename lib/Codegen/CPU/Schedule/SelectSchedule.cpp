@@ -5,11 +5,11 @@
 //            tw.schedule = #tw_cpu.schedule<tiles = [64, 48], nanoseconds = 9300, bound = L2>}
 //
 // `tiles` has one size per row of the kernel (dialects/Tile/Rows.h), which is the size of the part that one task
-// computes. A size of 0 means that the row is not tiled. `k_block` is set for products of few rows whose right-hand
-// side exceeds the L2 cache. For products and elementwise kernels, the cost model (CostModel.h) selects the candidate
-// with the lowest predicted time, and determines the resource that limits the kernel. For convolutions and attention,
-// limits on the pixels, rows and bytes of a task and the number of threads determine the sizes. If a kernel already has
-// a schedule, the user has set it, and the pass does not change it.
+// computes. A size of 0 means that the row is not tiled. `k_block` is set for products with few rows and a long K whose
+// right-hand side exceeds the L2 cache. For products and elementwise kernels, the cost model (CostModel.h) selects the
+// candidate with the lowest predicted time, and determines the resource that limits the kernel. For convolutions and
+// attention, limits on the pixels, rows and bytes of a task and the number of threads determine the sizes. If a kernel
+// already has a schedule, the user has set it, and the pass does not change it.
 //
 // Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
 // test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,
@@ -188,11 +188,11 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
 
-  /// Returns true if `member` is a product with few rows whose B exceeds the L2 cache. Its K-blocks then have
-  /// `longKBlock` steps. With few rows, the time to read B from memory dominates. Long contiguous runs of B are read
-  /// faster than short runs, as long as the K-block of A fits into the L1 cache. If B fits into the L2 cache, the
-  /// length of the runs has no effect. Longer K-blocks are less accurate, because more products are added to one
-  /// partial sum.
+  /// Returns true if `member` is a product without AMX tiles that has few rows, a long K, and a B that exceeds the L2
+  /// cache. Its K-blocks then have `longKBlock` steps. With few rows, the time to read B from memory dominates. Long
+  /// contiguous runs of B are read faster than short runs, as long as the K-block of A fits into the L1 cache. If B
+  /// fits into the L2 cache, the length of the runs has no effect. Longer K-blocks are less accurate, because more
+  /// products are added to one partial sum.
   static constexpr int64_t mostStreamedRows = 64, longKBlock = 512;
   bool streamsWeights(Operation *member) const {
     auto matmul = dyn_cast<MatmulOp>(member);
@@ -211,10 +211,10 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
     const bool transposed = readsTransposed(matmul), grouped = isGrouped(matmul, splitF16);
-    // The rows of A may use half of the L2 cache, but a task has at least 128 and at most 256 rows. The maximum is 512
-    // for instructions on groups of k, which are so fast that each panel must be used for many rows. If A is
-    // transposed, the limits are constants, because micro-kernels copy A to the stack K-block by K-block
-    // (PanelEmitter.h, TransposedKernel.h).
+    // The rows of A of one task may use half of the L2 cache. The resulting maximum number of rows is limited to the
+    // range from 128 to 256, or to 512 for instructions on groups of k, which are so fast that each panel must be used
+    // for many rows. If A is transposed, the limits are constants, because micro-kernels copy A to the stack K-block by
+    // K-block (PanelEmitter.h, TransposedKernel.h).
     const int64_t most = transposed ? (grouped ? 256 : 128)
                                     : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes),
                                                           128, grouped ? 512 : 256);
