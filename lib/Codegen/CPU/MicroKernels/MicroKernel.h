@@ -68,7 +68,8 @@ struct BlockAccess {
   bool widens = false; ///< operands of less than 32 bits are multiplied in f32
 };
 
-/// Returns the stride of a buffer's dimension if its type contains it.
+/// Returns the stride of dimension `dim` of the buffer `value` if the buffer's type contains it, otherwise
+/// std::nullopt.
 std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 
 /// Allocates a buffer of shape `sizes` in the kernel's stack frame, aligned to 64 bytes.

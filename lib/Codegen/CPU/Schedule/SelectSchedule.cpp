@@ -205,8 +205,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
            shape.k * shape.panels * shape.panelColumns * shape.bytes > cacheBytes;
   }
 
-  /// Returns the rows and columns per task of `matmul`, whose result has the sizes `own`. If `wholeRows`, columns are
-  /// not tiled.
+  /// Returns the rows and columns per task of `matmul`, whose result has the sizes `own`. If `wholeRows` is set,
+  /// columns are not tiled.
   std::pair<int64_t, int64_t> productTiles(MatmulOp matmul, ArrayRef<AffineExpr> own, bool wholeRows) {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});

@@ -60,8 +60,8 @@ protected:
   static int64_t rowsOfScores(int64_t columns) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)); }
   /// Allocates memory for the panels of a matrix of k x n.
   Value panelBuffer(Fold k, Fold n, mlir::Type element);
-  /// Packs `matrix` into the first part of `buffer`, and returns this part. If `columnsFirst`, the columns of `matrix`
-  /// are the reduction dimension k.
+  /// Packs `matrix` into the first part of `buffer`, and returns this part. If `columnsFirst` is set, the columns of
+  /// `matrix` are the reduction dimension k.
   Value packed(Value matrix, Value buffer, bool columnsFirst);
   /// Computes `to` = `a` * b, where b is the matrix in `panels`. If `depthFirst` is set, `a` is stored as k x rows.
   void multiply(Value a, Value panels, Value to, bool depthFirst = false);
@@ -86,7 +86,8 @@ protected:
   /// Returns true if the mask is added to the scores. The weights are then powers of e instead of 2, because the mask
   /// may contain the lowest finite number, which must not be scaled.
   bool addsMask() const { return mask && !elementOf(mask).isInteger(8); }
-  /// Returns e^x if `natural`, otherwise 2^x. If results are rounded to 16 bits, the function is accurate to 17 bits.
+  /// Returns e^x if `natural` is set, otherwise 2^x. If operands are packed in groups of k, the weights are rounded to
+  /// 16 bits, and an approximation that is accurate to 17 bits suffices.
   Value power(mlir::OpBuilder &b, mlir::Location at, Value x, bool natural);
 
   /// Emits `body` for blocks of `count` rows, starting at row `from` (null: 0), and for the remaining rows.
