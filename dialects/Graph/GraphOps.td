@@ -61,8 +61,8 @@ def TW_ElementwiseOps : OpDocGroup {
     2. (elementwise_c2) the operands whose values are used in the computation have one element type. The result has the
        same type. Exceptions are comparisons, logical ops and is* tests, whose result is i1, and conversions
        (`tw.cast`, `tw.quantize`, `tw.dequantize`).
-    3. (elementwise_c3) the op is defined on that element type: roots, exponentials and divisions need floats, bit ops
-       and shifts need integers, and booleans have no quotient or remainder.
+    3. (elementwise_c3) the op is defined on that element type: roots, exponentials and `tw.div` need floats, bitwise
+       ops and shifts need integers, and booleans have no shift, quotient or remainder.
   }];
 }
 
@@ -164,7 +164,7 @@ def TW_RequireOp : TW_Elementwise<"require", (ins TW_Tensor:$condition, TW_Tenso
 
 def TW_QuantizeOp : TW_Elementwise<"quantize", (ins TW_Tensor:$input, TW_Tensor:$inverse_scale, TW_Tensor:$zero_point,
     I64Attr:$low, I64Attr:$high),
-    "round half to even of input * inverse_scale, plus zero_point, within low and high, as i8 or ui8 (NaN: 0); scale and zero_point f32">;
+    "round half to even of input * inverse_scale, plus zero_point, within low and high, as i8 or ui8 (NaN: 0); inverse_scale and zero_point f32">;
 def TW_DequantizeOp : TW_Elementwise<"dequantize", (ins TW_Tensor:$input, TW_Tensor:$scale, TW_Tensor:$zero_point),
     "(input - zero_point) * scale, where input is i8 or ui8, scale f32 and zero_point i32; one op, so that --tw-match-quantized finds products of such values">;
 

@@ -28,7 +28,7 @@ def HLS_Dialect : Dialect {
   let cppNamespace = "::tilewright::hls";
   let summary = "Directives, memories, streams and dataflow regions of hardware kernels";
   let description = [{
-    The dialect has discardable attributes, of which the verifier checks the first three:
+    The dialect has the following discardable attributes. The verifier checks the first three.
 
     - `tw_hls.loop` on affine.for: a #tw_hls.loop;
     - `tw_hls.interface` on arguments of a top function: a #tw_hls.interface;

@@ -10,10 +10,11 @@ namespace tilewright::tile {
 /// rows for which such a product is computed in f32 instead, because splitting B would take longer.
 inline constexpr int64_t rowsNotSplit = 8;
 
-/// The number of keys per block of attention: scores are computed for one block of rows and keys at a time.
+/// The default number of keys per block of attention: scores are computed for one block of rows and keys at a time.
 inline constexpr int64_t attentionKeys = 512;
 
-/// The number of rows per block of attention, which are two tiles of the matrix unit.
+/// The default number of rows per block of attention scores, which is the number of rows of two tiles of the matrix
+/// unit.
 inline constexpr int64_t attentionRows = 32;
 
 } // namespace tilewright::tile

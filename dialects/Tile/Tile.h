@@ -18,8 +18,9 @@
 #include "dialects/Tile/TileOps.h.inc"
 
 namespace tilewright::tile {
-/// Returns true if each element's innermost index is unchanged: adjacent elements of the source are then written next
-/// to each other. The innermost size must be static and at least 2, and the elements must not be i1.
+/// Returns true if each element's innermost index is unchanged, so that adjacent elements of the source are written
+/// next to each other. The innermost size of the source must be static, at least 2, and at most that of the
+/// destination. The elements must not be i1.
 bool writesRows(ScatterOp scatter);
 /// Returns 1 if `divisor` is 0, otherwise `divisor`; tw_tile.divisor has the same result. If `isZero` is not null, sets
 /// it to a value that is true if `divisor` is 0.

@@ -19,7 +19,8 @@ def Tile_Dialect : Dialect {
   let description = [{
     The structured ops are destination-style ops on tensors and, after bufferization, on memrefs (then without results).
     An op implements TilingInterface if a tile of its result can be computed by the same op on tiles of its operands.
-    `tw_tile.place`, `tw_tile.divisor` and `tw_tile.report` are scalar ops for the bodies of other ops.
+    `tw_tile.place`, `tw_tile.divisor`, `tw_tile.require` and `tw_tile.report` are scalar ops for the bodies of other
+    ops.
   }];
 }
 
@@ -44,7 +45,7 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
   let summary = "Matrix product C[b, m, n] = sum_k A[b, m, k] * B[b, k, n], with B packed in column panels";
   let description = [{
     The shape of B is b x panels x K/`group` x (`panel` * group). Panel p contains the columns from p * panel on, and
-    `group` consecutive k of one column are adjacent in memory (1 for f32, 2 for bf16 and f16, 2 or 4 for bytes).
+    `group` consecutive k of one column are adjacent in memory (1 for f32, 1 or 2 for bf16 and f16, 2 or 4 for bytes).
     Columns beyond N and rows beyond K are zero. The op overwrites C and does not accumulate into it.
 
     Any number of batch dimensions b precede m, n and k. B has all of the batch dimensions or none. `lhs_permutation`
@@ -266,7 +267,7 @@ def Tile_RequireOp : Op<Tile_Dialect, "require", [Pure, AllTypesMatch<["value", 
 
 def Tile_ReportOp : Op<Tile_Dialect, "report", [MemoryEffects<[MemWrite]>]> {
   let summary = "Make the call of the kernel fail because the number is not an index below the limit";
-  let description = "The body of a scatter skips a write whose index is out of range, and reports the index by this op. tw_tile.place does the same for reads.";
+  let description = "The loops of a scatter skip a write whose index is out of range, and report the index by this op. For reads, tw_tile.place reports the index.";
   let arguments = (ins Index:$number, Index:$limit);
   let assemblyFormat = "$number `below` $limit attr-dict";
 }

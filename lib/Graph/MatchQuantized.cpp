@@ -36,8 +36,8 @@ using namespace mlir;
 namespace tilewright::graph {
 namespace {
 
-/// The maximum number of products for which a sum fits in 31 bits. The difference of a byte and its zero point is below
-/// 256, and each product has two such differences as factors.
+/// The maximum number of products for which a sum always fits in a signed 32-bit integer. The factors of a product are
+/// differences of a byte and a zero point, whose magnitude is at most 255 if the zero point is a byte.
 constexpr int64_t longestSum = ((int64_t(1) << 31) - 1) / (255 * 255);
 
 using ByteSizes = SmallVector<AffineExpr>;
@@ -204,8 +204,8 @@ private:
                             builder.getDenseI64ArrayAttr(dims), /*keepdim=*/true);
   }
 
-  /// Returns sum (a - za) (b - zb). `sum` is sum a b, and `count` is the number of terms. `sumOfB` is used if za is not
-  /// 0, and `sumOfA` if zb is not 0.
+  /// Returns sum (a - za) (b - zb). `sum` is sum a b, and `count` is the number of terms. `sumOfB` is called unless za
+  /// is known to be 0, and `sumOfA` unless zb is known to be 0.
   Value corrected(Value sum, Value za, Value zb, int64_t count, function_ref<Value()> sumOfA,
                   function_ref<Value()> sumOfB) {
     // Terms that depend only on b are combined first: if b is a parameter, they are computed once.

@@ -10,12 +10,12 @@
 //   %2 = tw.add %1, tw.reshape %b : (tensor<1x6x6x16xf32>, tensor<16xf32>) -> tensor<1x6x6x16xf32>
 //   %3 = tw.convolution %2, %v' {tw.channels_last} : ...
 //
-// Every convolution is converted to channels-last, and a permute of its result restores the user's order. An argument
-// that is stored in channels-last memory has such a permute, too. If an op can be computed in the permuted order
-// (elementwise ops, pooling, reductions, pads, slices, flips, concatenations, softmax, reshapes, indexing), the permute
-// is moved after the op, until it reaches the permute in front of the next convolution and cancels with it. A final
-// walk, from consumers to producers, computes elementwise ops in the order of the permutes that read them. 1-D
-// convolutions become 2-D convolutions of height 1.
+// Every convolution of 1 to 3 dimensions is converted to channels-last, and a permute of its result restores the user's
+// order. An argument that is stored in channels-last memory has such a permute, too. If an op can be computed in the
+// permuted order (elementwise ops, pooling, reductions, pads, slices, flips, concatenations, softmax, reshapes,
+// indexing), the permute is moved after the op, until it reaches the permute in front of the next convolution and
+// cancels with it. A final walk, from consumers to producers, computes elementwise ops in the order of the permutes
+// that read them. 1-D convolutions become 2-D convolutions of height 1.
 //
 // Test: test/Graph/propagate-layout.mlir
 //

@@ -3,8 +3,8 @@
 // scores[b, h, l, s] = scale * sum_d q[b, h, l, d] * k[b, h / r, s, d] + mask, or -inf for masked keys s
 // m = max_s scores; e = exp(scores - m); n = sum_s e; result = (sum_s e * v) / n; logsumexp = m + log n
 //
-// If a row has no unmasked scores, its results are 0 and its logsumexp is -inf. The description of
-// tw_tile.attention_gradient has the formulas of the gradient.
+// r is the number of query heads per key head. If a row has no unmasked scores, its results are 0 and its logsumexp is
+// -inf. The description of tw_tile.attention_gradient has the formulas of the gradient.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //

@@ -47,7 +47,7 @@ struct IntegerBody {
   Value isMinusOne(Value x) {
     return isUnsigned ? intConstant(b, loc, b.getI1Type(), 0) : cmp(IntegerPredicate::eq, x, c(-1));
   }
-  /// Returns the divisor, or 1 if a division by it may trap.
+  /// Returns `y`, or 1 at run time if a division by `y` could trap, that is, if `y` is 0 (which is reported) or -1.
   Value safeDivisor(Value y) {
     APInt known;
     if (matchPattern(y, m_ConstantInt(&known)) && !known.isZero() && (isUnsigned || !known.isAllOnes()))

@@ -67,7 +67,8 @@ mlir::Value spreadInput(Convolution &conv, graph::ConvolutionOp op, llvm::SmallV
                         llvm::ArrayRef<mlir::AffineExpr> weightSizes);
 /// Returns the weight with its kernel dimensions reversed.
 mlir::Value flippedWeight(Convolution &conv, mlir::Value graphValue);
-/// Lowers a strided transposed convolution to convolutions with stride 1, in `accumulator`; null if that is impossible.
+/// Lowers a strided transposed convolution to convolutions with stride 1, and returns the result in the accumulator's
+/// type. Returns null if this is impossible.
 mlir::Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op);
 
 /// Returns the weight of a grouped convolution in the accumulator's type.
@@ -79,7 +80,7 @@ using TapIndex = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Locatio
 /// the index that `indexOf` returns.
 mlir::Value transposedGroups(Convolution &conv, mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> kernel,
                              mlir::Type accumulator, TapIndex indexOf);
-/// Lowers a grouped transposed convolution to a plain one, which sums in `accumulator`.
+/// Lowers a grouped transposed convolution to a grouped convolution with stride 1, which sums in `accumulator`.
 mlir::Value inGroupsTransposed(Convolution &conv, graph::ConvolutionOp op, mlir::Type accumulator);
 
 mlir::LogicalResult lowerWeightGradient(Lowering &l, graph::ConvolutionWeightGradOp op);

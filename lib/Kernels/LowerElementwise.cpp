@@ -71,7 +71,8 @@ static Value dequantized(OpBuilder &b, Location loc, graph::DequantizeOp op, Val
   return arith::MulFOp::create(b, loc, difference, in[1], contractFlag(b));
 }
 
-/// Quantizes a float to a byte. For NaN, maxnum and minnum return a bound, so the conversion to an integer is defined.
+/// Quantizes a float to a byte. For NaN, maxnum and minnum return a bound, so that the conversion to an integer is
+/// defined, and the result is 0.
 static Value quantized(OpBuilder &b, Location loc, graph::QuantizeOp op, ValueRange in) {
   auto flags = contractFlag(b);
   int64_t low = op.getLow(), high = op.getHigh();
@@ -117,7 +118,8 @@ LogicalResult lowerElementwise(Lowering &l, Operation *op) {
           value = arith::ConstantOp::create(b, at, b.getZeroAttr(storageType(result)));
         return SmallVector<Value>{store(b, at, value, result)};
       });
-  // Remove all fast-math flags. This also prevents a fused multiply-add, which rounds once instead of twice.
+  // Remove the fast-math flags of sums, differences, products and roundings. This also prevents a fused multiply-add,
+  // which rounds once instead of twice.
   if (l.decide.contains(op))
     tensor.getDefiningOp()->walk([&](Operation *inner) {
       if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp, arith::TruncFOp>(inner))

@@ -152,7 +152,7 @@ static Value asAccumulator(OpBuilder &b, Location at, Value x, Type from, Type t
 /// one step.
 static constexpr int64_t fewestParts = 16;
 
-/// Returns the number of parts into which a line of `elements` is divided; 0 if no suitable number divides it.
+/// Returns the largest divisor of `elements` from `fewestParts` to 128; 0 if there is none.
 static int64_t partsOf(int64_t elements) {
   constexpr int64_t most = 128;
   for (int64_t parts = most; parts >= fewestParts; --parts)
@@ -196,11 +196,11 @@ static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, R
 }
 
 /// The two stages of a reduction in which the last dimension is not reduced, for example over all dimensions but the
-/// channels. In one stage, threads would share the elements of the last dimension, so that a thread would read only a
-/// few elements of each cache line. Instead, the last reduced dimensions, `inner`, are reduced first, so that threads
-/// share the `outer` dimensions, and a thread reads whole lines. Then the `outer` dimensions of the first result are
-/// reduced. columnStages() returns nullopt if the tensor is small, if there are enough rows before the reduced
-/// dimensions, or if there is only one reduced dimension.
+/// channels. In one stage, the last dimension would be divided among the threads, so that a thread would read only a
+/// few elements of each cache line. Instead, the last reduced dimensions, `inner`, are reduced first. In this stage,
+/// the `outer` dimensions are divided among the threads, and a thread reads whole lines. Then the `outer` dimensions of
+/// the first result are reduced. columnStages() returns nullopt if the tensor is small, if there are enough rows before
+/// the reduced dimensions, or if there is only one reduced dimension.
 struct ColumnStages {
   SmallVector<int64_t> inner, outer;
 };

@@ -7,11 +7,11 @@
 //   %p = linalg.generic {%x[n, oh + kh - 1, ow + kw - 1, c], or 0 outside} : tensor<4x8x8x3x3x16xf32>
 //   %1 = linalg.contract ins(%p' : tensor<256x144xf32>, %g' : tensor<256x32xf32>) : tensor<144x32xf32>
 //
-// The elements of %p are the input elements that each tap of the window reads (patches); for a window of one pixel, %p
-// is %x. If the patches of a batch would take more than `mostPatchBytes`, the batch is divided into groups of
-// consecutive images, whose products are added. The gradient of a depthwise convolution is not a product. It is the sum
-// of the gradients of parts of each image (tw_tile.depthwise_gradient) or, if this op does not support the convolution
-// (channels-first, 3-D), a linalg.generic over the taps and channels.
+// The elements of %p are the input elements that each tap of the window reads (patches); for a window of one pixel with
+// stride 1, %p is %x. If the patches of a batch would take more than `mostPatchBytes`, the batch is divided into groups
+// of consecutive images, whose products are added. The gradient of a depthwise convolution is not a product. It is the
+// sum of the gradients of parts of each image (tw_tile.depthwise_gradient) or, if this op does not support the
+// convolution (channels-first, 3-D), a linalg.generic over the taps and channels.
 //
 // Test: test/Kernels/lower-weight-gradients.mlir
 //

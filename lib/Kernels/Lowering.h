@@ -211,8 +211,8 @@ mlir::Value extractInside(mlir::OpBuilder &b, mlir::Location at, mlir::Value ten
 
 /// Pads a tensor with `value` (a stored constant). Amounts may be symbolic, but not negative. If `byRows` is true and
 /// the last dimension is not padded, the result is an elementwise op, which runs on all threads. Otherwise the result
-/// is a tensor.pad, which runs on one thread. A tensor.pad is never fused into the kernel of a windowed op that reads
-/// it.
+/// is a tensor.pad, which is tiled only along dimensions without padding. A tensor.pad is never fused into the kernel
+/// of a windowed op that reads it.
 mlir::Value padded(Lowering &l, mlir::Value tensor, llvm::ArrayRef<mlir::AffineExpr> sizes,
                    llvm::ArrayRef<mlir::OpFoldResult> low, llvm::ArrayRef<mlir::OpFoldResult> high,
                    llvm::ArrayRef<mlir::AffineExpr> paddedSizes, mlir::TypedAttr value, bool byRows = false);

@@ -84,7 +84,7 @@ Value splatConstant(OpBuilder &b, Location loc, TypedAttr splat, bool computed) 
 }
 
 //===----------------------------------------------------------------------===//
-// The user's conversions
+// Explicit casts
 //===----------------------------------------------------------------------===//
 
 /// Converts as cvttss2si does: truncates values in range. For other values, including NaN, returns the smallest

@@ -27,9 +27,9 @@
 //
 // The grid, the size of the scratch memory and the number of operations (tw.flops) of a kernel are functions of the
 // kernel's index arguments. For each launch, the pass replaces these arguments by expressions over the symbols of the
-// program, and sets the resulting functions on the launch. It also copies the kernel's schedule to the launch. If a
-// kernel is compiled only for a range of the product of its sizes, the grid of its launch is 0 for calls outside of
-// this range, so that the runtime skips the launch.
+// program, and sets the resulting functions on the launch. It also copies the kernel's schedule and the attributes of
+// its checks to the launch. If a kernel is compiled only for a range of the product of its sizes, the grid of its
+// launch is 0 for calls outside of this range, so that the runtime skips the launch.
 //
 // Test: test/Plan/finish-plan.mlir
 //

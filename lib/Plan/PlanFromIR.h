@@ -20,8 +20,8 @@ llvm::Expected<plan::Plan> planFromIR(plan::ProgramOp program);
 /// Returns the verified plan of the program in `module`.
 llvm::Expected<plan::Plan> planOf(mlir::ModuleOp module);
 
-/// Returns the user's line of each step of the plan of `module` except steps of constants (`once`); with
-/// `onlyChecked`, only of steps that check indices. Steps without a line have "".
+/// Returns the user's line for each step of the plan of `module` except `once` steps. The line is "" for copies and for
+/// steps without a source location. With `onlyChecked`, it is also "" for steps that check nothing at run time.
 std::vector<std::string> stepLines(mlir::ModuleOp module, bool onlyChecked = false);
 
 /// Appends the user's line from `lines` to the error of a call, if the error is in a step for which `lines` has one.

@@ -2,7 +2,7 @@
 //
 // This target compiles for AVX-512, AMX and AVX2 machines. The machine description (CPUID, caches, the measured rate of
 // vdpbf16ps) determines the vector width, the number of registers and layouts. LLVM compiles the kernels to object code
-// on all cores in parallel.
+// in parallel.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Pass/PassManager.h"
@@ -78,7 +78,7 @@ public:
 
 private:
   /// Returns the shape of the machine `options.cpu`, whose name configure() has checked. A positive `options.threads`
-  /// replaces its number of threads.
+  /// replaces the machine's number of threads.
   static MachineShape shapeOf(const Options &options) {
     MachineShape shape = llvm::cantFail(describeHost(options.cpu)).shape;
     if (options.threads > 0)

@@ -1,4 +1,4 @@
-//===- ApplyRecords.cpp - replace schedules of the model by measured ones ------------------------===//
+//===- ApplyRecords.cpp - replaces the model's schedules by measured schedules ---------------------===//
 //
 // Before:  func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 96], nanoseconds = 352000>}
 // After:   func @kernel_0(...)
@@ -6,7 +6,8 @@
 //
 // If the folder `records` has a record (Records.h) of a kernel, this pass replaces the kernel's schedule by that of the
 // record. Other kernels are unchanged. A kernel with symbolic sizes has one record for each class of sizes
-// (SizeClasses.h). If the records of the classes have different schedules, the kernel is cloned for each class:
+// (SizeClasses.h). If the schedules of the classes differ, each range of classes with the same schedule has its own
+// copy of the kernel:
 //
 // Before:  func @kernel_0(%n: index, ...) attributes {tw.schedule = ...}          call @kernel_0(...)
 // After:   func @kernel_0(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 17, -1>}
@@ -15,8 +16,8 @@
 //
 // The plan launches the kernel whose range contains the product of the sizes of a call. The options of this pass are:
 //   strict         a kernel that has a search space but no record is an error
-//   deterministic  a record is ignored if its schedule has another order of sums than the default schedule
-//   stamp          the pass stores the keys of kernels in attributes, which the tuner reads
+//   deterministic a record is ignored unless its schedule is known to have the default schedule's order of sums stamp
+//   the pass stores the keys of kernels in attributes, which the tuner reads
 // If a kernel has records, but none of them is valid for this machine and compiler, a warning states the reason once
 // per process and folder.
 //

@@ -11,7 +11,7 @@
 //
 // Every tensor argument becomes a dense memref, whose memory no other argument uses. If a result was computed in place
 // in an argument, the argument's memory contains the result. Other results (a slice or a padded tensor) are copied to
-// their argument. Allocations that remain in a kernel have the size of a tile.
+// their argument. Allocations that remain inside of a tiled loop have the size of a tile.
 //
 // Test: test/Codegen/Common/bufferize-kernels.mlir
 //
@@ -35,8 +35,8 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
-/// Replaces each tensor.pad with a constant padding value whose result the kernel returns by ops that fill the
-/// destination and insert the source.
+/// Expands each tensor.pad that has a constant padding value and whose result the kernel returns. The expansion fills
+/// the destination with this value and inserts the source.
 void expandPads(func::FuncOp kernel) {
   SmallVector<tensor::PadOp> pads;
   kernel.walk([&](tensor::PadOp pad) { pads.push_back(pad); });
@@ -130,8 +130,8 @@ linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
 }
 
 /// Returns the chain of insertions that computes `value`, in order, and the tensor into which the first of them
-/// inserts. Each result in the chain is used only by the next insertion, and also by the slice of it into which a
-/// linalg op computes the source of the next insertion in place. Each source is an argument or computed in place.
+/// inserts. Each result in the chain is used only by the next insertion and, if a linalg op computes the source of that
+/// insertion in place, by the slice into which this op computes. Each source is an argument or computed in place.
 /// Returns an empty chain if these conditions do not hold, or if there are fewer than `many` insertions.
 std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
   constexpr size_t many = 8;
@@ -170,7 +170,8 @@ void writeChain(ArrayRef<tensor::InsertSliceOp> chain, Value whole) {
     rewriter.eraseOp(insert);
 }
 
-/// Applies writeChain() in a parallel loop with one result that `materialize` stores into the loop's initial memory.
+/// Applies writeChain() in a parallel loop whose only result is a chain of insertions, which `materialize` stores into
+/// the loop's initial memory. Changes nothing if the loop has another form.
 void insertByMemory(scf::ForallOp loop, bufferization::MaterializeInDestinationOp materialize) {
   auto initial = loop.getOutputs().size() == 1 ? loop.getOutputs()[0].getDefiningOp<bufferization::ToTensorOp>()
                                                : bufferization::ToTensorOp();

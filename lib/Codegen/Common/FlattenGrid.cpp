@@ -1,4 +1,4 @@
-//===- FlattenGrid.cpp - passes a kernel its share of the tiles ----------------===//
+//===- FlattenGrid.cpp - replaces the parallel loop over tiles by a loop over a range -===//
 //
 // Before:
 //   func @kernel_0(..., %out) { scf.forall (%i, %j) = (0, 0) to (M, N) step (64, 48) { ... } }

@@ -7,7 +7,7 @@
 //   func @kernel_0(%buffers: !llvm.ptr, %sizes: !llvm.ptr, %begin: i64, %end: i64, %scratch: !llvm.ptr)
 //
 // Buffer i is the i-th memref argument, and size i is the i-th index argument. The attribute tw.sizes of a memref
-// argument specifies its sizes. The usual conversions to LLVM then lower all other ops of the module.
+// argument specifies its sizes. --tw-host-lower-to-llvm later lowers the other ops of the module.
 //
 // Tests: test/Codegen/Common/lower-kernel-abi.mlir, lower-kernel-abi-invalid.mlir
 //

@@ -6,9 +6,9 @@
 //   func @kernel_0(..., %begin, %end, %scratch: memref<?xi8>) attributes {tw.scratch = affine_map<() -> (12288)>} {
 //     scf.for ... { %t = memref.view %scratch[%c0][] : memref<?xi8> to memref<64x48xf32> ... } }
 //
-// Each allocation gets a separate offset that is aligned to 64 bytes. If a size is not constant, it must have a
-// constant upper bound (as in a partial tile), or it must be computed from the kernel's index arguments. Other sizes
-// are errors.
+// Each allocation gets a separate offset that is aligned to 64 bytes. If a size is not constant, it must have an upper
+// bound, which is a constant (as in a partial tile) or an expression of the kernel's index arguments. Other sizes are
+// errors.
 //
 // Test: test/Codegen/Common/place-scratch.mlir
 //
@@ -79,7 +79,8 @@ struct PlaceScratch : impl::PlaceScratchBase<PlaceScratch> {
                                      MemRefType::get({ShapedType::kDynamic}, builder.getI8Type()), {}, loc)))
       return signalPassFailure();
     Value scratch = kernel.getArguments().back();
-    // `checks` is true if the kernel reports failed checks in its status (LowerIndexChecks.cpp).
+    // `checks` is true if the kernel reports failed checks in its status (LowerIndexChecks.cpp), which is at the start
+    // of the scratch memory.
     bool checks = false;
     SetVector<Attribute> messages;
     kernel.walk([&](Operation *op) {

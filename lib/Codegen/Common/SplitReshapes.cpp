@@ -7,7 +7,7 @@
 //   %1 = memref.reinterpret_cast %base to offset: [%offset], sizes: [%a, %b], strides: [%b * %stride, %stride]
 //
 // In LLVM 22.1, MLIR's pass expand-strided-metadata crashes if a group of the reshape has more than one symbolic size.
-// After the rewrite, the sizes are operands of the op, so this pass need not infer a size.
+// After the rewrite, the sizes are operands of the op, so expand-strided-metadata need not infer a size.
 //
 // Test: test/Codegen/Common/split-reshapes.mlir
 //

@@ -31,7 +31,8 @@ public:
 
   /// Returns the weight as a tensor of integers with the bit width of `quantized`.
   Number constant(const Known &known, const Quantized &quantized);
-  /// Returns the same number with `fraction` fractional bits, at least as many as before, and at least `width` bits.
+  /// Returns the same number with `fraction` fractional bits, which must not be fewer than before, and with a bit width
+  /// of at least `width`.
   Number aligned(const Number &number, int fraction, int width);
   Number add(const Number &a, const Number &b, mlir::RankedTensorType shape, bool subtract);
   Number multiply(const Number &a, const Number &b, mlir::RankedTensorType shape);

@@ -141,8 +141,8 @@ private:
     return made;
   }
 
-  /// Quantizes a weight that is a factor of a product. The weight gets the bit width of its layer's values, and the
-  /// largest number of fractional bits that its largest element allows.
+  /// Quantizes a weight that is a factor of a product. Unless the user has specified a format for it, the weight gets
+  /// the bit width of its layer's values, and the largest number of fractional bits that its largest element allows.
   Quantized weightOf(const Known &weight, StringRef layer) {
     if (std::optional<Format> format = formats.named(weight.name))
       return quantizeWeight(weight, *format);
@@ -150,7 +150,8 @@ private:
     return quantize(weight, fractionFor(weight, width), width);
   }
 
-  /// Returns a value in its layer's format, which is the same for every consumer.
+  /// Returns a value rounded to its layer's format, or as it is if it already has a format. All consumers read the same
+  /// number.
   Number rounded(Value value) {
     Number &number = *values[value].number;
     if (number.exact)

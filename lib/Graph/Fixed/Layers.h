@@ -9,7 +9,7 @@ namespace tilewright::fixed {
 /// Returns an entry of the layers in `tw.fixed`: `exact` is rounded to `result` in `format`, at the user's `line`.
 mlir::Attribute describeRounding(mlir::Builder &builder, const Number &exact, const Number &result,
                                  const Format &format, llvm::StringRef line);
-/// Returns an entry for a weight if its format cannot represent all its elements.
+/// Returns an entry for a weight whose format cannot represent all its elements.
 mlir::Attribute describeWeight(mlir::Builder &builder, llvm::StringRef name, const Format &format);
 
 } // namespace tilewright::fixed

@@ -49,7 +49,7 @@ struct Quantized {
 /// Rounds the elements to the nearest integers, ties to even, of `width` bits. If `width` is 0, uses as many bits as
 /// the elements need.
 Quantized quantize(const Known &known, int fraction, int width);
-/// Returns the largest number of fractional bits for which every element fits in `width` bits.
+/// Returns the largest number of fractional bits, up to 2 * `width`, for which every element fits in `width` bits.
 int fractionFor(const Known &known, int width);
 
 /// The range of the results of a product with constant weights. Each result is a sum of products of a weight and an

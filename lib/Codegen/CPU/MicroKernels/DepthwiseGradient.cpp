@@ -4,16 +4,16 @@
 //   tw_tile.depthwise_gradient {lines = 9, padding = [1, 1], ...} ins(%x: memref<1x56x56x144xf32>,
 //     %g: memref<1x56x56x144xf32>) first_part(%p) outs(%w: memref<1x1x3x3x144xf32>)
 // After:
-//   scf.for %c = 0 to 144 step 64 {
+//   scf.for %c = 0 to 128 step 64, and %c = 80 {
 //     36 vectors of zeros to %w
 //     scf.for %oh = (lines of the part) { scf.for %kh = (taps that meet the image) { 4 times, each 14 pixels of the
 //     line:
 //       14 x 4 loads of %g, 16 x 4 of %x; 14 x 12 fma into 12 sums from zero, which are added to %w } } }
 //
-// The elements of a vector are consecutive channels. A vector of the input is loaded once for all taps that use it, and
-// a vector of the gradient is loaded once for all taps of a line of the window. The products of a few pixels are summed
+// The elements of a vector are consecutive channels. For each block of pixels, and for up to eight taps of a line of
+// the window, each vector of the input and of the gradient is loaded once. The products of a block of pixels are summed
 // in registers, and these partial sums are added to the sums in memory. The rounding error therefore grows with the
-// number of partial sums, not with the number of pixels.
+// number of partial sums, which is smaller than the number of pixels.
 //
 // Test: test/Codegen/CPU/MicroKernels/depthwise-gradient.mlir
 //
@@ -29,7 +29,7 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// The number of pixels whose products form one partial sum.
+/// The maximum number of pixels whose products form one partial sum.
 constexpr int64_t pixelsPerSum = 14;
 /// The maximum number of channel vectors, and of taps of a line of the window, in a loop body. The accumulators of the
 /// body must fit into the registers.

@@ -1,25 +1,25 @@
 //===- ExpandContractions.cpp - lowers products, convolutions and packs to vectors -===//
 //
 // Before:
-//   tw_tile.matmul {panel = 48, group = 1} ins(%a: memref<64x768xf32>, %b: memref<1x768x48xf32>)
+//   tw_tile.matmul {panel = 48, group = 1} ins(%a: memref<64x128xf32>, %b: memref<1x128x48xf32>)
 //     outs(%c: memref<64x48xf32>)
 // After:
 //   scf.for %m = 0 to 64 step 8 {
-//     %acc:24 = scf.for %k = 0 to 768 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma }
-//     24 stores }
+//     %acc:24 = scf.for %k = 0 to 128 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma } 24
+//     stores }
 //
-// MicroKernel.h describes the blocks of rows and vectors. A convolution uses the same blocks, with pixels as rows and
-// three reduction loops (kh, kw, c). The instructions depend on the dtype and on the number of elements along k that
-// are packed together:
+// The figure omits prefetches of %b. A longer sum is computed in K-blocks. MicroKernel.h describes the blocks of rows
+// and vectors. A convolution uses the same blocks, with pixels as rows and up to three reduction loops (kh, kw, c). The
+// instructions depend on the dtype and on the number of elements along k that are packed together:
 //   bf16, 2 k     AMX tiles (TileKernel.h), or vdpbf16ps on machines without tiles
 //   bytes, 4 k    AMX tiles, or vpdpbusd
 //   bytes, 2 k    vpmaddwd
 //   f16, 2 k      AMX tiles; if the tiles are bf16, each operand is split into two parts (SplitKernel.h), or products
 //                 with few rows use FMAs in f32
 //   any, 1 k      FMAs
-// If A is stored as k x rows, a kernel with AMX tiles first transposes it (TransposedKernel.h). PackPanels.h lowers
-// packs. PackWindows.h gathers the windows of images with few channels. WindowKernels.h lowers convolutions with small
-// groups and the gradients of depthwise weights.
+// If A has 16-bit elements and is stored as k x rows, a kernel with AMX tiles first transposes it (TransposedKernel.h).
+// PackPanels.h lowers packs. PackWindows.h gathers the windows of images with few channels. WindowKernels.h lowers
+// convolutions with small groups and the gradients of depthwise weights.
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-contractions.mlir, test/Codegen/CPU/MicroKernels/amx.mlir,
 // test/Codegen/CPU/MicroKernels/int8.mlir
@@ -329,7 +329,7 @@ private:
     return {};
   }
 
-  /// Returns the kernel's argument that `value` is a view of; null if it is not one.
+  /// Returns the kernel's argument that `value` is, or is a view of; null if there is none.
   static BlockArgument argumentOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<memref::SubViewOp, memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp, memref::ViewOp,
@@ -340,7 +340,8 @@ private:
     return dyn_cast<BlockArgument>(value);
   }
 
-  /// Returns true if `argument` is the scratch memory of the kernel, which is its last argument, a buffer of bytes.
+  /// Returns true if `argument` may be the scratch memory of the kernel: the last argument of a kernel, with elements
+  /// of 8 bits.
   static bool isScratch(BlockArgument argument) {
     auto type = dyn_cast<MemRefType>(argument.getType());
     return type && type.getElementType().isInteger(8) &&

@@ -10,16 +10,18 @@
 //         3 loads of %w[%kh, 0...2, 0, %f], 16 of %x[0, line, pixel, %f]; 42 fma }
 //       14 stores } }
 //
-// The elements of a vector are consecutive filters. A vector of the input is loaded once for all pixels whose windows
-// contain it, and a vector of the weight is loaded once for all pixels of a block. Taps outside of the image are
-// skipped. The bounds of the loop over kh skip whole lines of the window. If the length of a line is known, no code is
-// emitted for the other taps outside of the image. Otherwise, the bounds of a loop over kw skip these taps for pixels
-// near the ends of the line. There are two ways to multiply filters with channels:
+// The elements of a vector are consecutive filters. In each pass over a block of pixels, a vector of the input is
+// loaded once for all pixels whose windows contain it, and a vector of the weight is loaded once for all pixels. Taps
+// outside of the image are skipped. The bounds of the loop over kh skip whole lines of the window. If the set of taps
+// in the image is known at compile time (WindowLoops.h), no code is emitted for the other taps. Otherwise, the bounds
+// of a loop over kw skip these taps for pixels near the ends of the line. There are two ways to multiply filters with
+// channels:
 //   spread: a vector contains the filters of several groups. It is multiplied by a vector in which all lanes of a group
 //     contain the same channel of this group.
-//   broadcast: a vector contains filters of one group. It is multiplied by one channel at a time.
-// If the number of filters is not a multiple of the vector length, the last vector overlaps the previous vector, so no
-// masks are needed.
+//   broadcast: a vector contains filters of one group. It is multiplied by a vector whose lanes all contain one channel
+//   of this group.
+// If the number of filters (of all groups for spread, of a group for broadcast) is not a multiple of the vector length,
+// the last vector overlaps the previous vector, so no masks are needed.
 //
 // Test: test/Codegen/CPU/MicroKernels/grouped-convolution.mlir
 //
@@ -43,9 +45,9 @@ constexpr int64_t mostTapsAtOnce = 8;
 constexpr int64_t mostPixels = 14;
 /// The maximum number of channels for which the loop over channels is unrolled.
 constexpr int64_t mostChannelSteps = 8;
-/// If a window has more than 2 * `longSum` products, its sum is computed as partial sums of about `longSum` products
-/// for each line of the window. The rounding error then grows with the length of a partial sum, not with the total
-/// number of products.
+/// If a window has more than 2 * `longSum` products, its sum is computed as partial sums. A partial sum consists of the
+/// products of one line of the window, for as many channels as result in at most `longSum` products, but for at least
+/// one channel. The rounding error then grows with the length of a partial sum, not with the total number of products.
 constexpr int64_t longSum = 64;
 
 class GroupedEmitter : WindowLoops {

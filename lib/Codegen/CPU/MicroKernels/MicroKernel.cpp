@@ -236,7 +236,7 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   emitter.packed = packedLhs(builder, loc, access, rows, blockRows, product);
   if (product == Product::Fma)
     widenBlocks(builder, loc, emitter, access, rows, blockRows, vectors * lanes);
-  // A block of B is used for all lines of an image while it is in the L1 cache.
+  // While a block of B is in the L1 cache, it is used for all lines of the task.
   auto everyLine = [&](function_ref<void()> body) { access.overLines ? access.overLines(body) : body(); };
   auto everyPanel = [&] {
     if (emitter.packed)
@@ -298,7 +298,8 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
   auto steps = [&] { emitSteps(builder, loc, access, rows, vectors, lanes, registers, product, elements); };
   if (!access.overLines || access.hasSeparateRuns())
     return steps();
-  // The accumulators stay in registers for the whole reduction, so the outer loop is the loop over lines.
+  // Without separate runs, the accumulators stay in registers through the outer reduction loops, so the loop over lines
+  // contains these loops.
   auto lines = std::exchange(access.overLines, nullptr);
   lines(steps);
 }

@@ -1,9 +1,9 @@
 //===- MicroKernel.h - register-blocked products -------------------------------===//
 //
 // C[rows, panel] = sum over the reduction loops of A[row, r...] * B[r..., panel], with `rows` x `vectors` accumulators
-// in registers. In each step, one element of A per row is broadcast, and whole vectors of a panel of B are loaded. For
-// example, a block of 8 rows and 3 vectors of 16 columns (8x48) uses 24 accumulators, 3 registers for B and 1 for A, of
-// the 32 AVX-512 registers.
+// in registers. In each step, one element of A per row is broadcast (or several elements along k, see Product), and
+// whole vectors of a panel of B are loaded. For example, a block of 8 rows and 3 vectors of 16 columns (8x48) uses 24
+// accumulators, 3 registers for B and 1 for A, of the 32 AVX-512 registers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_MICROKERNEL_H
@@ -14,8 +14,9 @@
 namespace tilewright::cpu {
 
 /// The number of steps of a K-block of the innermost reduction, unless a schedule's knob `k_block` sets another number.
-/// Each block is summed separately and then added to C. Therefore, a block of B (24 KiB of a 48-column panel) fits in
-/// the L1 cache together with A, and the error of a long sum grows with the size of a block, not with K.
+/// Each block is summed separately and then added to C. Therefore, a block of B (24 KiB for a panel of 48 columns in
+/// f32) fits in the L1 cache together with A, and the error of a long sum grows with the size and the number of blocks,
+/// not with K.
 inline constexpr int64_t defaultReductionBlock = 128;
 
 /// The operands of a product, and how its blocks access them.
@@ -35,9 +36,9 @@ struct BlockAccess {
   mlir::Value panels;      ///< number of panels
   mlir::Value firstColumn; ///< index of the panel's first column in C
   mlir::Value columns;     ///< number of columns of C; stores to later columns are masked
-  /// Not null if the task computes several lines of an image, and each line needs all of B. Emits a loop over the
-  /// lines, sets `rowsBefore` to the rows of the previous lines (null if their number is unknown), and calls the body
-  /// inside.
+  /// Not null for a convolution whose lines (rows of pixels) are computed separately, so that each line needs all of B.
+  /// Emits a loop over the lines, sets `rowsBefore` to the rows of the previous lines (null if their number is
+  /// unknown), and calls the body inside.
   std::function<void(llvm::function_ref<void()>)> overLines;
   mlir::Value rowsBefore;
   int64_t rowsInTask = 0; ///< number of rows of all lines of the task
@@ -46,8 +47,8 @@ struct BlockAccess {
   /// emits the code.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
   bool rhsNear = false;     ///< B is in the L2 cache (packed by the task, or small), so it is not prefetched
-  bool wholePanels = false; ///< columns is a multiple of the panel
-  int64_t reductionBlock = defaultReductionBlock; ///< steps of the innermost reduction summed in registers
+  bool wholePanels = false; ///< `columns` is known to be a multiple of the panel's width
+  int64_t reductionBlock = defaultReductionBlock; ///< number of steps of a K-block
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: limited by registers and L1 sets
   int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
   /// The dimension of A that the row number indexes, the dimension of A that the innermost reduction loop indexes, and
@@ -60,14 +61,15 @@ struct BlockAccess {
   /// Returns true if every reduction loop except the innermost has the constant trip count 1, so that the reduction is
   /// one contiguous run.
   bool hasOneRun() const;
-  /// Returns true if there are outer reductions, and the innermost reduction (a run) is so long that each run should be
-  /// added to C separately. The limit is lower for operands that are converted to f32, because they can be converted
-  /// block by block only if runs are separate.
+  /// Returns true if an outer reduction loop may iterate, and the innermost reduction (a run) has an unknown length or
+  /// is so long that each run should be added to C separately. The limit is lower for operands that are converted to
+  /// f32, because they can be converted block by block only if runs are separate.
   bool hasSeparateRuns() const;
   bool widens = false; ///< operands of less than 32 bits are multiplied in f32
 };
 
-/// Returns the stride of a buffer's dimension if its type contains it.
+/// Returns the stride of dimension `dim` of the buffer `value` if the buffer's type contains it, otherwise
+/// std::nullopt.
 std::optional<int64_t> staticStride(mlir::Value value, int64_t dim);
 
 /// Allocates a buffer of shape `sizes` in the kernel's stack frame, aligned to 64 bytes.
@@ -83,7 +85,7 @@ struct NextBlock {
 /// block, because the panel of the next task is stored after this panel.
 NextBlock nextBlock(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, int64_t depth);
 
-/// Returns the maximum number of rows of a tile; 0: unknown.
+/// Returns the maximum of `rows`, the number of rows of a tile; 0: unknown.
 int64_t mostRows(mlir::OpFoldResult rows);
 
 /// Returns the number of rows per block for `vectors` accumulators per row, if `others` of the `registers` vector

@@ -64,7 +64,8 @@ private:
     return succeeded(typeOf(in).getStridesAndOffset(strides, offset)) && strides[dim] == 1;
   }
 
-  /// Returns true if the panels have no padding, that is, if each element of the panels is an element of the input.
+  /// Returns true if all sizes are known and the panels have no padding, that is, each element of the panels is an
+  /// element of the input.
   bool nothingMissing() {
     std::optional<int64_t> k = getConstantIntValue(depth), n = getConstantIntValue(columns),
                            rows = getConstantIntValue(depthOuter);
@@ -105,7 +106,7 @@ private:
   }
 
   /// Loads `count` elements from `at` on. If `whole` is false, only the first validOf() elements are loaded, by a
-  /// masked load.
+  /// masked load, and the others are zero.
   Value loadMasked(ArrayRef<Value> at, int64_t count, bool whole, function_ref<Value()> validOf) {
     VectorType type = VectorType::get({count}, element);
     if (whole)
@@ -142,8 +143,9 @@ private:
 
   /// Packs an input that is contiguous along k. A unit is `group` elements that are consecutive along k. Blocks of
   /// `lanes` columns by `lanes` units are transposed in registers. Columns after the last column of the input are zero.
-  /// If the number of columns is unknown, they are loaded with an empty mask from the address of the last column,
-  /// because a masked load from an unmapped page is slow even if its mask is empty.
+  /// A column that may not exist, because the number of columns is unknown, is loaded with a mask that is empty if the
+  /// column does not exist. The address is then that of the last column, because a masked load from an unmapped page is
+  /// slow even if its mask is empty.
   void squares(ArrayRef<Value> ivs) {
     AffineExpr d0 = builder.getAffineDimExpr(0);
     Value whole = getValueOrCreateConstantIndexOp(
@@ -221,7 +223,7 @@ private:
   ArrayRef<int64_t> permutation;
   int64_t group, panel, inner, lanes, canonical, batches, outRank;
   Type element;
-  IntegerType unitType; ///< `group` elements
+  IntegerType unitType; ///< integer with the bits of `group` elements
   Value depth, columns, depthOuter, firstColumn;
 };
 } // namespace

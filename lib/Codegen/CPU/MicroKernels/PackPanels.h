@@ -17,7 +17,7 @@
 
 namespace tilewright::cpu {
 
-/// Replaces `pack`, whose operands are buffers, by loops over vectors of `lanes` 32-bit elements.
+/// Replaces `pack`, whose operands are buffers, by loops. `lanes` is the number of columns that are packed at a time.
 void expandPack(tile::PackOp pack, int64_t lanes);
 
 /// Transposes a square of vectors in registers. The number of vectors is the number of lanes, a power of two. In round

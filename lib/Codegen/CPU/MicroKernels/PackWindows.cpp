@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Stores a gathered window as whole vectors. A vector combines parts of several lines of the window. A masked load
-/// reads each part into its lanes of the vector, so that no memory outside of the window is accessed.
+/// Stores a gathered window as whole vectors. A vector combines parts of several lines of the window. A part that does
+/// not fill the vector is read into its lanes by a masked load, so that no memory outside of the window is accessed.
 class WindowPacker {
 public:
   WindowPacker(OpBuilder &builder, Location loc, const WindowLine &line, Value first, Value packed)

@@ -143,10 +143,11 @@ private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
 
   /// Plans prefetches of the next block of B into the L2 cache, because reads from the L3 cache would delay the first
-  /// rows of that block. Each block of rows prefetches a part of the next block of B. If each line of an image reads
-  /// all of a panel, the next block of B is the next panel at the same k. If each block of B is used for all lines, the
-  /// next block is at the next k. One step of the next block is prefetched after every few steps of the current block:
-  /// with more outstanding misses than the core supports, reads of A would wait.
+  /// rows of that block. Each block of rows prefetches a part of the next block of B. For a matrix product, nextBlock()
+  /// returns this block. In a convolution whose lines each read all of a panel, it is the next panel at the same k. If
+  /// all lines use a block of B before the next block is read, it is the same panel at the next k. One step of the next
+  /// block is prefetched after every few steps of the current block: with more outstanding misses than the core
+  /// supports, reads of A would wait.
   void planAhead(int64_t rows, Value first) {
     ahead.reset();
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;
@@ -255,8 +256,9 @@ private:
     return over(last, to, 1, std::move(sums), each);
   }
 
-  /// Returns the last step of the innermost reduction if this step has fewer elements along k than the other steps, and
-  /// a step of the product loads several elements of A that are contiguous along k.
+  /// Returns the index of the last step of the innermost reduction if K is known, the last step has fewer than `group`
+  /// elements along k, and the other steps load `group` contiguous elements of A at once. Otherwise, returns
+  /// std::nullopt.
   std::optional<int64_t> partialStep() const {
     std::optional<int64_t> known = getConstantIntValue(depth);
     if (product == Product::Fma || product == Product::PairFma || !known || *known % group == 0 ||

@@ -16,8 +16,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-constexpr int64_t splitStep = 32;       ///< k of a tile
-constexpr int64_t splitBlock = 192;     ///< k that are split at a time
+constexpr int64_t splitStep = 32;       ///< elements along k in a tile
+constexpr int64_t splitBlock = 192;     ///< elements along k that are split at a time
 constexpr int64_t splitRows = 256;      ///< maximum number of rows of A that are split at a time
 constexpr int64_t splitRowPadding = 32; ///< added to A's row stride: rows would otherwise share cache sets
 
@@ -119,7 +119,8 @@ private:
     });
   }
 
-  /// Loads the elements of one step in A's `row` one by one, because k is not contiguous.
+  /// Loads up to `splitStep` elements of A's `row`, starting at `k`, one by one, because A is not contiguous along k.
+  /// If only `left` elements remain, the other lanes are zero.
   Value gathered(Value row, Value k, Value left, Value zero) {
     Value end = arith::MinSIOp::create(builder, loc, left, constant(splitStep));
     auto made = scf::ForOp::create(builder, loc, constant(0), end, constant(1), zero);
@@ -174,7 +175,7 @@ private:
                                        splat(bits, builder.getI32IntegerAttr(static_cast<int32_t>(0xffff0000u))));
     Value high = vector::BitCastOp::create(builder, loc, floats, kept);
     Value rest = arith::SubFOp::create(builder, loc, x, high);
-    // The predicate is also true for NaN, because the low part of an infinite number is NaN.
+    // The predicate is also true if `rest` is NaN, which is the case for an infinite x.
     Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UEQ, rest,
                                        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(floats)));
     Value little = arith::MulFOp::create(builder, loc, x, splat(floats, builder.getF32FloatAttr(0x1p-100f)));

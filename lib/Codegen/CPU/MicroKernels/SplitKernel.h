@@ -9,8 +9,8 @@
 //
 // If x is infinite, x - high is NaN. If x - high is zero, its product with infinity would be NaN. In both cases, `low`
 // is x * 2^-100 instead, which has the sign of x and is infinite if x is infinite. This adds less than 2^-66 to each
-// product. Exact sums of products of f16 numbers are multiples of 2^-48, so results below 2^-60 are set to zero.
-// Neither part is a bf16 denormal, which AMX tiles would flush to zero.
+// product. Exact sums of products of f16 numbers are multiples of 2^-48, so results with an absolute value below 2^-60
+// are set to zero. Neither part is a bf16 denormal, which AMX tiles would flush to zero.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_SPLITKERNEL_H

@@ -100,8 +100,8 @@ private:
     return memref::ExtractStridedMetadataOp::create(builder, loc, value).getStrides()[dim];
   }
 
-  /// Returns a buffer (a pad) in the kernel's stack frame for incomplete tiles of A or of C. An emitter allocates each
-  /// buffer once.
+  /// Returns the pad for elements of type `of`: a buffer in the kernel's stack frame for tiles of C (if `of` is the
+  /// type of the sums) or of A that are not accessed in place. The first call allocates the buffer.
   Value pad(Type of) {
     bool sums = of == sumElement;
     Value &have = sums ? outPad : lhsPad;
@@ -271,7 +271,8 @@ private:
   }
 
   /// Computes one block of `count` tiles of rows, of which only the first `valid` rows exist. The sums are stored in
-  /// the pad, and the rows and columns that exist are copied to C. If `padRows` is set, A is copied to the pad as well.
+  /// the pad, and the rows and columns that exist are copied to C, or added to C if `adds` is set. If `padRows` is set,
+  /// A is copied to the pad as well.
   void padded(int64_t count, Value first, Value valid, bool padRows) {
     if (padRows)
       clearPad();
@@ -422,8 +423,9 @@ private:
     return a;
   }
 
-  /// Products with at most this many steps are unrolled if B is in the cache. For example, products of attention heads
-  /// have two steps. Products that prefetch are not unrolled, because the code of the prefetches would be repeated.
+  /// Products with at most this many steps are unrolled if B is in the L2 cache (access.rhsNear). For example, products
+  /// of attention heads with 64 elements have two steps. Products that prefetch are not unrolled, because the code of
+  /// the prefetches would be repeated.
   static constexpr int64_t unrolledSteps = 2;
 
   Tiles over(const Tiles &tiles, ArrayRef<Value> ivs, Value from, Value to,
@@ -451,7 +453,7 @@ private:
   }
 
   /// Prefetches one step's part of the next block of B into the L2 cache, because reads from the L3 cache would delay
-  /// the first rows of that block. All blocks of rows together prefetch each element once.
+  /// the first rows of that block. Each block of rows prefetches another share of that block.
   void fetchAhead(Value first, ArrayRef<Value> at) {
     if (!fetchFrom || rowBlocks < 1 || access.rhsNear)
       return;
@@ -551,7 +553,7 @@ private:
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool adds, split, lhsDepthContiguous = false, hasTail = false;
   std::function<void(Value)> duringStep; ///< called in each step, with its k
-  int64_t rowBlocks = 0;                 ///< blocks of two tiles of rows; of 128 rows if their number is unknown
+  int64_t rowBlocks = 0;                 ///< number of blocks of two tiles of rows; unknown: for 128 rows
   Value fetchFrom;                       ///< first k of the current K-block; null: no prefetch
   int64_t fetchDepth = 0;                ///< number of k of the current K-block
 };

@@ -13,8 +13,8 @@ void overSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &a
 void clearSums(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, mlir::Value first,
                mlir::Value count, int64_t panel);
 
-/// Emits `body` for blocks of at most `most` rows. Its arguments are the first row of a block, the number of rows, and
-/// an upper bound of that number.
+/// Emits `body` for blocks of at most `most` rows. The arguments of `body` are the first row of the block, the number
+/// of rows, and an upper bound of this number that is known at compile time.
 void overRowBlocks(mlir::OpBuilder &builder, mlir::Location loc, mlir::OpFoldResult rows, int64_t most,
                    llvm::function_ref<void(mlir::Value, mlir::OpFoldResult, int64_t)> body);
 

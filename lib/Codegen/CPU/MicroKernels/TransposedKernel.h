@@ -14,7 +14,8 @@
 
 namespace tilewright::cpu {
 
-/// Returns true if A of `access` is transposed, has 16-bit elements, and only the innermost reduction loop iterates.
+/// Returns true if adjacent rows of A are contiguous in memory, A is not contiguous along k, A has 16-bit elements, and
+/// every reduction loop but the innermost has one iteration.
 bool isTransposed(const BlockAccess &access);
 
 /// Emits C = A B for the first `rows` rows of A and all panels of B. B is packed in pairs along k, and K is padded with

@@ -1,9 +1,10 @@
 //===- WindowLoops.h - loops over lines of windows ---------------------------------===//
 //
-// This is the common code of convolutions that read their input without a padded copy. It consists of short names for
-// index arithmetic and loops, of the taps of a window that are inside of the image, and of loops over blocks of pixels.
-// The set of taps that are inside of the image is known at compile time for each block of pixels, unless the length of
-// a line is unknown or a window has many taps along a line.
+// WindowLoops is the base class of the emitters for grouped convolutions and for gradients of depthwise weights, which
+// read their input without a padded copy. It has functions for index arithmetic and loops, for the taps of a window
+// that are inside of the image, and for loops over blocks of pixels. The set of taps that are inside of the image is
+// known at compile time for each block of pixels, unless the length of a line or the first pixel of the tile is
+// unknown, or a window has many taps along a line.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H
@@ -18,8 +19,8 @@ struct PixelBlock {
   mlir::Value first;          ///< index of the first pixel in the tile
   int64_t count = 1;          ///< number of pixels
   mlir::Value left;           ///< input index of the first window's first pixel; negative if that is in the padding
-  mlir::Value fromTap, toTap; ///< the range of taps along the line, for one pixel near an end of a line of unknown size
-  /// Returns true if tap `tap` of pixel `pixel` is in the image.
+  mlir::Value fromTap, toTap; ///< range of taps in the image, for one pixel near an end of a line; null: see `meets`
+  /// Returns true if tap `tap` of the block's pixel `pixel` is in the image, or if this is not known at compile time.
   std::function<bool(int64_t pixel, int64_t tap)> meets = [](int64_t, int64_t) { return true; };
 };
 
@@ -61,13 +62,14 @@ protected:
   /// Returns the taps [first, second) of the window starting at `start` that are within `size` pixels (or lines).
   std::pair<mlir::Value, mlir::Value> tapsInside(const Steps &steps, mlir::Value start, mlir::Value size);
   /// Emits `body` for the `count` pixels from `firstPixel` on (null: 0) of a line. The input lines have `width` pixels,
-  /// and a block has at most `most` pixels. If the sizes are known and `firstPixel` is 0, blocks have nearly equal
-  /// sizes, and the blocks in the middle of the line form a loop. Otherwise, the pixels between the ends of the line
-  /// are emitted in blocks of `most`, and the remaining pixels one at a time.
+  /// and a block has at most `most` pixels. If the sizes are known, `firstPixel` is 0 and the window does not have a
+  /// long line (hasLongLine()), all blocks but the last have the same size, and the blocks in the middle of the line
+  /// form a loop. Otherwise, the pixels between the ends of the line are emitted in blocks of `most`, and the remaining
+  /// pixels one at a time.
   void overPixels(mlir::Value firstPixel, mlir::Value count, mlir::Value width, int64_t most,
                   llvm::function_ref<void(const PixelBlock &)> body);
   /// The maximum number of taps of a line that are unrolled. Code for each tap, repeated for each pixel near an end of
-  /// the line, grows with the square of the number of taps, so longer lines are computed in a loop.
+  /// the line, grows with the square of the number of taps. Longer lines of a window are therefore computed in a loop.
   static constexpr int64_t mostUnrolledTaps = 32;
   bool hasLongLine() const { return pixels.kernel > mostUnrolledTaps; }
   /// Emits overPixels() for windows with many taps along a line: blocks of `most` pixels, then the remaining pixels
@@ -76,7 +78,7 @@ protected:
                              llvm::function_ref<void(const PixelBlock &)> body);
   /// Returns the first pixel of `block` as a block whose window begins at tap `tap` of the window of `block`.
   PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
-  /// Loads contiguous elements from `indices` on as a vector.
+  /// Loads contiguous elements, starting at `indices`, and extends them to the vector type `computed`.
   mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> indices, mlir::VectorType computed);
 
   mlir::OpBuilder builder;

@@ -14,8 +14,8 @@
 //
 // The attribute tw.kernels is a kernel's name, its ops, a pattern over its ops, or a list of these. A sequence without
 // tw.kernels can be included by other sequences. --tw-apply-schedule tiles the kernels that no sequence names. A script
-// may create at most one loop in a kernel, and all computation of the kernel must then be inside of this loop. This
-// pass does not check that a script preserves the semantics of a kernel. The option `check=reference` checks it.
+// may create at most one scf.forall in a kernel, and all computation of the kernel must then be inside of this loop.
+// This pass does not check that a script preserves the semantics of a kernel. The option `check=reference` checks it.
 //
 // Test: test/Codegen/CPU/Schedule/apply-scripts.mlir
 //

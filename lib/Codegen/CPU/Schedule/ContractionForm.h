@@ -6,8 +6,8 @@
 
 namespace tilewright::tiled {
 
-/// For each operand of a contraction, the operand's dimensions in canonical order: b..., m, k for A and b..., k, n for
-/// B.
+/// For each operand of a contraction, the operand's dimensions in canonical order: b..., m, k for A, and b..., k, n for
+/// B (k, n if B is not batched).
 struct ContractionForm {
   mlir::SmallVector<int64_t> lhsPermutation, rhsPermutation;
   bool batchedRhs = false;

@@ -99,7 +99,7 @@ public:
   }
 
   /// Returns the number of rows in whole blocks that take as long as `rows` rows in whole and incomplete blocks. On
-  /// tile units, blocks have 16 rows. Otherwise they have 8 rows, and the remaining rows are in blocks of 4, 2 and 1.
+  /// tile units, blocks have 16 rows. Otherwise they have 8 rows, and the remaining rows are in smaller blocks.
   int64_t wholeBlocks(int64_t rows) const {
     if (shape.tiles)
       return divideCeilSigned(rows, 16) * 16;
@@ -185,8 +185,8 @@ ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, in
     int64_t rows = count == 1 ? m : divideCeilSigned(divideCeilSigned(m, count), unit) * unit;
     for (int64_t panels = 1; panels <= shape.panels; panels = nextOfLadder(panels)) {
       double time = costOfProduct(shape, {rows, panels}, machine).nanoseconds;
-      // If predicted times differ by less than 1%, the earlier candidate is selected, because candidates with the most
-      // rows and the fewest panels come first.
+      // If predicted times differ by less than 1%, the earlier candidate is selected. Candidates with the most rows and
+      // the fewest panels come first.
       if (bestTime < 0 || time < 0.99 * bestTime) {
         best = {rows, panels};
         bestTime = time;

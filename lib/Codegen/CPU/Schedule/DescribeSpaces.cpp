@@ -175,8 +175,8 @@ private:
                                : tile::sizeOf(convolution.getInputs()[0], 3);
       const int64_t steps = llvm::divideCeil(estimate(size), group);
       std::vector<int64_t> kBlocks;
-      // Products of few rows and many columns are limited by memory bandwidth. If K-blocks are short and a block has
-      // many panels, all elements of a cache line are used soon after it is loaded.
+      // A K-block other than the default is offered if there are more than `fewSteps` groups of k and at least two
+      // thirds as many as the K-block has. A wide space also contains all K-blocks shorter than the default.
       constexpr int64_t fewSteps = 96; // groups of k that are always one K-block, unless the space is wide
       for (int64_t value : {32, 128, 256, 512})
         if (value == kBlock || (2 * value <= 3 * steps && steps > fewSteps) || (wide && value < kBlock))

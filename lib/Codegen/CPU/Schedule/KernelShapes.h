@@ -15,7 +15,7 @@ int64_t estimate(mlir::AffineExpr size);
 /// Returns the product of estimate() of `sizes`, where a size of 0 is replaced by 1.
 int64_t countOf(llvm::ArrayRef<mlir::AffineExpr> sizes);
 
-/// Returns the ops of the kernel that compute elements, in order.
+/// Returns the ops of the kernel that compute elements, except fills, in order.
 llvm::SmallVector<mlir::Operation *> membersOf(mlir::func::FuncOp kernel);
 
 /// Returns the number of keys (and values) of a head, for attention and its gradient.
@@ -26,7 +26,7 @@ template <typename Op> mlir::AffineExpr keysOf(Op attention) {
 }
 
 /// Returns the machine that a pass's options describe. Reports an error at `kernel` if the option `rates` cannot be
-/// parsed, or if the size of the L1 cache is not a multiple of its ways and lines.
+/// parsed, or if the size of the L1 cache is not a multiple of `first.ways` * `first.lineBytes`.
 llvm::FailureOr<CostMachine> costMachineOf(mlir::func::FuncOp kernel, int64_t threads, int64_t cacheBytes,
                                            int64_t sharedBytes, FirstCache first, llvm::StringRef rates);
 
@@ -46,7 +46,7 @@ bool readsTransposed(tile::MatmulOp matmul);
 /// The shape of a kernel without products.
 struct RowsShape {
   int64_t elements = 1;       ///< number of elements computed or read, whichever is larger
-  int64_t inside = 1;         ///< number of these elements per element of the rows
+  int64_t inside = 1;         ///< number of these elements per index of the row dimensions
   double bytesPerElement = 1; ///< bytes that are read and written per element
   bool readAgain = false;     ///< rows are reduced, then read once more
 };

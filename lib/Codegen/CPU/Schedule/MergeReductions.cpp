@@ -8,8 +8,8 @@
 //
 // The merged op traverses the row once instead of twice. Its first result has an element for each iteration of all
 // loops. The code in lib/Codegen/CPU/Vectorize stores this element in the iteration, including the iterations of
-// reduction loops. A reduction is merged only if its loop is contiguous in memory, because otherwise the first result
-// would be stored with a large stride.
+// reduction loops. A reduction is merged only if its innermost loop is a reduction loop, because otherwise the first
+// result would be stored with a large stride.
 //
 // Test: test/Codegen/CPU/Schedule/merge-reductions.mlir
 //

@@ -13,8 +13,8 @@
 // computes B, it is packed at each call, except for products with few rows: they read B unpacked (linalg.contract
 // remains), unless k is contiguous in B and shorter than a vector. If B consists of slices that are selected from a
 // parameter (a mixture of experts), the product reads the packed parameter, and the indices of the slices are the third
-// input of tw_tile.matmul. If k is not contiguous in A, as in the gradient of a weight, a separate kernel transposes A,
-// provided that the product has enough columns to amortize the copy.
+// input of tw_tile.matmul. If k is not contiguous in A, as in the gradient of a weight, a separate kernel transposes A
+// if servesMany() returns true, for example if the product has enough columns to amortize the copy.
 //
 // Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
 // test/Codegen/CPU/Schedule/resolve-transposed.mlir
@@ -97,8 +97,9 @@ public:
     }
   }
 
-  /// Removes the index arguments (symbols) of a kernel whose sizes are all static. A packing kernel then runs once even
-  /// if the graph has a symbolic batch size, and its code is the same as in a graph without symbols.
+  /// Removes the index arguments (symbols) of a kernel that does not use them and whose sizes are all static. A packing
+  /// kernel then runs once even if the graph has a symbolic batch size, and its code is the same as in a graph without
+  /// symbols.
   void dropSymbols(func::FuncOp kernel) {
     unsigned count = tile::indexArguments(kernel).size();
     if (count == 0 || kernel.isExternal())
@@ -332,8 +333,8 @@ private:
     return line < 2 * depth && line % depth ? weight.getDimSize(0) : 0;
   }
 
-  /// Merges dimensions of a convolution's weight KH x KW x C x F, which is an argument of the kernel, in the kernel and
-  /// its calls.
+  /// Merges the groups of dimensions `together` of `argument`, a convolution's weight KH x KW x C x F, in `kernel` and
+  /// in its calls.
   void mergeWindow(func::FuncOp kernel, BlockArgument argument, ArrayRef<AffineExpr> sizes,
                    ArrayRef<ReassociationIndices> together) {
     for (func::CallOp call : callsOf(kernel)) {
@@ -381,7 +382,7 @@ private:
     return main.getArgAttr(cast<BlockArgument>(value).getArgNumber(), staticAttrName) != nullptr;
   }
 
-  /// The maximum size in bytes of an f32 operand that is transposed.
+  /// The maximum size in bytes of an f32 operand that a separate kernel transposes.
   static constexpr int64_t mostCopied = int64_t(32) << 20;
 
   /// Returns true if a separate kernel should transpose `lhs`. Without this kernel, each task reads `lhs` with the
@@ -449,7 +450,8 @@ private:
     kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
   }
 
-  /// Returns the value that `call` of `kernel` passes as argument `number`. Calls with the same source share the value.
+  /// Returns the value that `call` of `kernel` passes as argument `number`. Calls with the same source and equal `what`
+  /// share the value.
   Value preparedFor(func::FuncOp kernel, func::CallOp call, unsigned number, const Prepared &what) {
     Value source = call.getOperand(number);
     Value &have = preparedOf[std::make_tuple(source, what.type, what.how)];

@@ -5,11 +5,11 @@
 //            tw.schedule = #tw_cpu.schedule<tiles = [64, 48], nanoseconds = 9300, bound = L2>}
 //
 // `tiles` has one size per row of the kernel (dialects/Tile/Rows.h), which is the size of the part that one task
-// computes. A size of 0 means that the row is not tiled. `k_block` is set if a product of few rows needs longer
-// K-blocks than the default of the micro-kernels. For products and elementwise kernels, the cost model (CostModel.h)
-// selects the candidate with the lowest predicted time, and determines the resource that limits the kernel. For
-// convolutions and attention, limits on the pixels, rows and bytes of a task and the number of threads determine the
-// sizes. If a kernel already has a schedule, the user has set it, and the pass does not change it.
+// computes. A size of 0 means that the row is not tiled. `k_block` is set for products with few rows and a long K whose
+// right-hand side exceeds the L2 cache. For products and elementwise kernels, the cost model (CostModel.h) selects the
+// candidate with the lowest predicted time, and determines the resource that limits the kernel. For convolutions and
+// attention, limits on the pixels, rows and bytes of a task and the number of threads determine the sizes. If a kernel
+// already has a schedule, the user has set it, and the pass does not change it.
 //
 // Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
 // test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,
@@ -120,7 +120,7 @@ int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
 }
 
 /// Returns the smallest tile size of each row. If an operand is contiguous along another row than the result, the tile
-/// has two adjacent cache lines along this other row, so that whole blocks can be read and transposed
+/// has 32 elements (two cache lines of f32) along this other row, so that whole blocks can be read and transposed
 /// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). In this case, `mostColumns` is lowered if the lines of the operand,
 /// one per column, would evict each other from the cache. If the contiguous dimension of an operand is not the one that
 /// is reduced, a tile is so long along it that the hardware prefetchers are effective.
@@ -188,9 +188,11 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
 
-  /// With few rows, the time to read B from memory dominates. Long contiguous runs of B are read faster than short
-  /// runs, as long as the K-block of A fits into the L1 cache. If B fits into the L2 cache, the length of the runs has
-  /// no effect. Longer K-blocks are less accurate, because more products are added to one partial sum.
+  /// Returns true if `member` is a product without AMX tiles that has few rows, a long K, and a B that exceeds the L2
+  /// cache. Its K-blocks then have `longKBlock` steps. With few rows, the time to read B from memory dominates. Long
+  /// contiguous runs of B are read faster than short runs, as long as the K-block of A fits into the L1 cache. If B
+  /// fits into the L2 cache, the length of the runs has no effect. Longer K-blocks are less accurate, because more
+  /// products are added to one partial sum.
   static constexpr int64_t mostStreamedRows = 64, longKBlock = 512;
   bool streamsWeights(Operation *member) const {
     auto matmul = dyn_cast<MatmulOp>(member);
@@ -203,14 +205,15 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
            shape.k * shape.panels * shape.panelColumns * shape.bytes > cacheBytes;
   }
 
-  /// Returns the rows and columns per task of `matmul`, whose result has the sizes `own`. If `wholeRows`, columns are
-  /// not tiled.
+  /// Returns the rows and columns per task of `matmul`, whose result has the sizes `own`. If `wholeRows` is set,
+  /// columns are not tiled.
   std::pair<int64_t, int64_t> productTiles(MatmulOp matmul, ArrayRef<AffineExpr> own, bool wholeRows) {
     const int64_t rank = own.size();
     const ProductShape shape = productShapeOf(matmul, own, {tileUnit, splitF16, machine.rates});
     const bool transposed = readsTransposed(matmul), grouped = isGrouped(matmul, splitF16);
-    // The rows of A may use half of the L2 cache, or more if the tile unit is so fast that each panel must be used for
-    // many rows. If A is transposed, the limits are constants, because micro-kernels copy A to the stack K-block by
+    // The rows of A of one task may use half of the L2 cache. The resulting maximum number of rows is limited to the
+    // range from 128 to 256, or to 512 for instructions on groups of k, which are so fast that each panel must be used
+    // for many rows. If A is transposed, the limits are constants, because micro-kernels copy A to the stack K-block by
     // K-block (PanelEmitter.h, TransposedKernel.h).
     const int64_t most = transposed ? (grouped ? 256 : 128)
                                     : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes),
@@ -227,9 +230,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the number of rows of a head per task. Each task packs the keys and values again, so tasks should be
-  /// large. The sums (f32, one per column of the values) and the queries may use half of the L2 cache. Tasks have equal
-  /// sizes of up to 512 rows (256 in f32, for which larger sizes were not measured). There are at least four tasks per
-  /// thread if tasks of 64 rows allow this. Scores are computed for 32 rows at a time (tile::attentionRows).
+  /// large. The sums (f32, one per column of the values) and the queries may use half of the L2 cache. Tasks have about
+  /// equal sizes of up to 512 rows (256 in f32, for which larger sizes were not measured). There are at least four
+  /// tasks per thread if tasks of 64 rows allow this. Scores are computed for 32 rows at a time (tile::attentionRows).
   int64_t attentionRows(int64_t rows, int64_t columns, int64_t heads, bool narrow) const {
     constexpr int64_t least = 64, unit = tile::attentionRows;
     const int64_t mostRows = narrow ? 512 : 256;
@@ -241,9 +244,9 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   }
 
   /// Returns the images, lines and pixels per task of a grouped convolution with small groups. A task computes all
-  /// channels of whole lines, so the taps of a pixel that are inside of the image are known at compile time. The number
-  /// of lines is so small that the results stay in the L1 cache for the epilogue and there are at least four tasks per
-  /// thread.
+  /// channels of whole lines, so the taps of a pixel that are inside of the image are known at compile time. A task
+  /// computes at most 16384 results or one line, so that the results stay in the cache for the epilogue. It computes
+  /// fewer lines if there would be less than four tasks per thread.
   SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
     constexpr int64_t grain = 16384;
     int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));

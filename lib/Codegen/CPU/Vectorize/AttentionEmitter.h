@@ -45,8 +45,9 @@ protected:
 
   /// Returns a view of `value` of rank `rank`, without the dimensions `drop`, which have size 1.
   Value view(Value value, llvm::ArrayRef<int64_t> drop, int64_t rank);
-  /// Returns operand number `operand` as a matrix of rows x columns. `permutations` of the op determines its rows and
-  /// columns. Returns null if the column dimension comes before the row dimension.
+  /// Returns `value`, which is operand number `operand` of the op, as a matrix of rows x columns. The attribute
+  /// `permutations` of the op determines which dimensions are rows and columns. Returns null if the column dimension
+  /// comes before the row dimension.
   Value matrix(Value value, int64_t operand);
   Value slice(Value value, Folds offsets, Folds sizes);
   /// Returns a view of `count` rows of `matrix`, starting at row `from`.
@@ -59,15 +60,16 @@ protected:
   static int64_t rowsOfScores(int64_t columns) { return std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)); }
   /// Allocates memory for the panels of a matrix of k x n.
   Value panelBuffer(Fold k, Fold n, mlir::Type element);
-  /// Packs `matrix` into the first part of `buffer`, and returns this part. If `columnsFirst`, the columns of `matrix`
-  /// are the reduction dimension k.
+  /// Packs `matrix` into the first part of `buffer`, and returns this part. If `columnsFirst` is set, the columns of
+  /// `matrix` are the reduction dimension k.
   Value packed(Value matrix, Value buffer, bool columnsFirst);
-  /// Computes to = a b, where b is packed in panels. If `depthFirst`, a is k x rows.
+  /// Computes `to` = `a` * b, where b is the matrix in `panels`. If `depthFirst` is set, `a` is stored as k x rows.
   void multiply(Value a, Value panels, Value to, bool depthFirst = false);
 
   void fill(Value value, float with);
   /// Creates a linalg.generic over loops i, j, k; each map is written as the loops that index the operand ("ij", "i",
-  /// "0j").
+  /// "0j", where 0 is a constant index). If `reduceLast` is set, the last loop is a reduction, otherwise all loops are
+  /// parallel.
   void generic(mlir::ValueRange ins, mlir::ValueRange outs, Names inMaps, Names outMaps, int64_t loops,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body,
                bool reduceLast = false);
@@ -84,7 +86,8 @@ protected:
   /// Returns true if the mask is added to the scores. The weights are then powers of e instead of 2, because the mask
   /// may contain the lowest finite number, which must not be scaled.
   bool addsMask() const { return mask && !elementOf(mask).isInteger(8); }
-  /// Returns e^x if `natural`, otherwise 2^x. If results are rounded to 16 bits, the function is accurate to 17 bits.
+  /// Returns e^x if `natural` is set, otherwise 2^x. If operands are packed in groups of k, the weights are rounded to
+  /// 16 bits, and an approximation that is accurate to 17 bits suffices.
   Value power(mlir::OpBuilder &b, mlir::Location at, Value x, bool natural);
 
   /// Emits `body` for blocks of `count` rows, starting at row `from` (null: 0), and for the remaining rows.

@@ -282,8 +282,8 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
   SmallVector<Value> operands;
   for (Value v : inner.getOperands())
     operands.push_back(asVector(builder, values.lookupOrDefault(v)));
-  // Lanes that are masked off have undefined indices, divisors and conditions. Replace these by valid values, so that no error is
-  // reported for them.
+  // Lanes that are masked off have arbitrary indices, divisors and conditions. Replace these by valid values, so that
+  // no error is reported for them.
   if (mask && isa<tile::PlaceOp>(inner)) {
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(operands[0].getType()));
     operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], zero);

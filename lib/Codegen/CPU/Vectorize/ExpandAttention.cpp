@@ -10,9 +10,10 @@
 //   o = acc / l ; lse = m + log l
 //
 // If there are few rows, as in a decoding step, keys and values are read once, from their buffers without packing.
-// Scores are stored for only a few rows and one block of keys at a time. If a row attends to no key, its results are 0.
-// If there is a causal mask, the loop over keys ends at the last block to which a row of the tile attends. Sources:
-// Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022.
+// Scores are stored for only a few rows and one block of keys at a time. If a row attends to no key, its row of o is 0.
+// If there is a causal mask and the rows are tiled (first_row), the loop over keys ends at the last block to which a
+// row of the tile attends. Sources: Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
+// al., "FlashAttention", 2022.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-attention.mlir
 //
@@ -159,7 +160,7 @@ private:
     return arith::MaxNumFOp::create(b, at, best, x, arith::FastMathFlags::nsz);
   }
 
-  /// Returns the softmax weight of a score, where `best` is the row's maximum.
+  /// Returns the weight of a score before the division by the row's sum, where `best` is the row's maximum.
   Value weightOf(OpBuilder &b, Location at, Value score, Value best) {
     Value x = arith::SubFOp::create(b, at, score, finite(b, at, best));
     if (unit == Unit::Raw)
@@ -196,7 +197,8 @@ private:
         /*reduceLast=*/true);
   }
 
-  /// Scales and masks the scores `s` in place, and stores the maximum of each row in `next`.
+  /// Scales and masks the scores `s` in place, and replaces each element of `next` by the maximum of itself and the
+  /// scores of its row.
   void scaleAndMask(Value s, Value next, Value first, OpFoldResult count, Value kb, OpFoldResult width) {
     SmallVector<Value> ins;
     SmallVector<StringRef> maps;
@@ -213,11 +215,11 @@ private:
   }
 
   tile::AttentionOp op;
-  /// The unit of scores and of their maxima. Raw: scores are the unscaled results of the product. The difference of a
-  /// score and the maximum is exact (0 for the maximum), and is scaled when the weight is computed. Raw is used if no
-  /// score is masked and the scale is positive. Binary: scores are exponents of 2, because e^x = 2^(x log2 e). Natural:
-  /// scores are exponents of e. Natural is used if a mask is added, because the mask may contain the lowest finite
-  /// number, which must not be scaled: a row whose scores all have this number still has weights.
+  /// The unit of scores and of their maxima. Raw: scores are the unscaled results of the product. The maximum is
+  /// subtracted from a score before the difference is scaled, so that the difference is exactly 0 for the maximum. Raw
+  /// is used if no score is masked and the scale is positive. Binary: scores are exponents of 2, because e^x = 2^(x
+  /// log2 e). Natural: scores are exponents of e. Natural is used if a mask is added, because the mask may contain the
+  /// lowest finite number, which must not be scaled: a row whose scores all have this number still has weights.
   enum class Unit { Raw, Binary, Natural } unit;
   bool once = false;   ///< there is only one block of keys
   bool direct = false; ///< there are few rows: keys and values are read without packing

@@ -31,8 +31,8 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// The number of rows and keys of a tile of scores. An L2 cache can contain two such tiles and the panels that they are
-/// multiplied by.
+/// The maximum numbers of rows and keys of a tile of scores. An L2 cache can contain two such tiles and the panels that
+/// they are multiplied by.
 constexpr int64_t gradientRows = 128, gradientKeys = 256;
 
 class AttentionGradientExpander : AttentionEmitter {
@@ -123,10 +123,10 @@ private:
   bool sumsAreTransposed() const { return group > 1; }
 
   /// Returns true if weights are powers of e, and false if they are powers of 2. They are powers of e if a mask is
-  /// added, or in f32. In f32, the largest score of a row must be rounded in the same way as the row's log-sum-exp, so
-  /// that their difference is exactly 0 and the weight is 1. Therefore, block() limits scores to the log-sum-exp. The
-  /// limit also prevents LLVM from contracting the product and the difference to an FMA, which would use the unrounded
-  /// product.
+  /// added, or in f32. In f32, if one key has the whole weight of a row, its score must be rounded in the same way as
+  /// the row's log-sum-exp, so that their difference is exactly 0 and the weight is 1. Therefore, block() limits scores
+  /// to the log-sum-exp. The limit also prevents LLVM from contracting the product and the difference to an FMA, which
+  /// would use the unrounded product.
   bool isNatural() const { return addsMask() || element.isF32(); }
 
   /// Returns the part of `sums` for the first `number` keys of a block.
@@ -209,7 +209,8 @@ private:
     accumulate(transpose(qBlock, queryTransposed), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
   }
 
-  /// Computes sum += a b with the temporary `part`; computes sum = a b if `part` is null.
+  /// Computes the product of `a` and the matrix in `panels` in `part`, and adds it to `sum`. If `part` is null, stores
+  /// the product in `sum`. multiply() describes `depthFirst`.
   void accumulate(Value a, Value panels, Value part, Value sum, bool depthFirst = false) {
     multiply(a, panels, part ? part : sum, depthFirst);
     if (part)
@@ -218,7 +219,7 @@ private:
       });
   }
 
-  /// Converts `sum` to the type of `to`, and writes it to `to`, transposed if `across`.
+  /// Converts `sum` to the type of `to`, and writes it to `to`, transposed if `across` is set.
   void write(Value sum, Value to, bool across) {
     Type type = elementOf(to);
     generic({sum}, {to}, {across ? "ji" : "ij"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {

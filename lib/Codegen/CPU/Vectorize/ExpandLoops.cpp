@@ -85,15 +85,16 @@ public:
 
 private:
   /// Returns true if the first `kept` of `all` elements are found by insertion. In the worst case, insertion compares
-  /// each element with `kept` elements, so `kept` must be a small constant and at most a quarter of `all`.
+  /// each element with `kept` elements, so `kept` must be a small constant, and at most a quarter of `all` if `all` is
+  /// known.
   static bool keepsFew(int64_t all, int64_t kept) {
     constexpr int64_t mostKept = 64;
     return !ShapedType::isDynamic(kept) && kept >= 1 && kept <= mostKept &&
            (ShapedType::isDynamic(all) || all >= 4 * kept);
   }
 
-  /// Finds the first elements by insertion into the outputs, which contain the first of the elements read so far,
-  /// sorted.
+  /// Finds the first elements of each row by insertion. The outputs contain the first of the elements that have been
+  /// read, in sorted order.
   void sortFew(tile::SortOp sort) {
     Value in = sort.getInputs()[0], values = sort.getOutputs()[0], indices = sort.getOutputs()[1];
     int64_t dim = sort.getDim();

@@ -6,9 +6,9 @@
 
 namespace tilewright::vector_stage {
 
-/// Replaces `op` (on memrefs, all loops parallel) by loops over vectors along its second-to-last loop. The results of
-/// `op` must have few elements along the last loop, and be contiguous along both loops. Otherwise returns false and
-/// changes nothing.
+/// Replaces `op` (on memrefs, all loops parallel) by loops over vectors along the second-to-last dimension of its
+/// results. The last dimension must have few elements, the last two dimensions must be contiguous in memory, and the
+/// body must be short. Otherwise returns false and changes nothing.
 bool emitInterleavedLoops(mlir::linalg::LinalgOp op, int64_t lanes);
 
 } // namespace tilewright::vector_stage

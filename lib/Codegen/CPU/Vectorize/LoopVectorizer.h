@@ -50,13 +50,13 @@ struct VectorLoop {
   llvm::StringLiteral reason = ""; ///< why no loop can be vectorized
 };
 
-/// Returns true if all body ops have a vector form: elementwise ops, indices, and loads at computed indices.
+/// Returns true if all body ops have a vector form: elementwise ops, constants, indices, and loads at computed indices.
 bool bodyHasVectorForm(mlir::linalg::LinalgOp op);
 
 VectorLoop chooseVectorLoop(mlir::linalg::LinalgOp op, int64_t lanes);
 
-/// Returns true if output `number` has an element for each iteration of the reduction loops, which is stored in this
-/// iteration. --tw-merge-reductions produces such outputs.
+/// Returns true if a reduction loop indexes output `number`. The elements of this output are stored inside the
+/// reduction loops. --tw-merge-reductions produces such outputs.
 bool isStoredInSteps(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Replaces `op` (on memrefs) by loops. Fails with a message at `op` if an operand is still a tensor. If `op` has many

@@ -11,8 +11,8 @@ namespace tilewright::vector_stage {
 bool hasDenseRows(mlir::MemRefType type);
 
 /// Returns the op (on buffers) that computes the source of `scatter` from operands with dense rows. If this op is fused
-/// with the scatter, the source need not be stored. Returns null if there is no such op, or if another op reads the
-/// source.
+/// with the scatter, the source need not be stored. Returns null if there is no such op, if another op reads the
+/// source, or if the op reads the output of `scatter`.
 mlir::linalg::GenericOp rowProducerOf(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

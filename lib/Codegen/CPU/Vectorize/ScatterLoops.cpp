@@ -3,9 +3,9 @@
 // Before:  tw_tile.scatter add ins(%source, %index) outs(%out)
 // After:   for each element of the source, in order { at = index; if inside { out[at] += source } }
 //
-// The loops run in the order of the source. Therefore, if several elements are written to one position, the last
-// element remains. If the innermost dimension is not indexed, rows of the source are added to rows of the result, and
-// each row is one elementwise op, which is vectorized:
+// The loops run in the order of the source. Therefore, if a scatter without a combiner (set) writes several elements to
+// one position, the last element remains. If the innermost dimension is not indexed, rows of the source are combined
+// with rows of the result, and each row is one elementwise op, which is vectorized:
 //
 //   at = none; held: a row on the stack
 //   for i { if at != index[i] { out[at] = held; at = index[i]; held = out[at] }; held += source[i] }
@@ -74,7 +74,8 @@ private:
     Value inside;
   };
 
-  /// Returns the destination of the source's element at `at`, and reports an error if an index is out of range.
+  /// Emits code that computes the destination of the source's element at `at`, in the first `dims` dimensions of the
+  /// result, and that reports an error if an index is out of range.
   Destination destinationOf(ArrayRef<Value> at, int64_t dims) {
     SmallVector<Value> indices;
     for (auto [operand, map] : llvm::zip_equal(op.getInputs().drop_front(), op.getIndexMaps())) {
@@ -362,8 +363,8 @@ private:
   }
 
   /// For a maximum or minimum, emits the condition that `value` replaces `old`. For other kinds of scatters, returns
-  /// null. NaN replaces any number and is never replaced. Most values do not replace another value, so with a branch,
-  /// most iterations do not wait for a store to the same position.
+  /// null. NaN replaces any value, and no number replaces NaN. Most values do not replace another value, so with a
+  /// branch, most iterations do not wait for a store to the same position.
   Value beats(Value value, Value old) {
     if (kind != tile::ScatterKind::Max && kind != tile::ScatterKind::Min)
       return {};

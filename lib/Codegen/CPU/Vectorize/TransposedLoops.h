@@ -7,8 +7,9 @@
 namespace tilewright::vector_stage {
 
 /// Replaces `op` (on memrefs, all loops parallel) by loops over square blocks of `lanes` x `lanes` elements. The
-/// results of `op` must be contiguous along one loop, the inputs that would be gathered along this loop must be
-/// contiguous along another loop, and the body must be short. Otherwise returns false and changes nothing.
+/// results of `op` must be contiguous along one loop. At least one input must be gathered along this loop, all such
+/// inputs must be contiguous along a second loop, and the body must be short. Otherwise returns false and changes
+/// nothing.
 bool emitTransposedLoops(mlir::linalg::LinalgOp op, int64_t lanes);
 
 } // namespace tilewright::vector_stage

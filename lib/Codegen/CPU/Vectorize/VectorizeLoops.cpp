@@ -9,7 +9,7 @@
 //
 // LoopVectorizer.h describes how the vectorized loop is selected. TransposedLoops.h lowers ops with transposed
 // operands, and InterleavedLoops.h lowers ops whose innermost loop has few iterations. This pass lowers all linalg ops
-// on memrefs, including linalg.fill and linalg.copy.
+// of kernels, including linalg.fill and linalg.copy.
 //
 // Test: test/Codegen/CPU/Vectorize/vectorize-loops.mlir
 //
@@ -86,8 +86,8 @@ private:
     enterParallel(depth + 1);
   }
 
-  /// Emits `step(carried, mask)` for each vector of the vector loop: for whole vectors, then for the masked tail.
-  /// `carried` are the iteration arguments, which each step takes and returns.
+  /// Emits `step(carried, mask)` for each vector of the vector loop: for whole vectors, then for the masked tail. If no
+  /// loop is vectorized, emits one step. `carried` are the iteration arguments, which each step takes and returns.
   SmallVector<Value> overVectorLoop(SmallVector<Value> carried,
                                     function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     if (choice.loop < 0)
@@ -235,8 +235,8 @@ private:
   }
 
   /// Emits reduction loops like overReductions(), for sums of floats. Each inner loop, and each group of `partialSum`
-  /// steps of a long loop, has a separate sum, which starts at zero and is then added to the total. The rounding error
-  /// therefore grows with the logarithm of the number of elements.
+  /// steps or smaller groups of a long loop, has a separate sum, which starts at zero and is then added to the total.
+  /// If the number of elements is known, the rounding error therefore grows with its logarithm.
   static constexpr int64_t partialSum = 16;
   SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange)> step) {
@@ -525,7 +525,7 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
   }
 
 private:
-  /// Removes the fast-math flag that permits LLVM to reassociate reductions. Otherwise, it might choose different
+  /// Removes the fast-math flag that permits LLVM to reassociate reductions. Otherwise, LLVM might choose different
   /// orders of additions for loops of different lengths, but schedules with the same class of order (tw.space) must
   /// have bitwise equal results.
   static void keepOrderOfSums(func::FuncOp kernel) {
@@ -540,8 +540,9 @@ private:
 };
 } // namespace
 
-/// Returns the ratio (1, 2 or 4) of 32 bits to the width of the widest type that `op` reads, computes or writes. A
-/// vector of `op` can have this many times as many elements as a vector of 32-bit elements.
+/// Returns the ratio of 32 bits to the width of the widest type that `op` reads, computes or writes: 4, 2, or 1 for
+/// types of more than 16 bits. A vector of `op` can have this many times as many elements as a vector of 32-bit
+/// elements.
 static int64_t narrowness(linalg::LinalgOp op) {
   unsigned widest = 1;
   auto see = [&](Type type) {

@@ -1,7 +1,7 @@
 //===- ExpandMath.h - the functions that --tw-expand-math expands -----------===//
 //
-// Each function takes and returns f32 lanes. dialects/Graph/ScalarFunctions.def states the largest error of each
-// function against the exact value, in units of the last place (ULP) of the exact value rounded to f32, and
+// Each function expand...() takes and returns f32 lanes. dialects/Graph/ScalarFunctions.def states the largest error of
+// each function against the exact value, in units of the last place (ULP) of the exact value rounded to f32, and
 // test/Unit/Codegen/Common checks these errors. The result for NaN is NaN, except for 1^NaN and NaN^0, which are 1.
 // Results below the smallest normal number are correct denormals, except those of expandLogistic(). Odd functions
 // preserve the sign of zeros.
@@ -51,7 +51,7 @@ Lanes expandAcosh(Lanes x);
 Lanes expandAtanh(Lanes x);
 Lanes expandCbrt(Lanes x);
 Lanes expandErfc(Lanes x);
-/// Returns C's fmod of vectors. The result is exact.
+/// Returns C's fmod of vectors (ExpandMathRemainder.cpp). The result is exact.
 Lanes expandRemainder(Lanes x, Lanes y);
 /// Returns x^y. `y` is f64, which represents every 32-bit integer exponent.
 Lanes expandPow(Lanes x, Lanes y);

@@ -4,8 +4,8 @@
 //   asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2))                          if x is above 1/2
 //   sin(x), x = n pi/2 + r, |r| <= pi/4: the last two bits of n select sin(r) or cos(r), and the sign
 //
-// pi/4 and pi/2 are sums of two or three constants. If an angle is above 1e9, libm is called for each lane.
-// Coefficients in braces come from tools/dev/fit_polynomials.py (NAME_53).
+// pi/4 and pi/2 are sums of two or three constants. If the magnitude of an angle is above 1e9 in any lane, libm is
+// called for each lane. Coefficients in braces come from tools/dev/fit_polynomials.py (NAME_53).
 //
 // Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //

@@ -19,7 +19,7 @@ namespace {
 
 constexpr double log2E = 1.44269504088896340736;
 
-/// The sum of n and this constant, shifted left by 52 bits, has the bits of 2^n.
+/// If the bits of the sum of n and this constant are shifted left by 52, the result has the bits of 2^n.
 constexpr double shift = roundingShift64 + 1023;
 Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFloat(); }
 

@@ -45,7 +45,7 @@ static Lanes oneStep(Lanes r, Lanes divisor, int bits) {
   return bits == bitsOfSingle ? left : select(less(left, 0.0), left + scaled, left);
 }
 
-/// Returns the remainder of magnitudes; NaN if y is below `least` or x is infinite.
+/// Returns the remainder of magnitudes; NaN if y is below `least`, x is infinite, or one of them is NaN.
 static Lanes remainderOf(Lanes x, Lanes y, double least, int bits) {
   ImplicitLocOpBuilder &builder = *x.builder;
   Lanes defined = less(x, INFINITY) & equal(atLeast(y, least), y);
