@@ -171,8 +171,7 @@ private:
     return values;
   }
 
-  /// Allows the product of two floats and its addition to the sum to be contracted to an FMA, which rounds once, as
-  /// tensor cores do.
+  /// Allows the product of two floats and its addition to the sum to be contracted to an FMA, which rounds once.
   static void fuse(Operation *op) {
     auto allow = [](auto floats) { floats.setFastmath(floats.getFastmath() | arith::FastMathFlags::contract); };
     if (auto product = dyn_cast<arith::MulFOp>(op))

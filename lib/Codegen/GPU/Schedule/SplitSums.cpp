@@ -36,8 +36,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The number of terms of a part is at least `leastTerms`, and is a multiple of `termsUnit`, so that rows of operands
-/// are aligned to 128 bytes.
+/// The number of terms of a part of a product is at least `leastTerms`, and is a multiple of `termsUnit`, so that rows
+/// of operands are aligned to 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.
