@@ -12,7 +12,8 @@
 //                result = sums / total
 //
 // Both products read a tile in its layout in memory: keys are contiguous along k, and values are contiguous along their
-// columns and are transposed by wgmma. While one warp group computes weights, the other warp group multiplies.
+// columns and are transposed by wgmma. If there are two consumer warp groups, one can multiply while the other computes
+// weights.
 //
 // Tests: test/Codegen/NVPTX/attention-wgmma.mlir, test/Python/test_cuda_attention_wgmma.py
 //
