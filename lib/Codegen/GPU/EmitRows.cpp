@@ -12,7 +12,7 @@
 //
 // If a group has more than one warp, it reduces through shared memory, with one slot per warp and one barrier per
 // reduction. If a row is too long for the registers of one block, or if multiprocessors would be idle, the blocks of a
-// cluster share the row. All threads then read the slots of all blocks in the same order, and read the slots of other
+// cluster share the row. Each warp then reads the slots of all blocks in the same order. It reads the slots of other
 // blocks through distributed shared memory. A block exits only after the other blocks have read its slots for the last
 // time. If a row is too long for the registers of a cluster, or has a symbolic size, each op reads it in a loop.
 //

@@ -4,7 +4,7 @@
 // becomes
 //   for (b < 9) { lock block of a; for (i < 20) { ... block[i][j] ... } }
 //
-// Test: test/Codegen/HLS/stream-channels.mlir
+// Test: test/Codegen/HLS/block-channels.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/BlockChannels.h"
