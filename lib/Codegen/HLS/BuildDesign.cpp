@@ -16,7 +16,7 @@
 // consumers, or if its consumer is a port or reads the elements in a different shape. chooseBanks() in Banks.h selects
 // the number of banks of an array. An array and the task arguments to which it is passed have the same number of banks.
 //
-// Test: test/Codegen/HLS/design.mlir
+// Tests: test/Codegen/HLS/build-design.mlir, test/Codegen/HLS/design.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"

@@ -15,7 +15,7 @@
 // of 72 bits. Block memories can also have such words (memory<bram_words>). Before it moves arrays to UltraRAMs, the
 // pass forms words in block memories if this saves block memories.
 //
-// Test: test/Codegen/HLS/place-memories.mlir
+// Tests: test/Codegen/HLS/place-memories.mlir, test/Codegen/HLS/place-words.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Banks.h"

@@ -4,7 +4,7 @@
 // is the kernel's attribute `tw_cuda.index`. It is 32 bits if all of the kernel's indices are in the range of 32-bit
 // integers, because an operation on 64-bit integers takes at least two instructions.
 //
-// Test: test/Codegen/NVPTX/product.mlir
+// Test: test/Codegen/NVPTX/lower-to-nvvm.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/LargeAngles.h"

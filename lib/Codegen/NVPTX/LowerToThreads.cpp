@@ -204,8 +204,8 @@ LogicalResult checkSignature(func::FuncOp kernel) {
   return success();
 }
 
-/// Returns the number of tensor maps of a kernel, which is the number of operands that TMA loads: two for a product,
-/// and three for attention.
+/// Returns the number of tensor maps of a kernel, which is the number of operands that TMA loads: two for the schedule
+/// `wgmma`, three for `attention` with consumers, and zero otherwise.
 unsigned mapsOf(const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::Attention)
     return schedule.consumers > 0 ? 3 : 0;
