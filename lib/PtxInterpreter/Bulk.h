@@ -17,8 +17,8 @@ struct BulkPiece {
 
 enum Reduction : uint32_t { ReduceAdd = 1, ReduceMin, ReduceMax, ReduceAnd, ReduceOr, ReduceXor };
 
-/// Returns the shared memory address of a byte after a swizzle of 32, 64 or 128 bytes. The swizzle XORs the index of
-/// the byte's 16-byte chunk with the index of its 128-byte line.
+/// Returns the shared memory address of a byte after a swizzle of `bytes` bytes: 32, 64 or 128. The swizzle XORs the
+/// low bits of the index of the byte's 16-byte chunk with the low bits of the index of its 128-byte line.
 inline uint64_t swizzled(uint64_t address, uint32_t bytes) {
   return address ^ ((address >> 7 & (bytes / 16 - 1)) << 4);
 }

@@ -2,7 +2,7 @@
 //
 // A cp.async copy is executed as late as possible: when its thread waits for the copy's group, or when a
 // cp.async.mbarrier.arrive of the thread arrives at its mbarrier. Until then, any access to the destination and any
-// write to the source is reported as an error. If neither happens, the copy is not executed.
+// write to the source is reported as an error. Without such a wait or arrival, the copy is not executed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

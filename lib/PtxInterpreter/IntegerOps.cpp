@@ -1,7 +1,7 @@
 //===- IntegerOps.cpp - integer arithmetic ---------------------------------------------------===//
 //
 // Integer arithmetic wraps around. A division by zero returns a quotient with all bits set and the dividend as the
-// remainder. The PTX ISA leaves both results undefined, but the hardware returns these values.
+// remainder. The PTX ISA does not specify these results.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

@@ -16,8 +16,8 @@ struct Token {
   uint32_t line = 0, column = 0;
 };
 
-/// Splits `text` into tokens; the last one has the kind End. Returns false with "<line>:<column>: ..." at a character
-/// that cannot start a token.
+/// Splits `text` into tokens; the last one has the kind End. Returns false, and sets `error` to "<line>:<column>: ...",
+/// if a character cannot start a token or if a string or a comment has no end.
 bool tokenize(const std::string &text, std::vector<Token> &tokens, std::string &error);
 
 } // namespace tilewright::ptx

@@ -292,7 +292,7 @@ void checkVisitors(Exec &e);
 Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address, Block *&owner);
 /// Executes the arrival of a cp.async.mbarrier.arrive after its copies.
 void arriveAsync(Grid &grid, AsyncArrival &arrival);
-/// Counts bytes that have arrived for the current phase; negative bytes are expected.
+/// Counts bytes that have arrived for the current phase. A negative number adds bytes that the phase expects.
 void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes);
 /// Reports an error if the instruction accesses registers of a pending wgmma.mma_async.
 void checkInFlight(Exec &e, const Instr &in);

@@ -39,7 +39,8 @@ std::string clusterRefusal(const Code &code, const Launch &launch) {
   return "";
 }
 
-/// Returns the reason why a device would reject the launch, or an empty string if the launch is valid.
+/// Returns the reason why a device or the interpreter cannot execute the launch, or an empty string if the launch is
+/// valid.
 std::string refusal(const Code &code, const Launch &launch, const std::vector<Argument> &arguments) {
   const FunctionSyntax &kernel = *code.functions[0].syntax;
   const Dimensions &block = launch.block;

@@ -65,7 +65,8 @@ func.func @symbolic_identity(%n: index {tw.symbol = "s0"}, %x: tensor<?x6xf32, a
   return %1 : tensor<?x6xf32, affine_map<()[s0] -> (s0, 6)>>
 }
 
-// A condition that is known to hold is not checked; a condition that fails is an error of the call.
+// A tw.require whose condition is the constant true is removed. If the condition is the constant false, the op remains,
+// and the call reports an error.
 // CHECK-LABEL: func.func @require_true
 // CHECK: return %arg0
 func.func @require_true(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -21,7 +21,7 @@ func.func @transformer_chain(%x: tensor<34x64xf32>, %w: tensor<64x64xf32>, %b: t
   return %6 : tensor<34x64xf32>
 }
 
-// Symbolic sizes merge in the same way as constant sizes.
+// Dimensions of symbolic size merge in the same way as dimensions of constant size.
 // CHECK-LABEL: func @symbolic
 // CHECK: %[[E:.*]] = tw.exp %arg2
 // CHECK: tw.reshape %[[E]]

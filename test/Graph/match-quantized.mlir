@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-match-quantized --canonicalize | FileCheck %s
 // RUN: tilewright-opt %s --tw-match-quantized --remarks-filter-missed="quantize" --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-// Unsigned bytes are shifted by -128, and their zero point from 117 to -11; column sums of the weight correct for it.
+// Unsigned bytes are shifted by -128, so their zero point changes from 117 to -11. The column sums of the weight times
+// this zero point are subtracted from the product.
 // CHECK-LABEL: func @linear
 // CHECK-SAME: %[[X:.*]]: tensor<8x64xui8>, %[[W:.*]]: tensor<96x64xi8> {tw.static}, %[[S:.*]]: tensor<96xf32>
 // CHECK: tw.constant dense<-11> : tensor<i32>

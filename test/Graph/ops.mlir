@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s | tilewright-opt | FileCheck %s
-// Every tw op is printed as it was parsed.
+// Each tw op in this file is printed as it was parsed.
 
 // CHECK-LABEL: func.func @unary
 func.func @unary(%x: tensor<4x?xf32, affine_map<()[s0] -> (4, s0)>>, %i: tensor<4xi32>) {

@@ -55,7 +55,7 @@ func.func @phases(%x: tensor<1x4x3x3x16xf32>, %w: tensor<3x3x3x16x4xf32>) -> ten
 
 // -----
 
-// If there are groups, each group has the channels of its own planes.
+// If there are groups, the channels of the planes are concatenated separately for each group.
 // CHECK-LABEL: func @groups
 // CHECK: tw.concat {{.*}} {dim = 5 : i64} : (tensor<1x6x5x5x2x2xf32>, tensor<1x6x5x5x2x2xf32>) -> tensor<1x6x5x5x2x4xf32>
 // CHECK: tw.convolution {{.*}}groups = 2 : i64{{.*}} : (tensor<6x5x5x8xf32>, tensor<1x1x4x6xf32>) -> tensor<6x5x5x6xf32>

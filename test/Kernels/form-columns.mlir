@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
 
-// The two ops are not fused, because the rows of a fused kernel would be the channels, which read only a few elements
-// of each cache line.
+// The sum is lowered to two ops: the sum of each line, and the sum of these sums. The two ops are not fused, because a
+// row of the fused kernel would be a channel, and a task would read only a few elements of each cache line.
 // CHECK: reason = "the rows of a kernel of both would be columns of the reduction, which reads only a few elements of each cache line"
 // CHECK: func.func @main
 // CHECK-COUNT-2: call @{{[a-z_]+}}_{{[0-9]}}(

@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-form-kernels | FileCheck %s
 
-// The producer of the running sum reads %p, and the last op reads both %p and the running sum. %p must not be fused into the
-// kernel of the last op, because the scan between them needs %p first.
+// The producer of the scan's operand reads %p, and the last op reads both %p and the result of the scan. %p must not be
+// fused into the kernel of the last op, because the scan between them needs %p first.
 // CHECK: func.func @main
 // CHECK: %[[P:.*]] = call @{{[a-z_0-9]*}}(%arg0
 // CHECK: %[[G:.*]] = call @{{[a-z_0-9]*}}(%[[P]], %arg1

@@ -29,9 +29,9 @@ func.func @main(%x: tensor<128x64xf32>, %w: tensor<64x96xf32>, %r: tensor<128x96
 
 // -----
 
-// The epilogue of a matmul reads row sums of its left operand. The matmul cannot be fused into a kernel with these sums, because
-// its tiles would be whole rows. Therefore another kernel computes the sums, together with the cast that produces the
-// rows.
+// The epilogue of a matmul reads row sums of the matmul's left operand. The matmul cannot be fused into a kernel with
+// these sums, because the tiles of such a kernel would be whole rows. Therefore another kernel computes the sums,
+// together with the cast that produces the rows.
 // CHECK-LABEL: func.func @main
 // CHECK: call @{{.*}}tw.ops = "cast+cast+reduce"
 // CHECK: call @{{.*}}tw.ops = "matmul+sub"

@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-lower-graph --tw-form-kernels="compute-pieces" --split-input-file | FileCheck %s
 // RUN: tilewright-opt %s --tw-lower-graph --tw-form-kernels --split-input-file | FileCheck %s --check-prefix=APART
 
-// The ops that compute the parts of a concatenation are in its kernel.
+// With the option compute-pieces, the ops that compute the parts of a concatenation are fused into its kernel. Without
+// this option, they are separate kernels.
 // CHECK-LABEL: func.func @main
 // CHECK: call @exp_neg_insert_slice_0
 // CHECK-NOT: call @

@@ -131,7 +131,7 @@ func.func @dequantize(%x: tensor<4x8xui8>, %s: tensor<8xf32>, %z: tensor<8xi32>)
   return %0 : tensor<4x8xf32>
 }
 
-// The operand is clamped to the range of the integer type, and NaN is converted to 0.
+// The rounded value is clamped to the range from `low` to `high`, and NaN is converted to 0.
 // CHECK-LABEL: func @quantize
 // CHECK: math.roundeven
 // CHECK: %[[SUM:.*]] = arith.addf
@@ -145,7 +145,8 @@ func.func @quantize(%x: tensor<4x8xf32>, %s: tensor<8xf32>, %z: tensor<f32>) -> 
   return %0 : tensor<4x8xui8>
 }
 
-// The condition is an i1 in the body, also of a bf16 value, which is converted without a rounding.
+// The condition is an i1 in the body. The bf16 value is widened to f32 for the op. The conversion of the result to bf16
+// is exact.
 // CHECK-LABEL: func @require
 // CHECK: %[[X:.*]] = arith.extf
 // CHECK: %[[R:.*]] = tw_tile.require %{{.*}}, %[[X]] "x is at most 1" : i1, f32

@@ -19,7 +19,7 @@ func.func @softmax(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   return %0 : tensor<4x8xf32>
 }
 
-// A softmax along another dimension than the last has other indexing maps, and no transposition.
+// A softmax along a dimension other than the last has different indexing maps, and no transposition.
 // CHECK-LABEL: func @softmax_first
 // CHECK: linalg.generic {indexing_maps = [#[[$ID]], #[[$COL]]], iterator_types = ["reduction", "parallel"]}
 func.func @softmax_first(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -37,7 +37,7 @@ func.func @safe_log(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // No op is created for a statistic result without consumers. A returned statistic gets its dimension of size 1 by a
 // reshape. The kernel passes three times over the row. It computes the mean, then the mean's rounding error and the sum
-// of squares, and then the result.
+// of squared differences from the mean, and then the result.
 // CHECK-LABEL: func @layer_norm
 // CHECK: arith.divf
 // CHECK: %{{.*}}:2 = linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<{{.*}}>, tensor<{{.*}}>)

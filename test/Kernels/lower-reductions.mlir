@@ -16,8 +16,8 @@ func.func @sum(%x: tensor<4x8xbf16>) -> tensor<4x1xbf16> {
   return %0 : tensor<4x1xbf16>
 }
 
-// The indexing map of a reduction's consumer contains the dimensions of `keepdim`, so there is no reshape between the
-// reduction and its consumers.
+// The result of the reduction has no dimension of size 1 for `keepdim`. The consumer's indexing map broadcasts the
+// result along this dimension, so there is no reshape between the reduction and its consumer.
 // CHECK-LABEL: func @keepdim_read
 // CHECK: %[[M:.*]] = linalg.generic {indexing_maps = [#[[$ID]], #[[$ROW]]]
 // CHECK: arith.maximumf
@@ -89,7 +89,7 @@ func.func @all_elements(%x: tensor<1048576xf32>) -> tensor<f32> {
   return %0 : tensor<f32>
 }
 
-// If all dimensions of a tensor are reduced, each index of the leading dimension is one part.
+// If both dimensions of a matrix are reduced, each index of the leading dimension is one part.
 // CHECK-LABEL: func @whole_matrix
 // CHECK-NOT: tensor.expand_shape
 // CHECK: linalg.generic {{.*}} ins(%arg0 : tensor<64x4096xf32>) outs(%{{.*}} : tensor<64xf32>)

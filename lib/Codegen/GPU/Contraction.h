@@ -68,8 +68,8 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 /// Returns the name in PTX of an 8-bit float that tensor cores multiply.
 llvm::StringRef ptxName(mlir::Type float8);
 
-/// Returns the number of padding elements between rows of a tile of `type`. With the padding, rows start at multiples
-/// of 16 bytes.
+/// Returns the number of padding elements after each row of a tile of `type`. The padding takes 16 bytes, so rows
+/// remain aligned to 16 bytes if their length is a multiple of 16 bytes.
 int64_t paddingOf(mlir::Type type);
 
 } // namespace tilewright::cuda

@@ -192,7 +192,8 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
         for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
           llvm::append_range(mine, sums.slice(size_t((i * fragments.tilesN + fragment) * 4 + half * 2), 2));
         mine = exchange(lane, mine);
-        // The columns of one store are either all inside or all outside of C. Their number is as large as possible.
+        // The columns of one store must be either all inside or all outside of C. If this is unknown, each column is
+        // stored separately.
         const auto together = int64_t(wholeColumns || evenColumns ? mine.size() : 1);
         for (int64_t first = 0; first < int64_t(mine.size()); first += together) {
           Value at = elements.add(column, index(first)), inside;

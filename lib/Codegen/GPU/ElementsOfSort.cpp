@@ -6,8 +6,10 @@
 // number is subtracted from r. After the last bit, r is the rank among the elements that have this key. The result is
 // the element that r elements with equal keys precede, so the sort is stable.
 //
-//   Keys are unsigned integers with the same order. The sign bit of a positive float is set, and all bits of a negative
-//   float are inverted. NaN has all bits set; -0 is 0. For a descending sort, all bits are inverted.
+// Keys are unsigned integers with the same order as the elements. The key of a positive float is the float with the
+// sign bit set, and the key of a negative float has all bits inverted. The key of NaN has all bits set, and the key of
+// -0 is that of 0. The key of a signed integer is the integer with the sign bit inverted. For a descending sort, all
+// bits of the keys are inverted.
 //
 // A row may have any length, and the sort needs no extra memory. Each thread reads the row once per bit of the key, and
 // once more to find the element.

@@ -20,7 +20,7 @@ using namespace mlir;
 
 namespace tilewright::cuda {
 
-/// The maximum number of terms that one sum of floats adds sequentially.
+/// The maximum number of terms of a partial sum of floats.
 static constexpr int64_t longestSum = 32;
 
 Value Elements::loopExtent(linalg::LinalgOp op, unsigned loop) {
@@ -182,7 +182,7 @@ void Elements::cloneBody(Block &body, IRMapping &mapping, ArrayRef<Value> loops)
       Value safe = tile::divideByOne(builder, inner.getLoc(), mapped(divisor.getDivisor()));
       mapping.map(divisor.getResult(), safe);
     } else if (auto require = dyn_cast<tile::RequireOp>(inner)) {
-      mapping.map(require.getResult(), mapped(require.getValue())); // like eager's kernels, which do not check
+      mapping.map(require.getResult(), mapped(require.getValue())); // this target does not check the condition
     } else if (auto apply = dyn_cast<affine::AffineApplyOp>(inner)) {
       SmallVector<Value> operands = llvm::map_to_vector(apply.getMapOperands(), mapped);
       AffineMap map = apply.getAffineMap();

@@ -7,7 +7,7 @@
 //   store tile 0 ; barrier
 //   for k tiles: load tile + 1 into registers ; for each k: read tileM of A and tileN of B, all products
 //                sums += the step's sums ; store tile + 1 into the other buffer ; barrier
-//     compute the epilogue from each sum (Elements.h), and store the results
+//   compute the epilogue from each sum (Elements.h), and store the results
 //
 // Elements.h computes each element of A or B from its indices, so an operand may consist of windows of a convolution,
 // and may be padded, gathered or computed. f32 is not rounded to tf32. Each step has a separate sum, which is then
@@ -171,8 +171,7 @@ private:
     return values;
   }
 
-  /// Allows the product of two floats and its addition to the sum to be contracted to an FMA, which rounds once, as
-  /// tensor cores do.
+  /// Allows the product of two floats and its addition to the sum to be contracted to an FMA, which rounds once.
   static void fuse(Operation *op) {
     auto allow = [](auto floats) { floats.setFastmath(floats.getFastmath() | arith::FastMathFlags::contract); };
     if (auto product = dyn_cast<arith::MulFOp>(op))

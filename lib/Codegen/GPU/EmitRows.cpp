@@ -1,7 +1,8 @@
 //===- EmitRows.cpp - the schedule `rows`: threads that share a row of a kernel ----------===//
 //
 // A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of its results. Softmax and norms reduce the
-// remaining dimensions and read them again. A group of threads (a warp or a block) computes each row:
+// remaining dimensions and read them again. A group of threads (a warp, a block, or one thread of each warp of a block)
+// computes each row:
 //
 //   softmax, 7 x 512 bf16, {group = 32, vector = 8}: lane l has the elements 8 l ... 8 l + 7 and 256 + 8 l ... of a row
 //     load them (once: every op uses the same indices) ; max in registers ; five shuffles ; exp, sum ; five shuffles
@@ -11,7 +12,7 @@
 //
 // If a group has more than one warp, it reduces through shared memory, with one slot per warp and one barrier per
 // reduction. If a row is too long for the registers of one block, or if multiprocessors would be idle, the blocks of a
-// cluster share the row. All threads then read the slots of all blocks in the same order, and read the slots of other
+// cluster share the row. Each warp then reads the slots of all blocks in the same order. It reads the slots of other
 // blocks through distributed shared memory. A block exits only after the other blocks have read its slots for the last
 // time. If a row is too long for the registers of a cluster, or has a symbolic size, each op reads it in a loop.
 //

@@ -12,8 +12,8 @@
 //
 // Only the index tensors determine which elements of the source are added to a row, and the indices do not depend on
 // the loops within the row. Therefore, one search by a warp replaces the searches of 32 separate threads. Source
-// elements are added in their order, as the op requires. In the schedule `elements`, by contrast, each thread searches
-// the whole source for one element of the destination.
+// elements are added in their order, as the op requires. In the schedule `elements`, by contrast, each thread does this
+// search for one element of the destination.
 //
 // Test: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
 //

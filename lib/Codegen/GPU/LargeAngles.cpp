@@ -1,7 +1,8 @@
 //===- LargeAngles.cpp - sine, cosine and tangent of large angles -------------------------===//
 //
-//   x = m 2^e with a 24-bit integer m. To compute x 2/pi modulo 4, only 96 bits of 2/pi are needed, starting e - 1 bits
-//   after the binary point. The bits before them contribute multiples of 4, and the bits after them are negligible.
+// The operand is x = m 2^e with a 24-bit integer m. To compute x 2/pi modulo 4, only 96 bits of 2/pi are needed,
+// starting e - 1 bits after the binary point. The bits before them contribute multiples of 4, and the bits after them
+// are negligible.
 //
 // m is shifted to the top of a word and multiplied by 192 bits of 2/pi. This product is exact. Its seven words are
 // shifted left by the exponent of x minus 1. The first two bits are then the quadrant, and the next 62 bits are the

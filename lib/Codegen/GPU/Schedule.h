@@ -37,7 +37,7 @@ struct Schedule {
 
 void setSchedule(mlir::func::FuncOp kernel, const Schedule &schedule);
 /// Returns the kernel's schedule. Emits an error and returns std::nullopt if the kernel has no schedule of this target,
-/// or if the schedule's `vector` does not divide the rows of the results.
+/// or if the schedule has the kind `elements` or `scatter` and its `vector` does not divide the rows of the results.
 std::optional<Schedule> getSchedule(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::cuda

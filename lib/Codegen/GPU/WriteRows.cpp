@@ -2,7 +2,7 @@
 //
 // If a tile has all columns of C, the registers of four lanes of a warp contain a row of sums:
 //
-//     h[c] = the operands of the reductions at each column c of the lane
+//   h[c] = the operands of the reductions, for each column c of the lane
 //   s    = sum over c of h[c] * h[c]; s += s of lane ^ 1; s += s of lane ^ 2
 //   store f(h[c], s) for each c
 //

@@ -6,8 +6,8 @@
 //   tw_hls.inputs = [["x", tensor<4x8xf32>]], tw_hls.outputs = [...]
 //
 // If a model cannot be implemented in hardware, one error lists all causes: symbolic sizes, empty tensors, arguments
-// that the model writes in place, and unsupported ops and element types. If the user's source line is known, the error
-// contains it.
+// and buffers that the model writes in place, and unsupported ops and element types. For tensors, ops and element
+// types, the error contains the line of the model's source code if the IR has its location.
 //
 // Test: test/Codegen/HLS/accept-model.mlir
 //
@@ -32,8 +32,9 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Returns [name, type] of each tensor in `types`. A port without a name in the model is named `fallback` plus its
-/// number. `fallback` is also the prefix of a name that begins with a digit.
+/// Returns [name, type] of each tensor in `types`. `nameOf` returns the name of a port in the model, or null. A port
+/// without a name is named `fallback` plus its number. `fallback` is also the prefix of a name that begins with a
+/// digit.
 SmallVector<Attribute> describePorts(func::FuncOp main, TypeRange types, StringRef fallback,
                                      function_ref<StringAttr(unsigned)> nameOf) {
   Builder builder(main.getContext());

@@ -1,9 +1,9 @@
 //===- Banks.cpp - the number of banks that an array needs ----------------===//
 //
-// An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 cyclic banks; u selects the bank. For an array
-// that is passed to tasks, the number of banks along each dimension is the least common multiple of the numbers that
-// these tasks need. If possible, the arrays of a task that copies data also get enough banks to transfer 512 bits per
-// cycle.
+// An access x[4 * i + u] in a loop over u that is unrolled by 4 needs 4 cyclic banks; u selects the bank. The number of
+// banks along each dimension of an array is the least common multiple of the numbers that the accesses in all tasks
+// need, but at most the size of the dimension. If possible, the arrays of a task that copies data also get enough banks
+// to transfer a word of at most 512 bits per cycle.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Banks.h"
@@ -107,11 +107,11 @@ private:
         factors[dim] = banksWithCopies(factors[dim], shape[dim], expr, position, copiesOf(operand));
   }
 
-  /// Adds banks along the last dimension of each array of a task that copies data. The task copies a word of at most
-  /// 512 bits per cycle if the array has one bank per two elements of the word, because a bank has two ports. The
-  /// number of banks is at most twice the larger of two numbers: the banks that the copy needs, and the banks that the
-  /// kernels need. If a block memory would be almost empty or a limit would be exceeded, banks for half of the word are
-  /// tried, and so on.
+  /// Adds banks along the last dimension of each on-chip array of a task that copies data. The task copies a word of at
+  /// most 512 bits per cycle if the array has one bank per two elements of the word, because a bank has two ports. The
+  /// number of banks along this dimension is at most twice the larger of two numbers: the banks that the copy needs,
+  /// and the banks that the kernels need. If a block memory would be almost empty or a limit would be exceeded, banks
+  /// for half of the word are tried, and so on. If no number fits, the array gets no additional banks.
   void needForMover(func::FuncOp function) {
     SmallVector<Value> arrays;
     int64_t width = 0;

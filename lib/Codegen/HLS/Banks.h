@@ -12,8 +12,9 @@ namespace tilewright::hls {
 int64_t banksWithCopies(int64_t banks, int64_t size, mlir::AffineExpr index, unsigned counter, int64_t copies);
 
 /// Selects the number of banks of each array of the design, for the accesses in unrolled loops and for the tasks that
-/// copy data. Sets this number in the types of the array and of the task arguments to which the array is passed. If an
-/// array needs more than `mostBanks` banks, emits an error at the array and fails.
+/// copy data. Sets this number in the types of the array and of the task arguments to which the array is passed. An
+/// array with one bank per element is placed in registers, and other arrays in block memory. If an array needs more
+/// than `mostBanks` banks, emits an error at the array and fails.
 mlir::LogicalResult chooseBanks(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

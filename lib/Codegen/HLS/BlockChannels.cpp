@@ -4,7 +4,7 @@
 // becomes
 //   for (b < 9) { lock block of a; for (i < 20) { ... block[i][j] ... } }
 //
-// Test: test/Codegen/HLS/stream-channels.mlir
+// Test: test/Codegen/HLS/block-channels.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/BlockChannels.h"
@@ -74,8 +74,8 @@ bool isBelow(AffineExpr expr, const AffineAccess &access, int64_t limit) {
   return constant && constant.getValue() < limit;
 }
 
-/// Returns the type of a block. Returns null if the banks would differ between blocks, because `size` is not a multiple
-/// of their number.
+/// Returns the type of a block, which has `size` elements along dimension `dim` of an array of type `type`. Returns
+/// null if `size` is not a multiple of the number of banks along `dim`, because the banks would differ between blocks.
 MemRefType blockType(MemRefType type, int64_t dim, int64_t size) {
   SmallVector<int64_t> shape(type.getShape());
   shape[dim] = size;

@@ -6,8 +6,8 @@
 // outermost loop of the two nests, the second nest processes some rows while the first nest computes the next rows. The
 // outermost loop may also be a reduction loop: if k is the outermost loop of z[i][j] += e[i][k] * f[k][j], the nest
 // reads e by columns and f by rows, and the order of additions does not change. The search for groups starts once from
-// each loop of each nest. For an array that connects two nests, the index of the array determines which loop of the
-// second nest corresponds to the outermost loop of the first nest.
+// each loop of each nest. For an array that connects two nests, the index of the array determines which loop of one
+// nest corresponds to the outermost loop of the other nest.
 //
 // Test: test/Codegen/HLS/select-blocks.mlir
 //
@@ -44,7 +44,7 @@ SmallVector<int64_t> loopsOf(AffineMap map) {
   return loops;
 }
 
-/// Returns the operand of `op` that is `array`. Returns null if the op or its body has another use of the array.
+/// Returns the operand of `op` that is `array`. Returns null unless the op and its body use the array exactly once.
 OpOperand *onlyOperand(linalg::LinalgOp op, Value array) {
   OpOperand *found = nullptr;
   int uses = 0;
@@ -72,7 +72,7 @@ std::vector<BlockChannel> channelsOf(ModuleOp module, ArrayRef<BlockNest> nests)
     size_t launch, argument;
   };
   std::map<int64_t, std::vector<Use>> writers, readers;
-  llvm::DenseSet<int64_t> inside; // arena buffers of the plan, which are not ports
+  llvm::DenseSet<int64_t> inside; // arena buffers of the plan that are not copied to other buffers
   module.walk([&](plan::BufferOp buffer) {
     if (buffer.getKind() == plan::BufferKind::Arena)
       inside.insert(buffer.getNumber());

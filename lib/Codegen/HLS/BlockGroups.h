@@ -11,7 +11,8 @@
 
 namespace tilewright::hls {
 
-/// A nest that is the only nest of its kernel. `launch` is the only launch of this kernel.
+/// A nest that is the only nest of its kernel. `nest` is the index of the nest, and `launch` is the index of the only
+/// launch of the kernel.
 struct BlockNest {
   size_t nest, launch;
   mlir::linalg::LinalgOp op;
@@ -25,7 +26,9 @@ struct BlockGroup {
   int64_t extent = 0;              ///< trip count, which all these loops have
 };
 
-/// Returns every group of at least two of `nests` in which no member must wait for a whole array of another member.
+/// Returns groups of at least two of `nests`. No member of a group must wait for a whole array of another member. The
+/// search from one loop of one nest adds all nests that can run block by block with it, so it returns at most one
+/// group.
 std::vector<BlockGroup> blockGroups(mlir::ModuleOp module, llvm::ArrayRef<BlockNest> nests);
 
 /// A schedule of a group: its total cycles and multipliers, and the index of the schedule that each member uses.

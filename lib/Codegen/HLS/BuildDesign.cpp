@@ -11,12 +11,12 @@
 //       tw_hls.task @softmax reads(%x_chip) writes(%y_chip)
 //       tw_hls.task @store_y reads(%y_chip) writes(%y) } }
 //
-// Every consumer of a buffer of the plan has a separate array, so each array has one producer and one consumer. A load
-// task writes all arrays of an input. A separate task copies a kernel's result if the result has several consumers, or
-// if its consumer is a port or reads the elements in another shape. Banks.h determines the number of banks of an array.
-// An array and the task arguments to which it is passed have the same number of banks.
+// Every launch that reads a buffer of the plan has a separate array, so each array has one producer and one consumer. A
+// load task writes all arrays of an input. A separate task copies a kernel's result if the result has several
+// consumers, or if its consumer is a port or reads the elements in a different shape. chooseBanks() in Banks.h selects
+// the number of banks of an array. An array and the task arguments to which it is passed have the same number of banks.
 //
-// Test: test/Codegen/HLS/design.mlir
+// Tests: test/Codegen/HLS/build-design.mlir, test/Codegen/HLS/design.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"

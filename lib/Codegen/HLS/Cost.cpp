@@ -53,7 +53,7 @@ struct BlockEstimator {
     at.getBody()->walk([&](affine::AffineForOp inner) {
       estimate.copies *= inner.getConstantUpperBound() - inner.getConstantLowerBound();
     });
-    // an operator starts one operation per cycle
+    // An operator starts one operation per cycle, so II operations of an iteration can share it.
     const int64_t sharers = shares ? std::max<int64_t>(1, estimate.ii) : 1;
     const int64_t sharedOperands = sharers > 1 ? 2 * body.operators : 0;
     estimate.dsp = llvm::divideCeil(body.dsp, sharers);
@@ -65,8 +65,9 @@ struct BlockEstimator {
     return estimate;
   }
 
-  /// Estimates a loop over blocks. The cycles, the iterations and the products of the body are multiplied by the trip
-  /// count, and the resources are those of the body. The label and the II are those of the last nest in the body.
+  /// Estimates a loop over blocks. The label, the II and the iterations are those of the last nest in the body. The
+  /// iterations, and the products of all nests in the body, are multiplied by the trip count. The resources are those
+  /// of the body. blockLoopCycles() computes the cycles.
   NestEstimate blocks(affine::AffineForOp loop) {
     std::vector<NestEstimate> inside;
     const int64_t trips = loop.getConstantUpperBound();
@@ -271,7 +272,7 @@ OperatorCost operatorCost(Operation *op) {
   if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType()))
     return floatOperator(op->getName().stripDialect(), isa<FloatType>(type) ? type.getIntOrFloatBitWidth() : 32);
   if (isa<arith::MulIOp>(op)) {
-    // Operands that are results of extensions are multiplied in their original width.
+    // The product has the width of the wider operand. If an operand is an extension, its width before it counts.
     unsigned width = 0;
     for (Value operand : op->getOperands()) {
       Operation *from = operand.getDefiningOp();

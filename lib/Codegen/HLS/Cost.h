@@ -48,7 +48,7 @@ bool isBlockLoop(mlir::affine::AffineForOp loop);
 /// is a separate memory, except in BramWords, where the banks are one memory with wide words. Memories of at most 1024
 /// bits are stored in lookup tables and need no block memory.
 int64_t blockMemories(mlir::MemRefType type);
-/// Returns the number of UltraRAMs for an array whose memory space is URAM.
+/// Returns the number of UltraRAMs for an array; 0 if its memory space is not Uram or UramWords.
 int64_t ultraMemories(mlir::MemRefType type);
 /// Returns the number of block memories for a queue.
 int64_t blockMemories(StreamType type);

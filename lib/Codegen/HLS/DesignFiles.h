@@ -12,7 +12,8 @@ namespace tilewright::hls {
 std::string printHeader(mlir::func::FuncOp top);
 /// Returns weights.h, which defines the constant arrays. Returns an empty string if there are none.
 std::string printWeights(mlir::func::FuncOp top);
-/// Returns test_bench.cpp, which calls the top function on data/input_N.bin and compares with data/output_N.bin.
+/// Returns test_bench.cpp, which calls the top function on data/input_N.bin and compares the outputs with
+/// data/output_N.bin.
 std::string printBench(mlir::func::FuncOp top);
 /// Returns check/dataflow_check.cpp, which runs the top function with a thread for each task.
 std::string printDataflowCheck(mlir::func::FuncOp top);
@@ -21,7 +22,8 @@ std::string printScript(llvm::StringRef device);
 /// Return report.md, for users, and report.json, for programs.
 std::string printReport(const DesignEstimate &design, const Part &part, const Resources &budget);
 std::string printJson(const DesignEstimate &design, const Part &part, const Resources &budget, mlir::ModuleOp module);
-/// Return the fixed-point parts of both reports; "" and null for other designs.
+/// Return the fixed-point parts of report.md and report.json. For a model that does not use fixed-point numbers, return
+/// "" and null.
 std::string printFixed(mlir::ModuleOp module);
 llvm::json::Value fixedJson(mlir::ModuleOp module);
 /// Returns the headers of CheckHeaders/, which are part of every design, with their paths in the design.

@@ -39,8 +39,8 @@ bool isZeros(Value value) {
   return type && type.getElementType().isInteger() && matchPattern(value, m_Zero());
 }
 
-/// Replaces the elements of `argument` by zeros in the bodies of linalg ops that read it. Returns true if anything
-/// changed.
+/// Replaces the elements of `argument` by zeros in the bodies of the linalg.generic ops that read it. Returns true if
+/// any body changed.
 bool putZeros(BlockArgument argument) {
   bool changes = false;
   for (OpOperand &use : argument.getUses()) {
@@ -58,7 +58,8 @@ bool putZeros(BlockArgument argument) {
   return changes;
 }
 
-/// Removes the unused arguments of a kernel, and the corresponding operands of its calls.
+/// Removes the unused arguments of a kernel, and the corresponding operands of its calls. If all arguments are unused,
+/// does nothing.
 void dropArguments(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   llvm::BitVector unused(kernel.getNumArguments());
   for (BlockArgument argument : kernel.getArguments())
@@ -70,7 +71,8 @@ void dropArguments(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
     call->eraseOperands(unused);
 }
 
-/// Removes the results of a kernel that are unused in all calls. Returns true if there were such results.
+/// Removes the results of a kernel that are unused in all calls, and returns true. If there are no such results, or if
+/// all results are unused, changes nothing and returns false.
 bool dropResults(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   llvm::BitVector unused(kernel.getNumResults(), true);
   for (func::CallOp call : calls)

@@ -13,7 +13,7 @@
 // again after the evaluation. These ports have the layout that the kernels read, and come after the model's inputs:
 //   func @main(%x: ..., %w: tensor<4x6xf32> {tw.name = "w"})      and the module has tw_hls.arranged = [dense<...>]
 //
-// Test: test/Codegen/HLS/embed-weights.mlir
+// Tests: test/Codegen/HLS/embed-weights.mlir, test/Codegen/HLS/arrange-weights.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"

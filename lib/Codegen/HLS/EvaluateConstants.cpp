@@ -23,7 +23,8 @@ constexpr int64_t mostIterations = int64_t(1) << 26;
 
 enum class StepKind { Add, Subtract, Multiply, SignExtend, ZeroExtend };
 
-/// One step: registers[to] = registers[left] <kind> registers[right], wrapped to `width` bits.
+/// One step: registers[to] = registers[left] <kind> registers[right], wrapped to `width` bits. SignExtend, which is
+/// also used for truncations, ignores `right`. For ZeroExtend, `right` is the width of the operand in bits.
 struct Step {
   StepKind kind;
   unsigned to, left, right, width;

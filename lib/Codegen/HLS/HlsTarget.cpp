@@ -150,7 +150,7 @@ private:
                                    "run tilewright compile model.pt2 --target=hls -o folder/");
   }
 
-  /// Returns an error if the design needs more than the budget.
+  /// Returns an error if the design needs more DSP slices or block memories than the budget has.
   static llvm::Error overBudget(const DesignEstimate &design, const HlsOptions &own) {
     const Resources budget = llvm::cantFail(readBudget(own.budget, *llvm::cantFail(findPart(own.part))));
     if (design.total.dsp > budget.dsp) { // loops without a schedule can exceed the budget

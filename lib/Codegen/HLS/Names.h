@@ -27,10 +27,11 @@ private:
 };
 
 /// Returns a name for loop `number`. For `first` = 'i', the names are i, j, k, .... For 'u', which is used for unrolled
-/// loops, the names are u, v, .... After six letters, a number is appended.
+/// loops, the names are u, v, .... After six letters, the letters repeat with a number: i1, j1, ....
 std::string letter(char first, size_t number);
 
-/// Returns the name of a kernel: "softmax" for "softmax+softmax", "matmul_add" for "matmul+add"; at most three ops.
+/// Returns the name of a kernel: "softmax" for "softmax+softmax", "matmul_add" for "matmul+add". The name contains at
+/// most three ops, and is "kernel" if `operations` is empty.
 std::string kernelName(llvm::StringRef operations);
 
 } // namespace tilewright::hls

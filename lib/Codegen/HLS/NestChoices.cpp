@@ -2,11 +2,12 @@
 //
 // Loop order: reduction loops are outside of the parallel loops along the result's last dimensions. If these dimensions
 // are large enough, the number of iterations between two additions to the same element is then at least the latency of
-// an addition. The order of the additions to each element does not change. Unroll factors: the innermost two parallel
-// loops are unrolled by divisors of their sizes. If only one loop indexes the result and the body uses multipliers, the
-// innermost reduction loop is also unrolled. The additions of one of its iterations depend on each other, so its factor
-// is limited by the number of iterations between two additions to the same element. If the nest has a loop over blocks,
-// these rules apply to one block.
+// an addition. The order of the additions to each element does not change. Unroll factors: the loops along the result's
+// last two dimensions are unrolled by divisors of their sizes. If the body uses no multipliers, only the loop along the
+// last dimension is unrolled. If only one loop indexes the result and the body uses multipliers, the innermost
+// reduction loop is also unrolled. The additions of its unrolled copies depend on each other, so its factor is limited
+// by the number of iterations between two additions to the same element. If the nest has a loop over blocks, these
+// rules apply to one block.
 //
 // Test: test/Codegen/HLS/select-schedules.mlir
 //

@@ -15,7 +15,7 @@ struct BlockLoop {
 struct Choice {
   llvm::SmallVector<int64_t> order, unroll;
   int64_t ii = 1, cycles = 0, dsp = 0;
-  int64_t blockCycles = 0; ///< cycles of one block, if there are blocks
+  int64_t blockCycles = 0; ///< cycles of one block; 0 if the nest has no loop over blocks
 };
 
 /// Returns the schedules of `op`, with increasing multipliers and decreasing cycles. If `shares`, products of an

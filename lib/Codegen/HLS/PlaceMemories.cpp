@@ -12,10 +12,10 @@
 //
 // If every access uses the same index in all banks, the banks need no separate addresses. In this case, the elements of
 // all banks are concatenated to words (memory<uram_words>, array_reshape in C++). For example, nine bytes share a word
-// of 72 bits. Block memories can have such words, too (memory<bram_words>). The pass forms words in block memories
-// before it moves arrays to UltraRAMs.
+// of 72 bits. Block memories can also have such words (memory<bram_words>). Before it moves arrays to UltraRAMs, the
+// pass forms words in block memories if this saves block memories.
 //
-// Test: test/Codegen/HLS/place-memories.mlir
+// Tests: test/Codegen/HLS/place-memories.mlir, test/Codegen/HLS/place-words.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Banks.h"
@@ -44,7 +44,7 @@ struct Group {
   int64_t banks = 0, words = 0;       ///< UltraRAMs, with separate banks and with words
   bool mayMove = true;
   bool mayBeWords = false;
-  int64_t ultra = 0; ///< UltraRAMs in the better of the two forms
+  int64_t ultra = 0; ///< UltraRAMs in the form that needs fewer of them
 };
 
 MemRefType movedType(MemRefType type, Memory memory) { return withMemory(type, banksOf(type), memory); }

@@ -67,7 +67,8 @@ std::string FunctionPrinter::use(Value value) {
   return "0";
 }
 
-/// Returns `value` as an operand of an operator: in parentheses unless it is a name, a call or a literal.
+/// Returns the text of `value` as an operand of an operator. The text is in parentheses if it has spaces or signs
+/// outside of parentheses and brackets.
 std::string FunctionPrinter::operand(Value value) {
   std::string text = use(value);
   if (text.find(' ') == std::string::npos && (text.empty() || text.front() != '-'))
@@ -118,7 +119,7 @@ std::string FunctionPrinter::affine(AffineExpr expr, ValueRange operands) {
     return left + " + " + right;
   case AffineExprKind::Mul:
     return (pair.getLHS().getKind() == AffineExprKind::Mul ? left : bracket(pair.getLHS(), left)) + " * " + right;
-  case AffineExprKind::FloorDiv: // C++ rounds to zero, which is the floor for indices, because they are not negative
+  case AffineExprKind::FloorDiv: // C++ rounds toward zero, which is the floor because indices are not negative
     return bracket(pair.getLHS(), left) + " / " + right;
   case AffineExprKind::Mod:
     return bracket(pair.getLHS(), left) + " % " + right;
@@ -131,10 +132,11 @@ std::string FunctionPrinter::asUnsigned(Value value) {
   return "(unsigned " + std::string(value.getType().isInteger(64) ? "long long" : "int") + ")" + operand(value);
 }
 
-/// Returns a product such as "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)". If both operands are results of sign
-/// extensions, they are multiplied in their widths before the extensions, which takes a smaller multiplier. Returns
-/// std::nullopt for other ops, if the exact product may need more bits than the result has, and for the widths of C++'s
-/// built-in types, whose products are printed as plain C++ arithmetic.
+/// Returns a product such as "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)" if `op` multiplies two sign extensions that
+/// have no other uses. The operands are multiplied in their widths before the extensions, which takes a smaller
+/// multiplier. Returns std::nullopt for other ops, and if the exact product may need more bits than the result has.
+/// Also returns std::nullopt for the widths of C++'s built-in types, whose products are printed as plain C++
+/// arithmetic.
 std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   const unsigned width = op.getResult(0).getType().getIntOrFloatBitWidth();
   if (!isa<arith::MulIOp>(op) || llvm::is_contained({1u, 8u, 16u, 32u, 64u}, width))

@@ -8,7 +8,7 @@
 //   #pragma HLS dependence variable=y type=inter direction=RAW distance=16 true
 //         y[i][j] = ((k == 0) ? 0.0f : y[i][j]) + (a[i][k] * b[k][j]);
 //
-// Every pragma is printed from an attribute or a type of the IR.
+// Every pragma is derived from an op, an attribute or a type of the IR.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/PrintFunction.h"

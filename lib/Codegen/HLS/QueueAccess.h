@@ -6,8 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Replaces `access`, the only load or store of the argument `array`, by a read or write of `queue`; the argument
-/// becomes the queue.
+/// Changes the type of the argument `array` to `queue`. Replaces `access`, the only load or store of the argument, by a
+/// read or write of the queue.
 void accessQueue(mlir::BlockArgument array, mlir::Operation *access, StreamType queue);
 
 } // namespace tilewright::hls

@@ -10,8 +10,8 @@
 // first without groups. A group consists of nests that could pass their results to each other in blocks
 // (BlockGroups.h), so that they run in parallel. Groups are tried with several block sizes, and the selection treats a
 // group as one nest. The pass selects the group that reduces the design's latency most, and repeats this with the
-// remaining groups. Schedules that together need more banks of an array than HLS tools allow are removed
-// (BankLimits.h).
+// remaining groups until no group reduces the latency by more than 1%. Schedules that together need more banks of an
+// array than HLS tools allow are removed (BankLimits.h).
 //
 // Test: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
 //
@@ -121,7 +121,7 @@ public:
   }
 
 private:
-  /// The maximum number of selections for all nests together; more would take too long.
+  /// The maximum number of calls of choose() with groups, to limit the compile time.
   static constexpr int mostTries = 48;
   /// The number of block sizes that are tried for a group.
   static constexpr size_t mostSizes = 4;
@@ -154,8 +154,8 @@ private:
     return after;
   }
 
-  /// Returns `group` with each of the block sizes that are fastest if the group has the multipliers of its nests in
-  /// `now`.
+  /// Returns `group` with up to `mostSizes` block sizes. These are the sizes with the fewest cycles if the group may
+  /// use as many multipliers as its nests use in `now`.
   SmallVector<Blocked> sizesOf(const BlockGroup &group, const Selection &now) const {
     int64_t dsp = 0;
     for (auto [nest, loop] : group.loops)
@@ -332,10 +332,11 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
   }
 
 private:
-  /// Returns the best selection in which no array needs more banks than HLS tools allow. If there is none, returns a
-  /// selection in which an array needs too many banks, and --tw-hls-build-design emits an error. While an array needs
-  /// more banks, the schedules that need them are removed from one of the nests that access the array: from the nest
-  /// whose time increases least.
+  /// Returns the best selection in which no array needs more banks than HLS tools allow. While an array needs more
+  /// banks, the schedules that need them are removed from one of the nests that access the array: from the nest whose
+  /// time increases least. If no schedule can be removed, the pass selects again without groups. If this also fails,
+  /// returns a selection in which an array needs too many banks, for which --tw-hls-build-design emits an error.
+  /// Returns std::nullopt if the schedules with the fewest multipliers exceed `dsp`.
   std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
     SmallVector<linalg::LinalgOp> ops;
     for (const Nest &nest : nests)
@@ -392,10 +393,10 @@ private:
     return choices;
   }
 
-  /// If `fabric` is true, marks the nest `op` if it has products and f32 additions. If `fabric` is false, removes the
-  /// mark. The additions of a marked nest are implemented in lookup tables instead of DSP slices. The table of
-  /// operators has no row for additions of other widths. Nests without products are not marked, because without DSP
-  /// slices, the budget would not limit the number of their adders.
+  /// If `fabric` is true, marks the nest `op` if it has float products and f32 additions. If `fabric` is false, removes
+  /// the mark. The f32 additions of a marked nest are implemented in lookup tables instead of DSP slices, with the cost
+  /// of quickAddition() (Estimate/Operators.h). Nests without products are not marked, because without DSP slices, the
+  /// budget would not limit the number of their adders.
   static void setFabric(linalg::LinalgOp op, bool fabric) {
     Block &body = *op.getBlock();
     const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });

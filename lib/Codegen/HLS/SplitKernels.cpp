@@ -11,9 +11,9 @@
 //
 // The nests of a kernel run one after another, while kernels become tasks, which run in parallel. A kernel is split if
 // its nests can become separate kernels without copies of arrays. This is the case if each local array is written by
-// one nest and read by one later nest, and if each argument is used by only one nest. Kernels that are launched more
-// than once, or that contain loops, views or copies of arrays, are not split. Kernels without a reduction are not split
-// either, because their time depends only on the sizes of their arrays.
+// one nest and read by one later nest, and if only one nest uses each argument, either to read or to write. Kernels
+// that are launched more than once, or that contain loops, views or copies of arrays, are not split. Kernels without a
+// reduction are not split either, because their time depends only on the sizes of their arrays.
 //
 // Test: test/Codegen/HLS/split-kernels.mlir
 //
@@ -85,7 +85,8 @@ SmallVector<Stage> stagesOf(func::FuncOp kernel) {
   const bool allFilled = llvm::all_of(fills, [](Operation *fill) { return fill == nullptr; });
   if (stages.size() < 2 || !reduces || !allFilled)
     return {};
-  // A local array must be written by one nest and read by another; an argument must be used by only one.
+  // A local array must be written by one nest and read by another. An argument must be only read or only written, by
+  // one nest.
   llvm::MapVector<Value, SmallVector<std::pair<size_t, bool>>> uses;
   for (auto [number, stage] : llvm::enumerate(stages)) {
     for (Value array : stage.writes)

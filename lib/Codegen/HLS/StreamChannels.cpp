@@ -35,7 +35,8 @@ namespace tilewright {
 namespace tilewright::hls {
 namespace {
 
-/// Returns the only access of `array` if this access is a load (with `store`, a store), and null otherwise.
+/// Returns the only access of `array` if it is a store and `store` is true, or if it is a load and `store` is false.
+/// Returns null otherwise.
 Operation *onlyAccess(Value array, bool store) {
   if (!array.hasOneUse())
     return nullptr;

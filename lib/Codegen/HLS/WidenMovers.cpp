@@ -20,8 +20,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// Changes `function` to copy several elements per cycle, if possible: two for each bank along the last dimension, one
-/// per port, and at most 512 bits. The number of elements divides the lengths of the rows.
+/// Changes `function` to copy several elements per cycle, if possible: at most two for each bank along the last
+/// dimension, one per port, and at most 512 bits. The number of elements divides the lengths of the rows.
 void widen(func::FuncOp function) {
   affine::AffineForOp innermost;
   function.walk([&](affine::AffineForOp loop) {

@@ -1,7 +1,7 @@
 //===- Words.cpp - arrays whose banks can be concatenated to words ---------------------------===//
 //
-//   for i (unrolled by 16): w[k, j * 16 + i]          16 banks along j are one word, addressed by k and j
-//   for i (unrolled by 16): w[k, j + i]               the banks are not one word: the elements are in two words
+//   for i (unrolled by 16): w[k, j * 16 + i]          the 16 banks are one word, addressed by k and j
+//   for i (unrolled by 16): w[k, j + i]               the banks are not one word: the elements may be in two words
 //   w[k, j] = ...                                     the banks are not one word: the store would have to read the word
 //
 // Test: test/Codegen/HLS/place-words.mlir

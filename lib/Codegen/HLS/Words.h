@@ -7,7 +7,8 @@
 namespace tilewright::hls {
 
 /// Returns true if the banks of `array` can be concatenated to words, which consist of one element of every bank. This
-/// is the case if an access uses at most two words per iteration, one per port, and if every store writes whole words.
+/// requires that each access uses at most two words per iteration, one per port, that a load of several elements begins
+/// at the start of a word, and that each store writes whole words.
 bool takesWholeWords(mlir::Value array);
 
 } // namespace tilewright::hls

@@ -6,8 +6,8 @@
 //
 //   llvm.fadd %a, %b loc(fused<#llvm.di_lexical_block_file<scope = #kernel, file = "model.py">>["model.py":12:0])
 //
-// LLVM prints this location as `.loc 1 12 0` before the instructions. LLVM's passes ignore locations, so locations do
-// not change the code.
+// LLVM prints this location as a directive such as `.loc 1 12 0` before the instructions. LLVM's passes ignore
+// locations, so locations do not change the code.
 //
 // Test: test/Codegen/NVPTX/locations.mlir, test/Python/test_cuda_locations.py
 //

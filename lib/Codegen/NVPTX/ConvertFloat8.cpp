@@ -10,7 +10,8 @@
 // torch's behavior for e4m3. For e5m2, torch's result is infinite if the magnitude of the operand is at least halfway
 // between the largest finite value and the next power of two. --tw-expand-float8 handles all other conversions.
 //
-// Test: test/Codegen/NVPTX/convert-float8.mlir, test/Python/test_cuda_float8.py
+// Tests: test/Codegen/NVPTX/convert-float8-pass.mlir, test/Codegen/NVPTX/convert-float8.mlir,
+// test/Python/test_cuda_float8.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Contraction.h"

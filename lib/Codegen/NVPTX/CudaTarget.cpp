@@ -69,7 +69,7 @@ public:
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }
 
-  /// A schedule for tensor cores supports only one product, because its sums take all registers of a thread. A kernel
+  /// A schedule for tensor cores supports only one product, because its sums take most registers of a thread. A kernel
   /// with several products would be computed with one thread per element. JoinRows.cpp later fuses a norm into the
   /// kernel of the product before it, if a tile can have whole rows.
   KernelLimits kernelLimits() const override {
@@ -111,7 +111,7 @@ public:
     auto &kernel = pm.nest<func::FuncOp>();
     kernel.addPass(createCSEPass());
     GreedyRewriteConfig config;
-    config.setUseTopDownTraversal(false); // bottom-up takes a third of the time, with the same result
+    config.setUseTopDownTraversal(false); // bottom-up is faster, with the same result
     kernel.addPass(createCanonicalizerPass(config));
     kernel.addPass(createCSEPass());
     pm.addPass(createFinishPlan());

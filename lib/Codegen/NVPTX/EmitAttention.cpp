@@ -1,7 +1,8 @@
 //===- EmitAttention.cpp - the schedule `attention`: online softmax on tensor cores --------===//
 //
 // A block processes rows of queries of one head, 16 per warp, and iterates over the keys. Tiles of keys and values are
-// copied to a ring of slots in shared memory by cp.async. Queries, scores, weights and sums are in registers:
+// copied to a ring of slots in shared memory by cp.async. Scores, weights and sums are in registers. Queries are also
+// in registers, or in shared memory if a head has more than 192 elements:
 //
 //   load queries ; sums = 0, max = -inf, total = 0
 //   for tiles of keys: wait for the oldest ; barrier ; load the next into the slot that all warps have released

@@ -145,8 +145,8 @@ private:
   }
 
   /// Returns `value` in a form that the optimizer cannot analyze, so that expressions of `value` are computed where
-  /// they are used. Otherwise, all offsets in tiles would be computed before the loop and would occupy a hundred
-  /// registers, which the sums need.
+  /// they are used. Otherwise, all offsets in tiles would be computed before the loop and would occupy many registers,
+  /// which the sums need.
   Value forgotten(Value value) {
     Type i32 = builder.getI32Type();
     auto made = LLVM::InlineAsmOp::create(builder, loc, TypeRange(i32), ValueRange(toI32(value)), "mov.b32 $0, $1;",

@@ -1,12 +1,12 @@
 //===- EmitMma.cpp - the schedule `mma`: products on tensor cores by mma.sync --------------===//
 //
-// A block computes a tile of C. Tiles of A and B are copied to a ring of `stages` slots in shared memory. According to
-// the alignment of the operand's rows, they are copied by cp.async of 16, 8 or 4 bytes, or element by element:
+// A block computes a tile of C. Tiles of A and B are copied to a ring of `stages` slots in shared memory. Depending on
+// the alignment of an operand's rows, its tiles are copied by cp.async of 16, 8 or 4 bytes, or element by element:
 //
 //   load tiles 0 ... stages - 2
 //   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all warps have released ;
 //                for each 32 bytes along k: ldmatrix A and B, mma (m16n8k16 for 16-bit types)
-//     the epilogue is computed from each pair of sums (Elements.h), and the results are stored
+//   compute the epilogue of each pair of sums (Elements.h), and store the results
 //
 // TileCode.h describes the layout of a tile in its slot. Elements outside of A and B are loaded as zeros. Results
 // outside of C are not stored.

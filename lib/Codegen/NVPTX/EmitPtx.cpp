@@ -86,9 +86,9 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false; // only loads and stores can be vectors, and are merged later
   tuning.SLPVectorization = false;
-  // A kernel stores each result once, so dead store elimination finds nothing. However, if a thread has a hundred
-  // stores, this pass takes a third of the time of all passes. InstCombine runs eight times on a kernel, which takes
-  // more than half of the remaining time. Its first, third, fourth and last runs are sufficient.
+  // A kernel stores each result once, so dead store elimination finds nothing. However, this pass is slow if a thread
+  // has many stores. The pipeline runs InstCombine eight times on a kernel. To save compile time, only the first, the
+  // third, the fourth and the eighth run are executed.
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::DenseMap<const llvm::Function *, int> combined;
   callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, llvm::Any unit) {
@@ -150,8 +150,8 @@ llvm::Error refuseCalls(llvm::Module &module) {
 /// The ops of a module that become one PTX text. The parts of a module are emitted in parallel.
 using Part = SmallVector<Operation *>;
 
-/// Splits the module into groups of consecutive kernels, each with the symbols that it uses. A definition may be in
-/// only one group, so if kernels share a definition, there is only one group.
+/// Splits the module into at most `most` groups of consecutive kernels, each with the symbols that it uses. A
+/// definition may be in only one group, so if kernels of different groups share a definition, there is only one group.
 SmallVector<Part> partsOf(ModuleOp module, size_t most) {
   Part all;
   SmallVector<Operation *> kernels;

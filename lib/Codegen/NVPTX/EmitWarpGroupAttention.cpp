@@ -12,7 +12,8 @@
 //                result = sums / total
 //
 // Both products read a tile in its layout in memory: keys are contiguous along k, and values are contiguous along their
-// columns and are transposed by wgmma. While one warp group computes weights, the other warp group multiplies.
+// columns and are transposed by wgmma. If there are two consumer warp groups, one can multiply while the other computes
+// weights.
 //
 // Tests: test/Codegen/NVPTX/attention-wgmma.mlir, test/Python/test_cuda_attention_wgmma.py
 //
@@ -28,7 +29,7 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// Gives access to the TMA, mbarriers and wgmma of WarpGroupCode to an emitter with another base class.
+/// Gives an emitter with a different base class access to the TMA, mbarriers and wgmma of WarpGroupCode.
 struct WarpGroups : WarpGroupCode {
   explicit WarpGroups(ThreadKernel &kernel) : WarpGroupCode(kernel) {}
   using WarpGroupCode::arrive, WarpGroupCode::arriveExpecting, WarpGroupCode::first, WarpGroupCode::initialise,
@@ -86,8 +87,9 @@ public:
 private:
   Value i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
 
-  /// Reallocates registers from the producer to the consumers. If there is only one consumer warp group, it has the
-  /// maximum number of registers without reallocation.
+  /// Sets the number of registers of the executing warp group's threads to `registers`. The producer releases
+  /// registers, and the consumers acquire them. If there is only one consumer warp group, it has the maximum number of
+  /// registers anyway, so nothing is emitted.
   void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
     if (schedule.consumers > 1)
       NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);

@@ -1,4 +1,4 @@
-//===- EmitWgmma.cpp - the schedule `wgmma`: products on sm_90 by TMA and wgmma -------------===//
+//===- EmitWgmma.cpp - the schedule `wgmma`: products on sm_90a by TMA and wgmma ------------===//
 //
 // A block computes a tile of C. The block's first warp group is the producer: one of its threads issues all loads. The
 // other warp groups are the consumers. Each consumer multiplies its rows of the tile. Tiles of A and B are copied to a
@@ -16,8 +16,8 @@
 //
 // The blocks of a cluster compute tiles in the same column, so they need the same tile of B. Each block loads a part of
 // this tile into the shared memory of all blocks. A slot is empty when the warps of all blocks have arrived at the
-// mbarrier of each block. All blocks exit at the same time, because a block may still write to the shared memory of
-// another block.
+// mbarrier of each block. The blocks wait for each other before they exit, because a block may still write to the
+// shared memory of another block.
 //
 // With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring.
 // While the consumers store the sums of one tile, the producer loads the first slots of the next tile.
@@ -124,8 +124,9 @@ private:
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
   }
 
-  /// Reallocates registers from the producer to the consumers. If there is only one consumer warp group, it has the
-  /// maximum number of registers without reallocation.
+  /// Sets the number of registers of the executing warp group's threads to `registers`. The producer releases
+  /// registers, and the consumers acquire them. If there is only one consumer warp group, it has the maximum number of
+  /// registers anyway, so nothing is emitted.
   void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
     if (schedule.consumers > 1)
       NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);

@@ -4,7 +4,7 @@
 // is the kernel's attribute `tw_cuda.index`. It is 32 bits if all of the kernel's indices are in the range of 32-bit
 // integers, because an operation on 64-bit integers takes at least two instructions.
 //
-// Test: test/Codegen/NVPTX/product.mlir
+// Test: test/Codegen/NVPTX/lower-to-nvvm.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/LargeAngles.h"
@@ -107,8 +107,8 @@ struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
         if (auto blocks = kernel->getAttrOfType<IntegerAttr>("tw_cuda.cluster"))
           kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                           builder.getDenseI32ArrayAttr({int32_t(blocks.getInt())}));
-        // Without this attribute, ptxas spills registers so that three blocks can run at the same time. With all
-        // registers of two blocks, a thread needs no spills.
+        // This attribute requires that only one block can run on a multiprocessor at a time. Without it, ptxas may
+        // spill registers so that more blocks can run at the same time.
         if (kernel->hasAttr("tw_cuda.many_registers"))
           kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
         // Tensor maps must not be copied, because TMA can read only the original parameter.

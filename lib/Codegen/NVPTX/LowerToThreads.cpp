@@ -5,7 +5,8 @@
 //       attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 4>} {
 //     %0 = linalg.generic {exp} ins(%x) outs(%y) ; return %0 }
 // After:
-//   func @kernel_0(%x: !llvm.ptr<1> {llvm.align = 16, llvm.readonly}, %y: !llvm.ptr<1>)
+//   func @kernel_0(%x: !llvm.ptr<1> {llvm.align = 16, llvm.noalias, llvm.readonly},
+//                  %y: !llvm.ptr<1> {llvm.align = 16, llvm.noalias})
 //       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
 //     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
 //
@@ -111,8 +112,8 @@ LogicalResult emitElements(ThreadKernel &kernel) {
     });
     begin = end;
   }
-  // The grid is the maximum of the numbers of groups of the results. If sizes are unknown, the grid is the sum of these
-  // numbers, which is an upper bound.
+  // The grid has one thread per group of elements. The number of threads is the maximum of the numbers of groups of the
+  // results. If sizes are unknown, the sum of these numbers is used, which is an upper bound.
   AffineExpr all = groups.front();
   for (AffineExpr other : ArrayRef(groups).drop_front()) {
     auto a = dyn_cast<AffineConstantExpr>(all), b = dyn_cast<AffineConstantExpr>(other);
@@ -203,8 +204,8 @@ LogicalResult checkSignature(func::FuncOp kernel) {
   return success();
 }
 
-/// Returns the number of tensor maps of a kernel, which is the number of operands that TMA loads: two for a product,
-/// and three for attention.
+/// Returns the number of tensor maps of a kernel, which is the number of operands that TMA loads: two for the schedule
+/// `wgmma`, three for `attention` with consumers, and zero otherwise.
 unsigned mapsOf(const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::Attention)
     return schedule.consumers > 0 ? 3 : 0;

@@ -1,6 +1,6 @@
-// Two kernels sum squares along the last and along the second dimension of one array. If they were unrolled as far as
-// the multipliers allow, they would need 4 x 64 x 1 and 4 x 1 x 64 banks, together 4 x 64 x 64 = 16384. HLS tools
-// support 4096 banks per array, so one kernel is unrolled less.
+// Two ops of a kernel sum squares along the last and along the second dimension of one array. If both ops were unrolled
+// as far as the multipliers allow, they would need 4 x 64 x 1 and 4 x 1 x 64 banks, together 4 x 64 x 64 = 16384. HLS
+// tools support at most 4096 banks per array, so one op is unrolled less.
 // RUN: tilewright-opt %s --tw-hls-select-schedules=budget=dsp=9000 | FileCheck %s
 // If the schedules of the input request the full unrolling, an error is reported at the array.
 // RUN: not tilewright-opt %s -pass-pipeline='builtin.module(func.func(tw-hls-apply-schedules),tw-hls-build-design)' 2>&1 | FileCheck %s --check-prefix=ERROR

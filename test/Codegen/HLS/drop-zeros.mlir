@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s --tw-hls-embed-weights | FileCheck %s
-// @layer multiplies sums by its zero point. All calls of @layer have a zero point of zero, so the sums and the
+// @layer multiplies sums by its zero point. The only call of @layer has a zero point of zero, so the sums and the
 // multiplication are removed. One call of @other has a zero point that is not zero, so @other is unchanged.
 
 #line = affine_map<(i) -> (i)>

@@ -3,7 +3,7 @@
 // RUN: tilewright-opt %s --tw-hls-place-memories="part=xczu9eg budget=bram=40" | FileCheck %s --check-prefix=NONE
 // RUN: tilewright-opt %s --tw-hls-place-memories | FileCheck %s --check-prefix=NONE
 // The design has two arrays, which are double-buffered. !large takes 2 x 16 block memories or 2 x 2 UltraRAMs. !small
-// has eight banks, and takes 2 x 8 block memories or 2 x 8 UltraRAMs. The array that saves more block memories per
+// has eight banks, and takes 2 x 16 block memories or 2 x 8 UltraRAMs. The array that saves more block memories per
 // UltraRAM is moved to UltraRAM, with the arguments to which it is passed. The other array is not moved.
 
 !dram = memref<8192xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>

@@ -1,11 +1,12 @@
 // RUN: tilewright-opt %s --tw-hls-place-memories="budget=bram=300" | FileCheck %s
 // RUN: tilewright-opt %s --tw-hls-place-memories="budget=bram=300,uram=1" | FileCheck %s --check-prefix=BLOCKS
 // RUN: tilewright-opt %s --tw-hls-place-memories | FileCheck %s --check-prefix=NONE
-// %w and %x are arrays of 262144 bytes in 32 banks, and are double-buffered. An array takes 256 block memories in banks
-// or in words. It takes 64 UltraRAMs in banks, but 8 in words. The nest @sum reads all 32 elements of a word of %w. It
-// reads 32 elements of %x that start at any index, and so belong to two words. Therefore %w is stored in words of
-// UltraRAM, and %x remains in banks. Words also save block memories. %n has 16 banks of 256 bytes, which take 16 block
-// memories in banks and 4 in words. Its consumer reads one byte per cycle, which is selected from a word.
+// %w and %x are arrays of 262144 bytes in 32 banks. Both are double-buffered. One buffer takes 128 block memories in
+// banks and 116 in words. It takes 64 UltraRAMs in banks, but 8 in words. The first nest of @sum reads all 32 elements
+// of a word of %w. It also reads 32 elements of %x that start at any index, and may belong to two words. Therefore %w
+// is stored in words of UltraRAM, and %x remains in banks. Words also save block memories. One buffer of %n has 16
+// banks of 256 bytes, which take 16 block memories in banks and 4 in words. Its consumer reads one byte per cycle,
+// which is selected from a word.
 
 !dram = memref<8192x32xi8, #tw_hls.partition<none, none>, #tw_hls.memory<dram>>
 !rows = memref<8192x32xi8, #tw_hls.partition<none, complete>, #tw_hls.memory<bram>>

@@ -5,8 +5,8 @@
 // RUN: not tilewright-opt %s --tw-hls-port-protocols="ports=x=axi_lite" 2>&1 | FileCheck %s --check-prefix=LITE
 // RUN: not tilewright-opt %s --tw-hls-port-protocols="ports='x=stream x=stream'" 2>&1 | FileCheck %s --check-prefix=TWICE
 // Only the task @load_x accesses port x. If the protocol of x is stream, the loads, which are in row-major order,
-// become tw_hls.read ops. A port with protocol axi_lite becomes a scalar argument of @load_s, which replaces the loads
-// of the port.
+// become tw_hls.read ops. In the same way, the stores to port y become tw_hls.write ops. If the protocol of port s is
+// axi_lite, the port becomes a scalar argument of @load_s, which replaces the loads of the port.
 // NAME: error: --port q=stream: there is no port 'q'; this design has x, s, y
 // PROTOCOL: error: --port: port 'x': there is no protocol 'axis'; supported are axi_master, axi_lite and stream
 // LITE: error: --port: port 'x': axi_lite supports only inputs of one element, but this is an input of 48 elements; use stream or axi_master

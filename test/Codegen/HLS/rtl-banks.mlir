@@ -1,5 +1,5 @@
-// A loop unrolled eight times writes to twelve banks. Each of its eight copies writes to a different bank in each
-// iteration.
+// A loop unrolled eight times writes to twelve banks. The bank to which each of the eight copies of the body writes
+// changes from iteration to iteration.
 // RUN: rm -rf %t && tilewright compile %s --target=hls --budget dsp=10 --rtl -o %t
 // RUN: FileCheck %s --input-file=%t/rtl/model.v
 // RUN: FileCheck %s --input-file=%t/report.md --check-prefix=REPORT

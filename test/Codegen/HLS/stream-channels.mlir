@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s --tw-hls-stream-channels | FileCheck %s
-// @transpose reads all of x, from an array, before it writes. Meanwhile, @join waits, so the queue of its copy of x must
-// store all 16 elements. @join reads the elements of @transpose immediately, so a queue of two elements is sufficient.
+// @transpose reads x in reverse order, so x must be an array, and @transpose starts after @load has written all of x.
+// Until then, @join waits, so the queue of its copy of x must store all 16 elements. @join reads the elements of
+// @transpose immediately, so a queue of two elements is sufficient.
 
 !dram = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>
 !chip = memref<16xf32, #tw_hls.partition<none>, #tw_hls.memory<bram>>

@@ -18,7 +18,7 @@
 
 // CHECK: .reqntid 384
 // CHECK: .reqnctapercluster 2
-// A slot is empty when the eight warps of both blocks have arrived.
+// A slot is empty when eight warps of each of the two blocks have arrived.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 16;
 // CHECK: fence.mbarrier_init.release.cluster;

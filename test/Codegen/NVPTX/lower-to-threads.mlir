@@ -82,7 +82,7 @@ func.func private @gather(%x: tensor<8xf32>, %i: tensor<5xi64>, %y: tensor<5xf32
   return %0 : tensor<5xf32>
 }
 
-// Some constants of the kernel do not fit in 32 bits, so indices have 64 bits.
+// A constant of the kernel does not fit in 32 bits, so indices have 64 bits.
 // CHECK-LABEL: func @wide_constant(
 // CHECK-SAME: tw_cuda.index = 64 : i64
 func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor<8xi64> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 32, vector = 1>} {

@@ -1,6 +1,6 @@
-// On sm_90, the blocks of a cluster compute one row that does not fit in the registers of one block, so that the row is
-// read once. Each warp stores its partial result in a slot of its block's shared memory. After a barrier, all threads
-// of the cluster read all slots.
+// On sm_90a, the blocks of a cluster compute one row that does not fit in the registers of one block, so that the row
+// is read once. Each warp stores its partial result in a slot of its block's shared memory. After a barrier, each warp
+// of the cluster reads all slots.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=SM80

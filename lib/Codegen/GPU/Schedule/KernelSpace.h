@@ -12,7 +12,7 @@ namespace tilewright::cuda {
 /// have one.
 class KernelSpace {
 public:
-  /// Returns the space, or null if `initial`, the kernel's schedule, is the only point.
+  /// Returns the space. Returns std::nullopt if `initial`, the kernel's schedule, is not one of `mma` and `wgmma`.
   static std::optional<KernelSpace> of(mlir::func::FuncOp kernel, const Schedule &initial, const Arch &arch);
 
   Schedule at(const SchedulePoint &point) const;

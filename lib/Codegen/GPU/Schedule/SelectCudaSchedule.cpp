@@ -4,7 +4,8 @@
 // does not support an op, the pass reports an error with the op, its type, the reason and the user's source line. The
 // pass reports all such ops of the module, not only the first.
 //
-// Tests: test/Codegen/NVPTX/refusals.mlir, test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
+// Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/NVPTX/refusals.mlir,
+// test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"

@@ -17,7 +17,8 @@
 //   %r = call @kernel_0(%x, %into)               // x: 65536 x 64, summed over its rows
 //   ->  %p = call @kernel_0_parts(%x as 64 x 1024 x 64, %empty) : 64 x 64 x f32 ; %r = call @kernel_0(%p, %into)
 //
-// Tests: test/Codegen/GPU/Schedule/split-sums.mlir, test/Python/test_cuda_kernel_table.py (split-*)
+// Tests: test/Codegen/GPU/Schedule/split-sums.mlir, test/Codegen/GPU/Schedule/split-reductions.mlir,
+// test/Python/test_cuda_kernel_table.py (split-*)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
@@ -36,8 +37,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The number of terms of a part is at least `leastTerms`, and is a multiple of `termsUnit`, so that rows of operands
-/// are aligned to 128 bytes.
+/// The number of terms of a part of a product is at least `leastTerms`, and is a multiple of `termsUnit`, so that rows
+/// of operands are aligned to 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.

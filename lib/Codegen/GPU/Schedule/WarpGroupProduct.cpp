@@ -71,7 +71,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
     return fail("an operand has more dimensions than a tensor map");
   if (runs.back().part == MappedOperand::Part::Batch)
     return fail("adjacent elements of an operand belong to different products of the batch");
-  // This condition ensures that all strides except the first are multiples of 16 bytes.
+  // This condition ensures that all strides, except that of the contiguous dimension, are multiples of 16 bytes.
   const Type element = elementOf(product);
   if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
     return fail("rows of an operand begin at addresses that are not multiples of 16 bytes");

@@ -9,8 +9,8 @@
 //   A: tensor<2x70x96xbf16>, (m0, m1, k)  ->  a map of (k: 96, m: 140): a run is one dimension of the map
 //   B: tensor<96x64xbf16>, (k, n)         ->  a map of (n: 64, k: 96), boxes of 64 (n) x 64 (k): n is contiguous
 //
-// All strides must be multiples of 16 bytes. For types that do not have 16 bits, the reduction loops must be
-// contiguous, because wgmma transposes only 16-bit elements.
+// All strides except that of the contiguous dimension must be multiples of 16 bytes. For types that do not have 16
+// bits, the reduction loops must be contiguous, because wgmma transposes only 16-bit elements.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPPRODUCT_H

@@ -112,7 +112,8 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
       {"tile_rows_per_band", bandHeightsFor(sizesOf(product, /*parts=*/1), arch), initial.tileRowsPerBand});
   space.knobs.push_back(
       {"tiles_per_block", sortedWith(turnsFor(product, arch), initial.tilesPerBlock), initial.tilesPerBlock});
-  // The two blocks of a cluster compute two tiles in the same column of tiles, so there must be two rows of tiles.
+  // The two blocks of a cluster compute two tiles in the same column of tiles, so there must be at least two rows of
+  // tiles.
   std::vector<int64_t> clusters{1};
   if (product.likelySizeOf(product.rows) > groupRows)
     clusters.push_back(2);

@@ -20,7 +20,8 @@ template <int W, int I, ap_q_mode Q = AP_TRN, ap_o_mode O = AP_WRAP> struct ap_u
 
 namespace tilewright {
 
-/// An exact number with the value `bits` * 2^-fraction. `bits` is in two's complement, or unsigned.
+/// An exact number with the value `bits` * 2^-fraction. `bits` is in two's complement if the number has a signed type,
+/// and unsigned otherwise.
 struct Exact {
   UWide bits;
   bool negative;
@@ -85,8 +86,8 @@ inline bool roundsUp(ap_q_mode mode, const Dropped &of, bool negative) {
   return false;
 }
 
-/// Returns `value` converted to a number of W bits with `fraction` bits after the binary point. The result is extended
-/// by its sign to 128 bits.
+/// Returns `value` converted to a number of W bits with `fraction` bits after the binary point. The result is
+/// sign-extended or zero-extended to 128 bits.
 template <int W, bool SIGNED> UWide assign(const Exact &value, int fraction, ap_q_mode rounding, ap_o_mode overflow) {
   const UWide highest = (~UWide(0) >> (128 - W)) >> SIGNED, lowest = SIGNED ? ~highest : 0;
   const int left = fraction - value.fraction;
@@ -176,7 +177,8 @@ inline bool lessExact(const Exact &a, const Exact &b) {
 
 } // namespace tilewright
 
-/// The members of both ap_fixed and ap_ufixed; `bits` is the number times 2^(W - I), extended by its sign to 128 bits.
+/// The members of both ap_fixed and ap_ufixed; `bits` is the number times 2^(W - I), sign-extended or zero-extended to
+/// 128 bits.
 #define TILEWRIGHT_AP_FIXED_TYPE(NAME, SIGNED)                                                                         \
   template <int W, int I, ap_q_mode Q, ap_o_mode O> struct NAME {                                                      \
     static_assert(W >= 1 && W <= 128, "1 to 128 bits");                                                                \

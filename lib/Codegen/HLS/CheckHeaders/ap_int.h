@@ -100,7 +100,7 @@ template <typename A, typename B> bool less(const A &a, const B &b) {
 
 } // namespace tilewright
 
-/// The members of both ap_int and ap_uint; `bits` is the number, extended by its sign to 128 bits.
+/// The members of both ap_int and ap_uint; `bits` is the number, sign-extended or zero-extended to 128 bits.
 #define TILEWRIGHT_AP_TYPE(NAME, SIGNED)                                                                               \
   template <int W> struct NAME {                                                                                       \
     static constexpr int width = W;                                                                                    \

@@ -33,7 +33,7 @@ template <typename T> struct Stored<T, typename std::enable_if<(T::width > 0)>::
 
 class Bench {
 public:
-  /// The data files are in the folder of the first command line argument, or in data/ if there is none.
+  /// The data files are in the folder that the first command line argument names, or in data/ if there is no argument.
   Bench(int argc, char **argv) : folder(argc > 1 ? argv[1] : "data") {}
 
   /// Returns `count` elements of the file. Ends the program if the file is missing or too short.
@@ -68,9 +68,10 @@ public:
     pthread_attr_destroy(&attributes);
   }
 
-  /// Compares `actual` with NAME.bin. If NAME.bound has 0, integers must be equal. Otherwise the root mean square of
-  /// the differences must be at most the number in NAME.bound, and NaN and infinities must be at the same indices.
-  /// Integers that are computed from floats also have a bound above 0.
+  /// Compares `actual` with the file NAME.bin, where NAME is the argument `name`. If the file NAME.bound contains 0,
+  /// integers must be equal. Otherwise the root mean square of the differences must be at most the number in
+  /// NAME.bound, and NaN and infinities must be at the same indices. Integers that are computed from floats also have a
+  /// bound above 0.
   template <typename T> void compare(const char *shown, const char *name, const std::vector<T> &actual) {
     const std::vector<T> expected = read<T>((std::string(name) + ".bin").c_str(), actual.size());
     double bound = 0, squares = 0;

@@ -72,7 +72,7 @@ struct Recurrence {
 /// Parallel sums in an unrolled loop, which is the only loop inside the loop that adds the terms of the sums.
 struct SumColumns {
   int64_t count = 0;
-  bool lastIndex = false;  ///< its counter is the last index of the elements
+  bool lastIndex = false;  ///< the counter of the unrolled loop is the last index of the elements
   bool conditions = false; ///< each term has a separate condition
 };
 

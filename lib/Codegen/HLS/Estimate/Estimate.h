@@ -6,8 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Returns the cost of an operator by its name in DesignFacts.h: "addf", "load", "store", "read", "write", "address",
-/// ...
+/// Returns the cost of the operator `name`, a key of OperatorCounts: "addf", "load", "store", "read", "write",
+/// "address", ...
 OperatorCost factsOperator(const std::string &name);
 
 /// The schedule of a nest: the `ii` that resources and recurrences allow, the cycles of one iteration (`depth`), and

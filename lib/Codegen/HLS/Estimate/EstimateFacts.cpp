@@ -12,7 +12,9 @@
 namespace tilewright::hls {
 namespace {
 
-constexpr int64_t enterAndLeave = 1; ///< cycles around a nest, a call, or an iteration of a loop that is not pipelined
+/// The cycles to enter a nest, and the cycles to leave it. Also the cycles around a call, around a loop that is not
+/// pipelined, and around each iteration of such a loop.
+constexpr int64_t enterAndLeave = 1;
 
 /// The name of the operator "quick addition" (quickAddition() in Operators.h), which is counted separately from other
 /// additions.
@@ -24,7 +26,8 @@ constexpr const char *unshared[] = {"address", "address in logic", "wide quotien
 
 OperatorCounts operatorsOf(const NestFacts &nest, const NestSchedule &schedule) {
   OperatorCounts counts;
-  const int64_t sharers = std::max<int64_t>(1, schedule.ii); // an operator starts one operation per cycle
+  // An operator starts one operation per cycle, so II operations of an iteration can share it.
+  const int64_t sharers = std::max<int64_t>(1, schedule.ii);
   for (const auto &[name, count] : nest.operators) {
     int64_t plain = count;
     if (name == "addf" && schedule.quickAdditions > 0) {
@@ -196,9 +199,9 @@ DesignFacts withPorts(DesignFacts design) {
 } // namespace
 
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
-  // A block memory has 512 words of 36 bits. The number of block memories is rounded up to a power of two for at most
-  // 10240 words. An UltraRAM has 4096 words of 72 bits, and is used for a memory that needs more than half of one
-  // UltraRAM and at most one.
+  // Lookup tables store a memory of at most 128 words. A block memory has 512 words of 36 bits. The number of block
+  // memories is rounded up to a power of two for at most 10240 words. An UltraRAM has 4096 words of 72 bits. UltraRAMs
+  // are used for a memory with more than 2048 and at most 4096 words.
   constexpr int64_t wordsInLuts = 128, wordsOfBlock = 512, bitsOfBlock = 36, wordsOfUram = 4096, bitsOfUram = 72;
   const int64_t all = words * copies;
   if (words <= wordsInLuts)
@@ -230,7 +233,7 @@ FactsEstimate estimateFacts(const DesignFacts &given) {
   for (const ArrayFacts &array : design.arrays) {
     using Kind = ArrayFacts::Kind;
     if (array.kind != Kind::Local && array.kind != Kind::Channel && array.kind != Kind::Rom)
-      continue; // skip ports, which are outside of the design, and registers, which are part of the operators
+      continue; // ports are outside of the design, and the other kinds need no memory
     MemoryCost cost = memoryCost(array.words, array.bits, array.kind == ArrayFacts::Kind::Channel ? 2 : 1);
     estimate.bram += cost.bram * array.banks;
     estimate.uram += cost.uram * array.banks;

@@ -31,9 +31,9 @@ OperatorCost quickAddition();
 /// extension to f64, a product in f64, and a truncation.
 OperatorCost productByDouble();
 
-/// Returns the cost of the product in an address (AddressProducts.cpp), in a DSP.
+/// Returns the cost of a product in an address (AddressProducts.cpp) that a DSP slice computes.
 OperatorCost addressProduct();
-/// Returns the cost of the product in an address, in logic without a DSP.
+/// Returns the cost of a product in an address that lookup tables compute, without a DSP slice.
 OperatorCost addressInLogic();
 /// Returns the cost of the product of a 64-bit and a 66-bit operand that replaces a division of a 64-bit index.
 OperatorCost wideQuotient();

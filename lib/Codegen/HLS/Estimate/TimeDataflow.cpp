@@ -32,7 +32,7 @@ public:
   bool atEnd() const { return done; }
   const std::vector<size_t> &accesses() const { return active; }
 
-  /// Returns the number of the current iteration of the nest, including the iterations that were not visited.
+  /// Returns the number of the current iteration in the nest. Iterations that were not visited are also counted.
   int64_t number() const {
     int64_t flat = 0;
     for (size_t loop = 0; loop < counters.size(); ++loop)
@@ -46,8 +46,8 @@ public:
   }
 
 private:
-  /// Returns the value of a counter that satisfies a condition on this counter and no other counter. Returns
-  /// std::nullopt if there is no such condition.
+  /// Returns the value of the counter of `loop` to which a condition of the access fixes it. This condition is an
+  /// equality without other counters. Returns std::nullopt if there is no such condition.
   static std::optional<int64_t> fixedBy(const QueueAccess &access, size_t loop) {
     for (const Condition &condition : access.when)
       if (!condition.orMore && condition.terms.size() == 1 && condition.terms[0].first == loop)

@@ -18,8 +18,8 @@ struct TimedTask {
   std::vector<TimedNest> nests;
 };
 
-/// Returns the cycle in which the last task ends. Each task begins as soon as all arrays that it reads are written.
-/// Sets `ends` to the cycle in which each task ends. Returns -1 for a deadlock.
+/// Returns the cycle in which the last task ends. A task begins one cycle after the last array that it reads has been
+/// written. If `ends` is not null, appends the cycle in which each task ends to it. Returns -1 for a deadlock.
 int64_t timeDataflow(const std::vector<TimedTask> &tasks, const std::vector<QueueFacts> &queues,
                      std::vector<int64_t> *ends = nullptr);
 

@@ -3,8 +3,9 @@
 // Example: a loop that is unrolled by 16 loads 16 adjacent elements from an array with 12 banks. The bank that each of
 // the 16 unrolled loads accesses changes from iteration to iteration. If each load had a separate port, each bank would
 // need 16 ports, which no memory has. However, most pairs of loads never access the same bank in the same cycle, and
-// can share a port. This file enumerates all iterations to find such pairs. If there are too many iterations, it
-// compares the sets of banks that two accesses can use. A bank is connected only to the loads that access it.
+// can share a port. This file enumerates all iterations to find such pairs. If there are too many iterations, or if two
+// accesses are in different pipeline stages, it compares the sets of banks that they can use. A bank is connected only
+// to the loads that access it.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //

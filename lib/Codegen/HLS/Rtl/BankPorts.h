@@ -7,7 +7,8 @@
 
 namespace tilewright::hls {
 
-/// The banks and words that one load or store of a nest accesses in all iterations, and its port.
+/// The banks and words that one load or store of a nest accesses in all iterations, and its port. If there are too many
+/// iterations to enumerate, `banks` may contain all banks, and `words` contains the sizes of the banks.
 struct BankUse {
   std::vector<int64_t> banks; ///< the banks, in ascending order
   std::vector<int64_t> words; ///< for each of these banks, the number of words that are accessed

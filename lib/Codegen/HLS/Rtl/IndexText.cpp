@@ -5,8 +5,8 @@
 //
 // The number of an element's bank is the remainder of its index divided by the number of banks, and the address in the
 // bank (the word) is the quotient. Dividers for all accesses would take most of the design's logic. Usually, the bank
-// or the word depends on few bits of the loop counters, and is looked up in a table of constants. Otherwise, the
-// division is replaced by a multiplication by the reciprocal.
+// or the word depends on few bits of the loop counters, and is looked up in a table of constants. Otherwise, a shift or
+// a multiplication by the reciprocal replaces the division.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //

@@ -41,8 +41,8 @@ std::string timesConstant(const std::string &name, int64_t factor);
 std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t most, int64_t by);
 
 /// Returns an expression for the value whose number is in the lowest `bits` bits of the wire `number`; `values` are
-/// sorted by number. The expression is a tree of multiplexers, because tools need several times as many lookup tables
-/// for a chain of comparisons.
+/// sorted by number. The expression is a tree of multiplexers, because tools need more lookup tables for a chain of
+/// comparisons.
 std::string multiplexerText(llvm::StringRef number, unsigned bits,
                             llvm::ArrayRef<std::pair<int64_t, std::string>> values);
 

@@ -113,7 +113,8 @@ int64_t NestParts::operation(size_t number) {
   return inside;
 }
 
-/// Each term is a counter that is shifted left, so its lowest bits are zero. At these bits, an adder needs no logic.
+/// Each term is a counter or a quotient that is shifted left by `bit`, so its lowest `bit` bits are zero. An adder
+/// needs no logic for these bits.
 void NestParts::sum(const IndexSum &sum, const std::string &prefix, int64_t stage) {
   const int64_t bits = bitsUpTo(std::max<int64_t>(1, rangeOf(nest, sum).second)) + 1;
   std::string key = prefix + "sum at " + std::to_string(stage);

@@ -1,10 +1,11 @@
 //===- PipelineNest.cpp - a loop nest as a pipeline of stages ------------------------------===//
 //
-// Each unrolled copy of a loop body becomes separate operations. Each operation begins as soon as its operands are
-// ready, according to the latencies in Cost.cpp. A load begins as late as the operations that use its result allow,
-// because the number of cycles between a load and the store of the same element limits the II. This file enumerates all
-// iterations to check that an element that an iteration stores is in the array before a later iteration loads it. If
-// there are too many iterations, it assumes that the next iteration loads the element.
+// Each unrolled copy of a loop body becomes separate operations. An operation with a latency begins as soon as its
+// operands are ready, according to the latencies in Cost.cpp. A load of an array on the chip, or an operation without
+// latency, begins as late as the operations that use its result allow, because the number of cycles between a load and
+// the store of the same element limits the II. This file enumerates all iterations to check that an element that an
+// iteration stores is in the array before a later iteration loads it. If there are too many iterations, it assumes that
+// the next iteration loads the element.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
@@ -73,7 +74,8 @@ public:
     }
   }
 
-  /// Checks that an element that an iteration stores, and that a later iteration loads, is written before this load.
+  /// Checks that an element that an iteration stores, and that a later iteration loads, is written before this load or
+  /// in the same cycle. In the second case, sets `bypassed` of the load.
   void checkDistances() {
     for (Step &store : nest.steps)
       for (Step &load : nest.steps)
@@ -347,7 +349,7 @@ private:
     add(std::move(step));
   }
 
-  /// Returns true if the indices `a` and `b` differ in every iteration.
+  /// Returns true if the indices `a` and `b` are known to differ in every iteration.
   static bool areDistinct(const std::vector<IndexSum> &a, const std::vector<IndexSum> &b) {
     for (auto [left, right] : llvm::zip(a, b))
       if (IndexSum{left.factors, 0} == IndexSum{right.factors, 0} && left.constant != right.constant)

@@ -42,7 +42,9 @@ struct Step {
   std::vector<IndexSum> at;     ///< indices of its element; for a Counter, its value
   std::vector<size_t> operands; ///< indices of other steps; for a store or write, that of the value
   llvm::APInt constant;
-  unsigned width = 0, bits = 0; ///< width of the type; bits of the possible values, which an extension does not change
+  /// `width` is the number of bits of the type, and `bits` is a number of low bits that represent every value. A sign
+  /// extension increases only `width`.
+  unsigned width = 0, bits = 0;
   int64_t start = 0, latency = 0;
   bool overwritten = false; ///< a later store of the same iteration overwrites this store
   bool bypassed = false;    ///< this load may be in the cycle in which its element is written
@@ -74,7 +76,7 @@ void fillQuotients(const PipelineNest &nest, llvm::MutableArrayRef<int64_t> coun
 /// iterations to enumerate, returns false and does not call `visit`.
 bool forEachIteration(const PipelineNest &nest, llvm::function_ref<void(llvm::ArrayRef<int64_t>)> visit);
 
-/// Returns the smallest and the largest value of `index` in all iterations.
+/// Returns a lower and an upper bound of the values of `index` in all iterations.
 std::pair<int64_t, int64_t> rangeOf(const PipelineNest &nest, const IndexSum &index);
 
 /// Returns the nest that begins with `loop`. Adds problems with their source lines to `problems`; the nest is then

@@ -15,8 +15,8 @@ struct Verilog {
   int64_t lut = 0, ff = 0; ///< lookup tables and registers, estimated from this text (RtlParts.h)
 };
 
-/// Prints a design that computes only on integers. The error lists all ops that cannot be printed as Verilog, with
-/// their source lines.
+/// Prints a design that computes only on integers. The error lists ports, arrays and ops that cannot be printed as
+/// Verilog, with the source lines of arrays and ops.
 llvm::Expected<Verilog> printVerilog(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

@@ -56,7 +56,7 @@ void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
 void RtlParts::table(int64_t inputs, int64_t bits) { lut += bits * (int64_t(1) << std::max<int64_t>(0, inputs - 6)); }
 
 void RtlParts::chain(int64_t length, int64_t bits) {
-  constexpr int64_t shortest = 3, longest = 32; // the number of stages of a shift register in one lookup table
+  constexpr int64_t shortest = 3, longest = 32; // the least and the most stages for which one lookup table is used
   if (length >= shortest)
     lut += divideCeilSigned(length, longest) * bits;
   else

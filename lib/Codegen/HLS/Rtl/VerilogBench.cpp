@@ -1,7 +1,7 @@
 //===- VerilogBench.cpp - the test bench of a design in Verilog ------------------------------===//
 //
-// The test bench models the ports of the design as memories. A memory returns one element, or several adjacent
-// elements, one cycle after the request.
+// The test bench models the ports of the design as memories. The memory of an input returns one element, or several
+// adjacent elements, one cycle after the request. The memory of an output stores the elements of a request.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/VerilogBench.h"

@@ -308,7 +308,7 @@ private:
       return {its, "1'd0"};
     auto [whole, width] = quotientText(its, most, by);
     if (!llvm::isPowerOf2_64(uint64_t(by)))
-      parts.adder(3 * int64_t(bitsUpTo(most))); // adders for the few one bits of the reciprocal, and for the remainder
+      parts.adder(3 * int64_t(bitsUpTo(most))); // for the reciprocal, which has few set bits, and for the remainder
     wire("[" + text(width - 1) + ":0]", name + "_by", whole);
     wire(bits, name + "_left", its + " - (" + timesConstant(name + "_by", by) + ")");
     return {name + "_by", name + "_left"};

@@ -12,7 +12,7 @@ namespace tilewright::hls {
 struct BankRead {
   size_t port = 0;             ///< number of the port among the bank's read ports
   std::string enable, address; ///< expressions
-  std::string data;            ///< the wire that has the element one cycle later
+  std::string data;            ///< the wire that has the element, one cycle later unless the bank is in registers
 };
 struct BankWrite {
   size_t port = 0;

@@ -3,7 +3,7 @@
 
 // A line is computed in blocks of 14 pixels: one block at the left end, inner blocks in a loop, and one block at the
 // right end. An inner block has 42 FMAs of 16 vectors of the image and 3 vectors of the weight. A block at an end has
-// one FMA less and one vector less. The last vector of the 40 channels overlaps with the vector before it, so no mask
+// 41 FMAs of 15 vectors of the image. The last vector of the 40 channels overlaps with the vector before it, so no mask
 // is needed.
 // CHECK-LABEL: func private @depthwise
 // CHECK-NOT: mask

@@ -113,7 +113,7 @@ func.func private @topk(%x: memref<4x99xf32>, %v: memref<4x3xf32>, %i: memref<4x
 // -----
 
 // A scatter with the reduction max stores a value only if the value is NaN or greater than the element of the
-// destination. A NaN in the destination is never overwritten.
+// destination. A NaN in the destination is overwritten only by another NaN.
 #row = affine_map<(i, j) -> (i, j)>
 #place = affine_map<(i, j)[s] -> (i, s)>
 // CHECK-LABEL: func.func private @scatter_max
@@ -172,8 +172,8 @@ func.func private @scatter_long_rows(%x: memref<4x1100xf32>, %i: memref<4xi64>, 
   return
 }
 
-// The remaining columns are divided into vectors whose widths are powers of two: 27 columns are vectors of 16, 8, 2 and
-// 1 elements. A scatter without a reduction accumulates no row in registers.
+// Columns that do not fill a vector are divided into vectors whose widths are powers of two: 27 columns are vectors of
+// 16, 8, 2 and 1 elements. A scatter without a reduction accumulates no row in registers.
 // CHECK-LABEL: func.func private @scatter_narrow_rows
 // CHECK-DAG: memref.alloca() {{.*}} : memref<16xf32>
 // CHECK-DAG: memref.alloca() {{.*}} : memref<8xf32>
