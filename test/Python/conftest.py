@@ -59,8 +59,8 @@ def fresh(request, monkeypatch):
     torch._dynamo.reset()
 
 
-# tools/test.sh runs one of N cases of these files, selected by name (harness/shares.py). With --full, and in a manual run
-# of pytest, all cases run.
+# tools/test.sh runs one of N parametrized cases of these files, selected by name (harness/shares.py). With --full, and
+# in a manual run of pytest, all cases run.
 SHARES = {
     "ops/test_tables.py": 3, "ops/test_tile_boundary_sizes.py": 3, "ops/test_grouped_convolutions.py": 3, "ops/test_quantized.py": 3,
     "ops/test_attention_f16_f64_and_few_rows.py": 3, "ops/test_contractions.py": 3, "test_reference.py": 3, "test_cpu_attention_training.py": 3,

@@ -71,8 +71,8 @@ def network():
             continue
         on_both(fn, torch.randn(48, 64).bfloat16(), arch=arch)
     torch._dynamo.reset()
-    # The emulated device gets the architecture of the driver's chip, because another architecture sums rows in another
-    # order.
+    # The emulated device gets the architecture of the fake driver's GPU, because another architecture sums rows in
+    # another order.
     own = {"arch": "sm_90a"} if "9.0" in os.environ.get("TILEWRIGHT_FAKE_CUDA", "") else {}
     call, other = compiled(fn, "cuda"), compiled(fn, "emulated", **own)
     with torch.no_grad():

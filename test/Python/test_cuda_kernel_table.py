@@ -77,8 +77,8 @@ for sizes in ((128, 128, 128), (17, 64, 264)):
 for name, dtype in TYPES.items():
     row(f"product-{name}-batched", torch.matmul, random(3, 24, 32, dtype=dtype), random(3, 32, 40, dtype=dtype))
 
-# Products with long sums and few results are split into parts. With 16 or more rows, this is done for all targets,
-# before kernels are formed.
+# Products with long sums and few results are split into parts. Larger ones of these products (`product-long-linear-17`)
+# are split for all targets, before kernels are formed.
 
 for name, dtype in TYPES.items():
     row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))

@@ -95,8 +95,8 @@ def test_address_products_are_operators_only_if_not_shifts(tmp_path):
     # Products by 24 and 28 are computed by two shifts. A product by 190 needs a multiplier. If only one sum uses it,
     # the product and the addition are one multiply-add.
     assert address_operators(tmp_path, [[190, 8, 1], [24, 8, 1], [28, 8, 1]]) == {"address": 1}
-    # A product that is available before the rest of its sum, or that several sums use, is a separate operator. If it
-    # has few bits, it uses logic instead of DSPs.
+    # A product that is available before the rest of its sum, or that several sums or no sum use, is a separate
+    # operator. If its constant has few bits, the product uses logic instead of DSPs.
     assert address_operators(tmp_path, [[190, 8, 1, 1], [190, 8, 28], [190, 8, 0]]) == {"address in logic": 3}
     assert address_operators(tmp_path, [[784, 6, 28], [511, 9, 0], [513, 9, 0], [515, 9, 0]]) == {"address": 2}
 
@@ -218,7 +218,7 @@ def test_first_additions_of_some_sums_are_outside_of_the_adder_tree(tmp_path):
     for columns, apart in (([10, 1], 7), ([11, 1], 9), ([8, 1], 0), ([10, 0], 9), ([2, 0], 1)):
         sums = 2 * columns[0]
         assert additions(tmp_path, 7, 19, sums=sums, columns=columns) == (3 * sums + 2 * apart, 4 * sums - 2 * apart)
-    # With eleven terms, a tree of four levels takes at most 31 cycles, but a tree of five levels takes more.
+    # With eleven terms, a tree has four levels, which take 26 cycles, or five levels, which take 32 cycles.
     assert additions(tmp_path, 11, 32, sums=6, columns=[6, 1]) == (0, 66)
     assert additions(tmp_path, 11, 31, sums=6, columns=[6, 1]) == (3 * 5, 66 - 3 * 5)
     # If the II is two in any case, quick additions are used in only one sum.

@@ -95,8 +95,8 @@ def test_tuning_records_are_read_in_a_german_locale(german, tmp_path):
         """)  # fmt: skip
 
 
-# Symbols of functions that format or parse floats in the current locale, and the folders that may use them. llvm::format, llvm::formatv,
-# raw_ostream << double, std::to_string(double) and streams of the standard library are found for every name of the float type.
+# BY_LOCALE matches symbols of functions that format or parse floats in the current locale, and MAY lists the folders that may use them. llvm::format,
+# llvm::formatv, raw_ostream << double, std::to_string(double) and streams of the standard library are matched for each float type.
 BY_LOCALE = re.compile(r"""\b(strtod|strtof|strtold|atof|_ZN4llvm11raw_ostreamlsEd|_ZN4llvm12write_doubleE\w*
     |_ZN9__gnu_cxx12__to_xstringI\w*E[df]?|_ZNSolsE[dfe]|_ZNSo9_M_insertI[de]E\w*|_ZNSi10_M_extractI[dfe]E\w*
     |_ZNK4llvm13format_objectIJ\w*?d\w*EE7snprintEPcj|_ZN4llvm7support6detail23provider_format_adapterIR?K?[df]E6format\w*)\b""", re.X)

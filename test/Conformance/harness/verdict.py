@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 import torch
 from numbers_rule import rms
 
-# A case has the state of its worst sample. "refused": a file was refused, with a reason. "torch": torch.compile itself
-# fails, because aot_eager fails in the same manner. "eager": eager fails, too.
+# A case has the state of its worst sample. "refused": a file was refused, with a reason. "torch": torch.compile fails
+# with the backend aot_eager, too. "eager": eager raises an error.
 STATES = ("crash", "hang", "memory", "wrong", "error", "refused", "fallback", "native", "torch", "eager")
 PASSING = ("fallback", "native")
 FAILING = ("crash", "hang", "memory", "wrong", "error")
@@ -88,7 +88,8 @@ def check_numbers(got, runs, exact, largest: float, what: str) -> None:
     if not got.numel():
         return
     if not got.is_floating_point():
-        # A comparison of floats may have the result of eager in its dtype, or of eager in float64.
+        # Integers can depend on rounded floats. Therefore each element must be that of eager in the same dtype or in
+        # float64.
         wrong = (got != want) & (got != exact.to(want.dtype))
         if wrong.any():
             raise Wrong("integers", f"{what}: {int(wrong.sum())} of {got.numel()} differ: {got[wrong][:3].tolist()}, eager returns "

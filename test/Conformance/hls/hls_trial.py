@@ -21,7 +21,7 @@ from hls_lint import lint
 here = Path(__file__).resolve().parent
 DESIGNS = here / "designs"
 PROGRAM = here.parents[2] / "build" / "bin" / "tilewright"
-# These compilers ignore vendors' pragmas and the labels of loops.
+# With these flags, the compilers do not warn about the vendor's pragmas and about the labels of loops.
 STRICT = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-label", "-I.", "-Icheck"]
 SOURCES = ["kernel.cpp", "test_bench.cpp"]
 LIMIT = 300

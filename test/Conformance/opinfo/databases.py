@@ -37,8 +37,8 @@ from verdict import FAILING, Outcome, short  # noqa: E402
 
 import tilewright  # noqa: E402
 
-# Runs a program that has state: `run(wrap, wide, seed)` calls the function that `wrap` returns, in float64 if `wide`,
-# with random numbers generated from `seed`.
+# A function `run(wrap, wide, seed)` that runs a program with state. It calls the function that `wrap` returns, in
+# float64 if `wide`, with random numbers generated from `seed`.
 Run = Callable[[Callable, bool, int], list]
 PARTS = 12  # the share is one entry of this many
 FEW, DRAWS = 8, 16  # results of at most FEW elements are judged over DRAWS draws, because one sum may have any error

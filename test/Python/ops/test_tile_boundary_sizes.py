@@ -153,8 +153,8 @@ SUMS = ("sum", "mean", "cumsum", "logsumexp", "norm")  # tested with positive nu
 def test_reduction_at_all_sizes_matches_eager(name):
     kind = "p" if name.startswith(SUMS) else "x"
     fn = REDUCTIONS[name]
-    # In the layouts of_one_row and of_one_column, which are expanded, all elements of a reduction can be equal. topk may return any of several equal
-    # elements, and reductions that cancel to zero have a separate test below.
+    # In the layouts `of_one_row` and `of_one_column`, which are expanded, all elements of a reduction can be equal. topk may return any of several
+    # equal elements, and reductions that cancel to zero have a separate test below.
     layouts = KEEPING if name in ("topk", "var", "var_mean", "std", "layer_norm", "sum_first") else LAYOUTS
     case = lambda n: (fn, make((n, 5) if "first" in name or name in ("amin", "min_dim") else (3, n), torch.float32, kind))  # noqa: E731
     check_sizes(name, case, layouts=layouts)
@@ -185,8 +185,8 @@ ROWS = [(family, name) for family, rows in FAMILIES.items() for name in rows]
 
 @pytest.mark.parametrize("family,name", ROWS)
 def test_op_of_each_family_at_all_sizes_matches_eager(family, name):
-    # The results of duplicate writes and the order of equal elements are unspecified, so the layouts of the other families
-    # do not repeat elements.
+    # The results of duplicate writes and the order of equal elements are unspecified. Therefore only products,
+    # convolutions and attention are tested with layouts that repeat elements.
     layouts = LAYOUTS if family in ("products", "convolutions", "attention") else KEEPING
     check_sizes(name, FAMILIES[family][name], layouts=layouts_for(name, layouts))
 

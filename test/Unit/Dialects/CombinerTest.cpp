@@ -58,7 +58,7 @@ TEST_P(CombinerTest, IdentityChangesNoElement) {
     Value x = constant(sample), y = tile::combine(builder, loc(), combiner, x, constant(identity), isUnsigned);
     SmallVector<OpFoldResult> folded;
     ASSERT_TRUE(succeeded(y.getDefiningOp()->fold({sample, identity}, folded)));
-    // The result of a fold is a constant, or the operand that equals it.
+    // A fold returns a constant, or one of the two operands.
     Attribute result = isa<Attribute>(folded[0])     ? cast<Attribute>(folded[0])
                        : cast<Value>(folded[0]) == x ? sample
                                                      : identity;

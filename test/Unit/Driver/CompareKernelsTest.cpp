@@ -87,7 +87,7 @@ TEST(CompareKernels, NanAndInfinitiesMustAgree) {
   Runs<float> runs(100);
   runs.got[11] = notANumber;
   EXPECT_NE(runs.compare().find("element [2, 1]: cpu gives nan"), std::string::npos) << runs.compare();
-  runs.plain[11] = notANumber; // in `plain`, this element overflows, too
+  runs.plain[11] = notANumber; // in `plain`, this element is NaN, too
   EXPECT_EQ(runs.compare(), "");
   runs.exact[12] = runs.plain[12] = -infinity;
   runs.got[12] = infinity;

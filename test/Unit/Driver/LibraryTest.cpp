@@ -325,7 +325,7 @@ func.func @main(%n: index {tw.symbol = "n"}, %x: tensor<32xf32> {tw.name = "x"},
   %l = tw.add %k, %k : (tensor<i64>, tensor<i64>) -> tensor<i64>
   return %y, %f, %l : tensor<32xf32>, tensor<?xf32, #n>, tensor<i64> })",
              {0}});
-  both.expected.erase(both.expected.begin()); // it is written into the input x, and the library has no output for it
+  both.expected.erase(both.expected.begin()); // the first result is written into x, and is no output of the library
   const std::vector<uint8_t> before = both.inputs[0].bytes;
   ASSERT_NO_FATAL_FAILURE(both.runJit());
   const std::vector<uint8_t> after = both.inputs[0].bytes;

@@ -1,6 +1,7 @@
 //===- StageIRTest.cpp - saved IR can be lowered further, but not compiled --------------===//
 //
-// test/Tools/start-at.mlir tests that the generated code is equal, and that other IR is rejected.
+// test/Tools/start-at.mlir tests that the code generated from saved IR equals that of a whole compilation, and that
+// other IR is rejected.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Parser/Parser.h"

@@ -1,4 +1,4 @@
-// Tests that the creation of a temporary folder removes the folders of killed processes.
+// Tests that a temporary folder is removed with its object, and that creating one removes folders of killed processes.
 #include "lib/Driver/TemporaryFolder.h"
 
 #include <gtest/gtest.h>

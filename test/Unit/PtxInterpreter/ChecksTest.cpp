@@ -189,7 +189,8 @@ TEST(Warp, ShufflesVotesAndReductions) {
 }
 
 TEST(Control, CallsLoopsAndTables) {
-  // f(n) = n < 2 ? 1 : n * f(n - 1) is called with a different depth in each lane. A branch table follows.
+  // f(n) = n < 2 ? 1 : n * f(n - 1) is called with n = lane % 4 + 1, so that the lanes have four recursion depths. A
+  // branch table follows.
   std::string function =
       ".visible .func (.param .b32 r) f(.param .b32 x) {\n.reg .b32 %q<4>;\n.reg .pred %p;\nld.param.b32 %q1, "
       "[x];\nmov.b32 %q2, 1;\nsetp.lt.s32 %p, %q1, 2;\n@%p bra $done;\n"

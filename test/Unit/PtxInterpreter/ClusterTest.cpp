@@ -131,7 +131,7 @@ TEST(Cluster, ReadsMemoryOfAnotherBlock) {
   EXPECT_EQ(orders(kBegin + write + kMap + kRead + kOut + kSync, {Kind::Race}), 8u);
   EXPECT_EQ(orders(relaxed, {Kind::Race}), 8u);
   EXPECT_EQ(orders(replaced(relaxed, "barrier.cluster", "fence.acq_rel.cluster;\nbarrier.cluster"), {Kind::Race}), 0u);
-  // The last barrier prevents a block from exiting before the other block has read its shared memory.
+  // Without the last barrier, a block may exit before the other block has read its shared memory.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut, {Kind::ExitedBlock}), 8u);
   // A barrier within the block does not prevent the block from exiting too early.
   EXPECT_EQ(orders(kBegin + write + kSync + kMap + kRead + kOut + "bar.sync 0;\n", {Kind::ExitedBlock}), 8u);
@@ -174,7 +174,7 @@ TEST(Cluster, TheBarrierCountsThreads) {
   EXPECT_GE(pair(kBegin + "setp.gt.u32 %p3, %r1, 15;\n@%p3 bra $e;\nbarrier.cluster.arrive.aligned;\n$e:\n")
                 .count(Kind::BarrierDivergence),
             1u);
-  // The other block waits forever for an mbarrier.
+  // The second block waits forever for an mbarrier, and the first block for the barrier of the cluster.
   Outcome stuck = pair(kBegin +
                        "@!%p2 bra $c;\n@!%p1 mbarrier.init.shared.b64 [%r20], 1;\nbar.sync 0;\n$w:\n"
                        "mbarrier.try_wait.parity.shared.b64 %p3, [%r20], 0;\n@!%p3 bra $w;\n$c:\n" +
@@ -334,7 +334,7 @@ TEST(AsyncCopy, AnMbarrierWaitsForCopies) {
 }
 
 TEST(Bulk, ReductionsWithoutATensorMap) {
-  // Reduces 32 words of shared memory, i + 1 in thread i, into global words 100 + i.
+  // Reduces 32 words of shared memory (thread i has written i + 1) into 32 global words, which are initially 100 + i.
   std::vector<uint32_t> in(1, 0);
   auto run = [&](const std::string &operation, const std::string &word, uint32_t first) {
     std::string body =

@@ -121,7 +121,7 @@ const std::vector<Defect> &defects() {
        "selp.b32 %r14, 16, 0, %p1;",
        "mov.b32 %r14, 16;",
        0,
-       {}}, // equivalent: it reads row 0 instead of rows that are never stored
+       {}}, // equivalent: the kernel reads row 0 for rows whose results are not stored
       {"RowNotClamped", "selp.b32 %r13, %r13, 0, %p2;", "mov.b32 %r15, 16;", 0, {Kind::OutOfBounds}},
       {"OneTileTooMany",
        "setp.lt.u32 %p6, %r36, %r22;",

@@ -1,7 +1,7 @@
 //===- InstructionTest.cpp - single instructions --------------------------===//
 // The results were computed manually. The sources are in %r1.., %h1.., %rd1.. or %p1..; the result is the first
-// register in the text. All cases run in a warp of 32 lanes and in a warp of 5, which test the full-warp path and the
-// masked path.
+// register in the text. All cases run in a warp of 32 lanes and in a warp of 5 lanes, which test the full-warp path and
+// the masked path.
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
 

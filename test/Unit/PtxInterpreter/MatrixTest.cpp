@@ -77,7 +77,7 @@ TEST_P(Mma, EqualsALoop) {
   };
   // Each lane has 16 words, with elements of A, B and C.
   std::vector<uint32_t> in(32 * 16);
-  uint32_t quad = 4 * perWord; // number of columns of A that the four lanes of a group have in one register
+  uint32_t quad = 4 * perWord; // columns of A in one register of each of the four lanes of a group
   for (uint32_t row = 0; row < 16; ++row)
     for (uint32_t column = 0; column < K; ++column) {
       uint32_t lane = row % 8 * 4 + column % quad / perWord, word = row / 8 + 2 * (column / quad);
@@ -168,7 +168,7 @@ TEST(Matrix, LdmatrixAndStmatrix) {
     std::string trans = transposed ? ".trans" : "";
     std::string body =
         "mov.u32 %r1, %tid.x;\nmov.b32 %r2, s;\nshl.b32 %r3, %r1, 4;\nadd.s32 %r2, %r2, %r3;\nshl.b32 %r4, %r1, 3;\n";
-    for (int i = 0; i < 4; ++i) // the row is the lane
+    for (int i = 0; i < 4; ++i) // each lane writes the row with its number
       body += "add.s32 %r5, %r4, " + std::to_string(2 * i) +
               ";\nadd.s32 %r6, %r5, 1;\nshl.b32 %r6, %r6, 16;\nor.b32 %r5, %r5, %r6;\nst.shared.b32 [%r2+" +
               std::to_string(4 * i) + "], %r5;\n";

@@ -1,6 +1,6 @@
 //===- planted.h - which bug of test/Conformance/fuzz/planted is on -------===//
 //
-// Only the patches in this folder include this file. No build for users applies these patches.
+// Only code that bugs.patch adds includes this file. No build for users applies this patch.
 #pragma once
 
 #include <cstdlib>

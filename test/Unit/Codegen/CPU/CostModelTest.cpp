@@ -37,7 +37,7 @@ static ProductShape bf16Product(int64_t m, int64_t n, int64_t k) {
   return shape;
 }
 
-// Measurements on two threads: tiles of 32, 64 and 128 rows took 1.22, 1.06 and 1.00 times as long as the best tiles
+// In measurements on two threads, tiles of 32 and 64 rows took 1.22 and 1.06 times as long as tiles of 128 rows
 // (docs/decisions/0017-cost-model.md).
 TEST(CostModel, MoreRowsPerTaskReadWeightsLessOften) {
   ProductShape shape = f32Product(128, 4096, 1024);

@@ -1,8 +1,8 @@
 //===- Math64Test.cpp - error bounds of functions on f64 vectors -------------------===//
 //
-// The tests are those of MathTest.cpp, but the reference is libm in long double, which has 11 more bits.
-// TILEWRIGHT_MATH_SAMPLES sets the number of samples for each exponent at which functions are neither trivial nor
-// infinite.
+// The tests are similar to those of MathTest.cpp. The reference is libm in long double, whose mantissa has 11 more
+// bits. TILEWRIGHT_MATH_SAMPLES sets the number of samples for each sign and each exponent at which functions are
+// neither trivial nor infinite.
 //
 //===----------------------------------------------------------------------===//
 #include "MathKernel.h"
@@ -108,7 +108,7 @@ const std::vector<double> &samples() {
       for (int step = -400; step <= 400; ++step)
         for (double sign : {1.0, -1.0})
           found.push_back(sign * fromBits(std::bit_cast<uint64_t>(center) + step));
-    // Add multiples of pi/2, where a sine or cosine is almost 0.
+    // Add multiples of pi/2, where a sine or cosine is almost 0, and the adjacent numbers.
     for (int64_t n = 1; n < 600'000'000; n += n / 64 + 1)
       for (int step = -1; step <= 1; ++step)
         found.push_back(fromBits(std::bit_cast<uint64_t>(double(n * 1.57079632679489661923132169163975144L)) + step));

@@ -33,7 +33,7 @@ mlir::MLIRContext &sharedContext() {
   return *context;
 }
 
-/// Returns MLIR text that computes: for i in 0..n step lanes: out[i] = op(x[i], y[i])
+/// Returns the MLIR text of a function that computes out[i] = op(x[i], y[i]) for i in 0..n, `lanes` elements at a time.
 std::string kernelText(const std::string &op, int operands, const std::string &element, int lanes) {
   std::string type = lanes == 1 ? element : "vector<" + std::to_string(lanes) + "x" + element + ">";
   std::string expression;

@@ -29,7 +29,9 @@ bool compileOp(const std::string &op, int operands, int lanes, const char *machi
   return address;
 }
 
-/// Returns |got - exact| in ULP of `exact`. For special values, returns 0 if they are equal, and infinity otherwise.
+/// Returns |got - exact| in ULP of `exact`. If one of the numbers is NaN or rounds to infinity, or if both are zero,
+/// returns 0 if they agree, 1 if both are near the largest number, and infinity otherwise. A zero that underflowed may
+/// have either sign.
 template <typename Float, typename Wide> double ulpError(Float got, Wide exact) {
   using Limits = std::numeric_limits<Float>;
   if (std::isnan(exact) || std::isnan(got))

@@ -103,7 +103,7 @@ double rsqrtOf(double x) { return 1 / std::sqrt(x); }
 double sigmoidOf(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// The bound is the sum of the steps' errors: 1.5 ULP for exp, and 0.5 ULP each for the sum and the quotient. Without
-/// AVX-512, the quotient is a division. With AVX-512, vrcp14ps approximates the quotient within the same bound.
+/// AVX-512, the quotient is computed by a division. With AVX-512, it is approximated by vrcp14ps within the same bound.
 TEST(Sigmoid, IsExactForNormalResultsAndZeroBelow) {
   Compiled<float> compiled;
   ASSERT_TRUE(compileOp("sigmoid", 1, 16, "native", compiled));

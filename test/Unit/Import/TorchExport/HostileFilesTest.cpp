@@ -1,7 +1,7 @@
 //===- HostileFilesTest.cpp - a thousand damaged .pt2 files, under the sanitizers -----------===//
 //
 // Each file is derived from a valid file with a random seed: bytes are changed, the end is truncated, or its JSON is
-// changed and the archive is written again with correct checksums. The importer must return a program or an error. The
+// changed and the archive is written again with correct checksums. The reader must return a program or an error. The
 // test reads every element of a returned program's weights.
 //
 //===----------------------------------------------------------------------===//

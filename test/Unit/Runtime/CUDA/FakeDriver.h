@@ -103,7 +103,7 @@ inline std::vector<float> numbers(size_t count) {
   return values;
 }
 
-/// A caller of a program, which provides the stream and allocates the memory.
+/// The caller of a program. The caller provides the stream and the scratch memory.
 struct Caller final : CallersMemory {
   explicit Caller(FakeDriver &fake) : slab(fake, std::vector<float>(1 << 16, 0)) {}
   bool take(const std::vector<int32_t> &, RunError &) override { return true; }

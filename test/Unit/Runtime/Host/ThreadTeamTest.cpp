@@ -58,7 +58,7 @@ TEST(ThreadTeam, FirstClaimGetsTheJob) {
   EXPECT_FALSE(claim.settle(1));
   EXPECT_TRUE(claim.settle(2));
   EXPECT_TRUE(claim.settle(3));
-  EXPECT_FALSE(claim.settle(2)); // a helper that was woken for job 2, and is more than one job late
+  EXPECT_FALSE(claim.settle(2)); // a worker that was woken for job 2 settles it after job 3
   EXPECT_FALSE(claim.settle(1));
   EXPECT_TRUE(claim.settle(4));
   EXPECT_TRUE(claim.settle(4u + INT32_MAX));

@@ -1,8 +1,8 @@
 //===- HostileLibraryTest.cpp - damaged libraries and manifests -----------------------------===//
 //
-// The library of a compiled graph with external weights, and its manifest, are each damaged in a thousand ways. The
-// code that reads the library and the manifest is compiled with sanitizers. It must report an error or compute the
-// original results, and never crash.
+// The library of a compiled graph, its file of external weights and its manifest are each damaged in a thousand ways.
+// The code that reads these files is compiled with sanitizers. It must report an error or compute the original results,
+// and never crash.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/IR/BuiltinOps.h"
