@@ -305,6 +305,11 @@ def volume_of(x):
     return torch.stack([x, x * 2, -x, x + 1])[None]
 
 
+def matrix_of(x, size=5):
+    """Returns a well-conditioned matrix, because its diagonal is the largest."""
+    return x.flatten()[:size, None] * x.flatten()[-size:] / 16 + 2 * torch.eye(size, dtype=x.dtype)
+
+
 def gradient(x, *sizes):
     """Returns a tensor of these sizes that depends on x."""
     return torch.linspace(0.5, 1.5, math.prod(sizes), dtype=x.dtype).reshape(sizes) * x[0, 0]
@@ -442,6 +447,18 @@ IMPORTED = {
     "gradient of avg_pool3d": lambda x, i: [aten.avg_pool3d_backward(gradient(x, 1, 3 if ceil else 2, 3, 4), volume_of(x), [3], [2], [1], ceil, False, None) for ceil in (False, True)],
     "gradient of adaptive_avg_pool2d": lambda x, i: [aten._adaptive_avg_pool2d_backward(gradient(x, 1, *outs), x[None]) for outs in ((3, 4), (7, 7), (1, 1))],
     "gradient of adaptive_avg_pool3d": lambda x, i: aten._adaptive_avg_pool3d_backward(gradient(x, 1, 2, 3, 4), volume_of(x)),
+    "triangular systems": lambda x, i: [torch.linalg.solve_triangular(matrix_of(x), x, upper=u, unitriangular=not u) for u in (False, True)] + [
+        torch.linalg.solve_triangular(matrix_of(x), x.t(), upper=True, left=False), *aten.triangular_solve(x, matrix_of(x), False, True)],
+    "large triangular systems": lambda x, i: [torch.linalg.solve_triangular(matrix_of(x, n), x.flatten()[:n, None], upper=u) for n in (20, 32) for u in (False, True)],
+    "a triangular system for several": lambda x, i: torch.linalg.solve_triangular(matrix_of(x), torch.stack([x, x * 2]), upper=False, unitriangular=True),
+    "Cholesky factors": lambda x, i: [r for u in (False, True) for r in torch.linalg.cholesky_ex(matrix_of(x) @ matrix_of(x).t(), upper=u)],
+    "systems of Cholesky factors": lambda x, i: [torch.cholesky_solve(x, matrix_of(x).tril()), torch.cholesky_inverse(matrix_of(x), True)],
+    "LU factors": lambda x, i: [*torch.linalg.lu_factor_ex(matrix_of(x).flip(0)[:, :3]), *torch.linalg.lu_factor_ex(matrix_of(x).flip(0)[1:]), *torch.linalg.lu(matrix_of(x).flip(0)[1:])],
+    "systems of LU factors": lambda x, i: [torch.linalg.lu_solve(*torch.linalg.lu_factor_ex(matrix_of(x).flip(0))[:2], x, adjoint=a) for a in (False, True)] + [
+        *torch.lu_unpack(*torch.linalg.lu_factor_ex(matrix_of(x).flip(0))[:2]), torch.linalg.lu_solve(*torch.linalg.lu_factor_ex(matrix_of(x).flip(0))[:2], x.t(), left=False)],
+    "inverses": lambda x, i: [*torch.linalg.inv_ex(matrix_of(x).flip(0))],
+    "linear systems": lambda x, i: [r for b in (x, x[:, 0]) for r in aten._linalg_solve_ex(matrix_of(x).flip(0), b)] + [aten._linalg_solve_ex(matrix_of(x), x.t(), left=False)[0]],
+    "determinants": lambda x, i: [r for a in (matrix_of(x).flip(0), matrix_of(x).t()) for r in (*aten._linalg_det(a), *aten._linalg_slogdet(a))],
     "gradient of repeated ends": lambda x, i: aten.replication_pad1d_backward(gradient(x, 5, 12), x, [3, 2]),
     "gradient of repeated edges": lambda x, i: [aten.replication_pad2d_backward(gradient(x, 1, h, w), x[None], pads) for h, w, pads in (
         (8, 10, [1, 2, 0, 3]), (3, 7, [-2, 2, 1, -3]), (6, 8, [-8, 9, 0, 1]), (5, 7, [0, 0, 0, 0]))] + [aten.replication_pad2d_backward(gradient(x, 1, 5, 4), x[None, :, :1], [1, 2, 0, 0])],

@@ -287,10 +287,18 @@ private:
     return "";
   }
 
-  /// Adds the strides of the input tensor to the arguments of as_strided, which indexes the tensor's memory, and makes
-  /// the offset relative to the tensor's first element (lib/Import/ATen/Strided.cpp). Returns a reason if that is
-  /// impossible, otherwise "". A tensor that is a part of another tensor's memory has gaps between its elements; the
-  /// importer of as_strided rejects such a tensor.
+  /// Returns true for operators whose results depend on the strides of their first argument: as_strided indexes the
+  /// tensor's memory, and the determinants return the factors of the matrix or of its transpose
+  /// (lib/Import/ATen/LinearSystems.cpp).
+  static bool readsStrides(llvm::StringRef target) {
+    return target == "aten.as_strided.default" || target == "aten._linalg_det.default" ||
+           target == "aten._linalg_slogdet.default";
+  }
+
+  /// Adds the strides of the first argument to the arguments of a node. For as_strided, makes the offset relative to
+  /// the tensor's first element (lib/Import/ATen/Strided.cpp). Returns a reason if that is impossible, otherwise "". A
+  /// tensor that is a part of another tensor's memory has gaps between its elements; the importer of as_strided rejects
+  /// such a tensor.
   std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
     const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
     if (!self)
@@ -303,6 +311,8 @@ private:
       else
         strides.push_back(SymbolicInt{std::get<std::string>(stride)});
     kwargs.push_back({"memory", std::move(strides)});
+    if (node.target != "aten.as_strided.default")
+      return "";
     constexpr size_t offsetIndex = 3;
     Arg *offset = args.size() > offsetIndex ? &args[offsetIndex] : nullptr;
     for (auto &[name, arg] : kwargs)
@@ -387,7 +397,7 @@ private:
       args.push_back(convert(argument));
     for (const auto &[name, argument] : node.named)
       kwargs.push_back({name, convert(argument)});
-    if (why.empty() && node.target == "aten.as_strided.default")
+    if (why.empty() && readsStrides(node.target))
       why = addMemory(node, args, kwargs);
     std::vector<std::optional<TensorMeta>> metas;
     if (why.empty())

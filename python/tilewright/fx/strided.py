@@ -1,5 +1,8 @@
-"""Imports as_strided. This op reads memory, but the importer's graphs consist of values. Therefore this file determines
-which value is stored in that memory, and the strides of the value."""
+"""Imports ops whose results depend on the strides of their first argument.
+
+as_strided reads memory, but the importer's graphs consist of values. Therefore this file determines which value is stored in that memory,
+and the strides of the value. The determinants return LU factors of their argument, or of its transpose if the argument is row-major.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from .pairs import TO_COMPLEX, TO_REAL
 
 aten = torch.ops.aten
 
-TARGETS = {aten.as_strided.default, aten.as_strided_scatter.default}
+DETERMINANTS = {aten._linalg_det.default, aten._linalg_slogdet.default}
+TARGETS = {aten.as_strided.default, aten.as_strided_scatter.default} | DETERMINANTS
 
 
 def memory_of(node: fx.Node) -> fx.Node:
@@ -91,8 +95,12 @@ def on_result(node: fx.Node, root: fx.Node) -> tuple[tuple, dict]:
 def arguments(node: fx.Node) -> tuple[list, dict]:
     """Returns the node's arguments, in which the view that the node reads is replaced by the value in memory. Offsets
     are relative to the first element of this value. The keyword `memory` contains the strides of the value. For a
-    scatter, further keywords describe the window of the value that corresponds to the view.
+    scatter, further keywords describe the window of the value that corresponds to the view. A determinant only gets the keyword `memory`,
+    with the strides of its argument.
     """
+    if node.target in DETERMINANTS:
+        (matrices,) = node.all_input_nodes
+        return list(node.args), {**node.kwargs, "memory": list(matrices.meta["val"].stride())}
     names = [a.name for a in node.target._schema.arguments]
     given = dict(zip(names, node.args)) | node.kwargs
     view = given["self"]

@@ -26,6 +26,11 @@ def samples(images, *numbers):
     return torch.tensor(numbers, dtype=images.dtype).expand(*images.shape[:2], len(numbers))
 
 
+def dominant(*sizes):
+    """Returns matrices that are well-conditioned, because their diagonals are the largest elements."""
+    return torch.randn(sizes) / 8 + 2 * torch.eye(sizes[-1])
+
+
 def places(n, count):
     """Returns `count` different indices below n."""
     return torch.randperm(n)[:count]
@@ -143,6 +148,18 @@ MORE = {  # reductions, scans, sorts and views that ops/table.py does not have
     "slice_scatter": lambda n: (lambda v, a: v.slice_scatter(a, 1, 1, None, 2), x(3, n + 1), x(3, (n + 1) // 2)), "diagonal": lambda n: (lambda v: v.diagonal(1) * 2, x(n, n + 2)), "tril": lambda n: (lambda v: (v.tril(-1), v.triu(2)), x(n, n)), "select": lambda n: (lambda v: (v[1] * 2, v.select_scatter(v[0], 0, 2)), x(3, n)),
     "unbind": lambda n: (lambda v: [a + 1 for a in v.unbind(0)], x(3, n)), "glu": lambda n: (F.glu, x(3, 2 * n)), "transposed_output": lambda n: (lambda v: (v * 2).permute(2, 0, 1), x(3, 4, n)), "strided_output": lambda n: (lambda v: (v * 2)[:, ::2], x(3, n)),
 }  # fmt: skip
+
+SYSTEMS = {  # of small matrices; larger ones are factorized in eager. Flipped rows require exchanges of rows.
+    "solve_triangular": lambda n: (lambda a, b: torch.linalg.solve_triangular(a, b, upper=False), dominant(2, n, n), x(2, n, 3)),
+    "solve_triangular_columns": lambda n: (lambda a, b: (torch.linalg.solve_triangular(a, b, upper=True), *aten.triangular_solve.default(b, a, True, True)), dominant(2, 4, 4), x(2, 4, n)),
+    "cholesky": lambda n: (lambda a: torch.linalg.cholesky_ex(a @ a.mT), dominant(n, 3, 3)),
+    "cholesky_solve": lambda n: (lambda b, a: (torch.cholesky_solve(b, a), torch.cholesky_inverse(a, True)), x(2, 3, n), dominant(2, 3, 3).tril()),
+    "lu": lambda n: (lambda a: (*torch.linalg.lu_factor_ex(a), *torch.linalg.lu(a)), dominant(n, 4, 4).flip(-2)[:, 1:]),
+    "lu_solve": lambda n: (lambda f, p, b: (torch.linalg.lu_solve(f, p, b), *torch.lu_unpack(f, p)), *torch.linalg.lu_factor(dominant(2, 3, 3).flip(-2)), x(2, 3, n)),
+    "solve": lambda n: (torch.linalg.solve_ex, dominant(2, 3, 3).flip(-2), x(2, 3, n)), "inverse": lambda n: (torch.linalg.inv_ex, dominant(n, 3, 3).flip(-2)),
+    "determinants": lambda n: (lambda a: (torch.linalg.det(a), *torch.linalg.slogdet(a)), dominant(n, 3, 3).flip(-2)),
+}  # fmt: skip
+
 
 def of_x(fn):
     return lambda n: (fn, x(3, n))

@@ -145,6 +145,7 @@ MATRICES = {
     "lu_solve from the right": (lambda f, p, b: torch.linalg.lu_solve(f, p, b, left=False), *FACTORED, B.mT.contiguous()),
     "lu_unpack": (lambda f, p: torch.lu_unpack(f, p), *FACTORED), "det": (torch.linalg.det, A), "slogdet": (torch.linalg.slogdet, A),
     "det of a singular one": (torch.linalg.det, torch.ones(4, 4)), "det of nothing": (torch.linalg.det, torch.ones(2, 0, 0)),
+    "factors of determinants": (lambda a: [*torch.ops.aten._linalg_det(a), *torch.ops.aten._linalg_slogdet(a.mT), *torch.ops.aten._linalg_det(a[:, 1:, 1:])], A.flip(-2)),
     "inv_ex": (lambda a: torch.linalg.inv_ex(a), A), "cholesky_ex": (lambda a: torch.linalg.cholesky_ex(a @ a.mT), A),
     "inv": (torch.linalg.inv, A), "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT), A), "lu_factor": (torch.linalg.lu_factor, A),
     "solve": (torch.linalg.solve, A, B), "solve with vectors": (torch.linalg.solve, A, B[..., 0]), "solve with a vector": (torch.linalg.solve, A[0], B[0, :, 0]),
@@ -166,7 +167,7 @@ def test_linalg_op_on_small_matrices_matches_eager(name):
     check(*MATRICES[name])
 
 
-@pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0], torch.linalg.inv,
+@pytest.mark.parametrize("fn", [torch.linalg.det, lambda a: torch.linalg.det(a.mT), lambda a: torch.linalg.slogdet(a)[1], lambda a: torch.linalg.inv_ex(a)[0], torch.linalg.inv,
                                 lambda a: torch.linalg.solve(a, B.to(a)), lambda a: torch.linalg.solve(a, B.to(a)[..., 0]), lambda a: torch.linalg.solve(a, B.to(a).mT, left=False)])  # fmt: skip
 def test_linalg_gradient_on_small_matrices_matches_eager(fn):
     check_gradient(fn, A)

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from numbers_rule import assert_numbers, compiled_strictly, leaves, widen, with_threads
-from ops.size_table import ATTENTION, CONVOLUTIONS, GRADIENTS, INDEXING, MORE, NORMS, OVERLOADS, POOLS, PRODUCTS
+from ops.size_table import ATTENTION, CONVOLUTIONS, GRADIENTS, INDEXING, MORE, NORMS, OVERLOADS, POOLS, PRODUCTS, SYSTEMS
 from ops.table import ACTIVATIONS, BINARY, REDUCTIONS, SCALARS, UNARY, VIEWS
 from ops.test_tables import DTYPES, make
 
@@ -179,7 +179,7 @@ def test_view_op_at_all_sizes_matches_eager(name):
 
 
 FAMILIES = {"products": PRODUCTS, "convolutions": CONVOLUTIONS, "pools": POOLS, "norms": NORMS, "indexing": INDEXING,
-            "attention": ATTENTION, "more": MORE, "overloads": OVERLOADS}  # fmt: skip
+            "attention": ATTENTION, "more": MORE, "systems": SYSTEMS, "overloads": OVERLOADS}  # fmt: skip
 ROWS = [(family, name) for family, rows in FAMILIES.items() for name in rows]
 
 
