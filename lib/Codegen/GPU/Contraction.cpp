@@ -157,8 +157,10 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
     return false;
   }
   const unsigned column = found.columns[0];
-  if (!setLoops(found.op->getResult(0), llvm::to_vector(llvm::seq(found.op.getNumLoops()))))
+  if (!setLoops(found.op->getResult(0), llvm::to_vector(llvm::seq(found.op.getNumLoops())))) {
+    reason = "the result of the product is not indexed by its loops alone";
     return false;
+  }
   constexpr unsigned none = ~0u;
   reason = "the ops after the product are neither elementwise nor row reductions";
   for (Operation &each : kernel.getBody().front()) {

@@ -1,6 +1,6 @@
 //===- LaunchGraph.h - the steps of a call as one CUDA graph ------------------------------===//
 //
-// The first call builds the graph from its traversal of the steps. Later calls traverse the steps again, update the
+// The second consecutive call with the same sizes builds the graph from its traversal of the steps. Later calls traverse the steps again, update the
 // nodes that have changed, and launch the whole graph. A step waits only for steps with which it shares memory
 // (`stepsBefore`), so that independent steps may run concurrently.
 //

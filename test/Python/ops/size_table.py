@@ -192,6 +192,12 @@ OVERLOADS = {  # called by name, because torch's public functions call other ove
     "rms_norm_fused": lambda n: (lambda v, w: aten._fused_rms_norm.default(v, [v.shape[-1]], w, 1e-5)[0], x(5, n), x(n)), "adaptive_3d_part": lambda n: (lambda v: F.adaptive_avg_pool3d(v, 2), p(1, 2, 4, 4, 2 * n)),
     "batch_norm_running": lambda n: (lambda v, m, s: (F.batch_norm(v, m.clone(), s.clone(), training=True)), x(4, n, 3), x(n), p(n)), "argsort_default": of_x(lambda v: aten.argsort.default(v, -1)), "outer_by_name": lambda n: (aten.outer.default, p(7), p(n)),
     "triangle_indices": of_x(lambda v: (torch.tril_indices(3, v.shape[1], 1), torch.triu_indices(v.shape[1], 4, dtype=torch.int32), v + 1)),
+    "masked_scatter": lambda n: (lambda v, a: v.masked_scatter(v > 0, a), x(3, n), x(3, n)), "masked_scatter_back": of_x(lambda v: aten.masked_scatter_backward.default(v, v > 0, [3, v.shape[1]])),
+    "index_reduce": lambda n: (lambda v, a, i: (v.index_reduce(0, i, a, "amax"), v.index_reduce(0, i, a, "mean")), x(5, n), x(7, n), below(5, 7)),
+    "embedding_renorm": lambda n: (lambda v, i: aten.embedding_renorm.default(v, i, 0.5, 2.0), x(6, n), below(6, 4)),
+    "max_unpool": lambda n: (lambda v: F.max_unpool2d(*F.max_pool2d(v, 2, return_indices=True), 2), x(2, n + 1, 4, 6)),
+    "binary_cross_entropy": lambda n: (lambda v, a: F.binary_cross_entropy(v.sigmoid(), (a > 0).to(v.dtype)), x(3, n + 1), x(3, n + 1)),
+    "rrelu_back": lambda n: (lambda g, v, a: aten.rrelu_with_noise_backward.default(g, v, a, 0.1, 0.3, True, False), x(3, n), x(3, n), p(3, n)),
     "zeros_of_features": of_x(lambda v: aten._new_zeros_with_same_feature_meta.default(v, v * 2) + v),
     "contiguous": of_x(lambda v: aten.contiguous.default(v.t()) + 1), "where_scalars": of_x(lambda v: (aten.where.ScalarOther(v > 0, v, 0.5), aten.where.ScalarSelf(v > 0, 0.5, v), aten.where.Scalar(v > 0, 0.5, 1.5))),
 }  # fmt: skip

@@ -312,6 +312,10 @@ ELSEWHERE = {
                                   *(f"special_{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw")),
     "test_decomposed.py: created by second derivatives": ("_efficientzerotensor",),
     "test_decomposed.py: products of groups": ("_grouped_mm", "grouped_mm_fallback", "grouped_mm_fallback_backward"),
+    "test_decomposed.py and test_plain_exports.py": ("grid_sampler_2d_backward", "grid_sampler_3d_backward", "_native_multi_head_attention",
+                                                     "_transformer_encoder_layer_fwd"),
+    "random distributions": ("uniform", "exponential", "cauchy", "geometric", "log_normal", "normal", "normal_functional", "multinomial",
+                             "rrelu_with_noise_functional"),
     "random": ("rand", "randn", "randint", "bernoulli", "rand_like", "randn_like", "randint_like", "native_dropout", "native_dropout_backward"),
 }  # fmt: skip
 
