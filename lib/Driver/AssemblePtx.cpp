@@ -116,8 +116,8 @@ const Assembler &assembler() {
   return made;
 }
 
-/// Returns the architecture for ptxas: `sm_90a` if the PTX has an architecture-specific target, otherwise `sm_90`, for
-/// example.
+/// Returns the architecture for ptxas, such as `sm_90` for the capability 90. If the target of the PTX is this
+/// architecture with a suffix, such as `sm_90a`, returns the target.
 std::string chipOf(llvm::StringRef ptx, int capability) {
   const std::string plain = "sm_" + std::to_string(capability);
   llvm::StringRef target = ptx.split(".target ").second.take_until([](char c) { return c == ',' || llvm::isSpace(c); });

@@ -113,7 +113,8 @@ void ObjectCache::warnOnce(const std::string &kind, const std::string &text) {
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// Returns true if `key` consists of hexadecimal digits, because keys are used in paths.
+/// Returns true if `key` consists of 16 to 128 hexadecimal digits. Other keys are rejected, because keys are used in
+/// paths.
 static bool isKey(llvm::StringRef key) {
   return key.size() >= 16 && key.size() <= 128 && llvm::all_of(key, [](char c) { return llvm::isHexDigit(c); });
 }
