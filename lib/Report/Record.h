@@ -48,8 +48,8 @@ struct KernelRecord {
   int64_t bytes = 0;                          ///< bytes of the buffers that the kernel reads and writes
   int64_t codeBytes = -1;                     ///< -1 if unknown
   std::vector<int> origins;                   ///< sorted
-  std::optional<double> measuredMicroseconds; ///< mean over threads
-  std::optional<double> roofMicroseconds;     ///< the time at the machine's peak rates
+  std::optional<double> measuredMicroseconds; ///< of all launches in a call, mean over calls and threads
+  std::optional<double> roofMicroseconds;     ///< of all launches in a call, at the machine's peak rates
 };
 
 struct EdgeRecord {
