@@ -196,8 +196,8 @@ Results einsumNode(Node &n) {
   return einsum(n, equation, operands);
 }
 
-/// Imports masked_scatter(self, mask, source), which replaces the k-th element whose mask is true by element k of the
-/// source. If the source has too few elements, the call fails with an index out of range.
+/// Imports masked_scatter(self, mask, source), which replaces the k-th element whose mask is true by the k-th element
+/// of the source. If the source has too few elements, the call fails with an index out of range.
 Results maskedScatter(Node &n) {
   Value x = n.tensor(0, "self"), mask = n.tensor(1, "mask"), source = n.tensor(2, "source");
   if (!n.demand(n.element().isIntOrFloat() && n.elementOf(mask) == n.i1(), "its mask is not boolean"))
