@@ -16,7 +16,7 @@ struct Moments {
 };
 
 /// Returns the mean, 1 / sqrt(variance + eps) and x - mean, where mean and variance are over `dims`. These dimensions
-/// have size 1 in the mean and the variance.
+/// have size 1 in the first two results.
 Moments momentsOf(OnnxNode &n, Value x, ArrayRef<int64_t> dims, double eps) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   for (int64_t dim : dims)
