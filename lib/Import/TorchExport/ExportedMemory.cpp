@@ -8,7 +8,7 @@
 //   %t = exp(%v)               v is an older view of y, and is computed again before exp
 //
 // The table of ATen operators (Aliasing in lib/Import/ATen/Table.h) specifies which ops return views. For reshape,
-// contiguous and similar ops, the strides of the tensors determine if the result is a view.
+// contiguous and similar ops, the strides of the tensors determine whether the result is a view.
 //
 // Test: test/Python/test_plain_exports.py
 //
