@@ -40,7 +40,7 @@ struct StageRecord {
 struct KernelRecord {
   std::string name, operations, schedule;
   bool once = false;                          ///< a `once` step launches the kernel, which packs parameters
-  int64_t launches = 0;                       ///< per call
+  int64_t launches = 0;                       ///< in the `once` steps and in one call
   std::optional<double> expectedMicroseconds; ///< predicted by the cost model, for one launch
   std::string bound;                          ///< the limiting resource in the cost model: compute, L2, ...
   std::string dtype;                          ///< dtype of the contraction's operands; empty without a contraction
