@@ -200,7 +200,8 @@ std::string ObjectCache::explain(llvm::StringRef key) {
                                     : reason);
 }
 
-/// Calls `visit` for every entry; deletes temporary files of killed processes that are older than an hour.
+/// Calls `visit` for every entry. Deletes other files that are older than an hour, such as the temporary files of
+/// killed processes.
 static void visitEntries(const std::string &directory, llvm::function_ref<void(ObjectCacheEntry)> visit) {
   std::error_code code;
   for (fs::directory_iterator folder(directory, code), end; folder != end && !code; folder.increment(code)) {
