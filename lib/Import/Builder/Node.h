@@ -165,8 +165,8 @@ public:
     return op<OpT>({lhs, scalar(rhs, elementOf(lhs))}, element ? element : elementOf(lhs));
   }
   template <typename OpT> Value compare(Value lhs, Value rhs) { return op<OpT>({lhs, rhs}, i1()); }
-  /// Emits a conversion that is part of the definition of an operator. If the ops before and after it are fused, it
-  /// need not round.
+  /// Emits a conversion that is part of the definition of an operator. If the ops before and after the conversion are
+  /// fused, the conversion need not round.
   Value cast(Value value, Type element);
   /// Emits a conversion of the user's program, which always rounds.
   Value convert(Value value, Type element);
