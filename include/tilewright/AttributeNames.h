@@ -45,7 +45,7 @@ inline constexpr llvm::StringLiteral flopsAttrName = "tw.flops";
 /// Attributes of a kernel (maps of its index arguments): the number of tasks or blocks, and the bytes of scratch memory
 /// per thread.
 inline constexpr llvm::StringLiteral gridAttrName = "tw.grid", scratchAttrName = "tw.scratch";
-/// Attribute of kernels and launches (unit): the kernel reports indices that are out of range, and divisions by 0.
+/// Attribute of kernels and launches (unit): the kernel reports failed checks, such as indices that are out of range.
 inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
 
 /// Attribute of kernels and launches (array of strings): messages of tw_tile.require. The status of a failed call
@@ -62,7 +62,7 @@ inline constexpr llvm::StringLiteral sizesBetweenAttrName = "tw.sizes_between", 
 /// points of the search space.
 inline constexpr llvm::StringLiteral spaceAttrName = "tw.space", wideSpaceAttrName = "tw.wide_space",
                                      predictedAttrName = "tw.predicted";
-/// The parts of the key of the kernel's record (lib/Tuner/KernelSignature.h).
+/// Properties by which the tuner identifies the kernel in records (lib/Tuner/KernelSignature.h).
 inline constexpr llvm::StringLiteral signatureAttrName = "tw.signature", familyAttrName = "tw.family",
                                      sizesOfFamilyAttrName = "tw.sizes_of_family", epochAttrName = "tw.epoch";
 

@@ -9,9 +9,10 @@
 
 namespace tilewright {
 
-/// An interface for callers that allocate each output when it is first written, and free each input after its last
-/// read. In a backward graph, gradients can then reuse the memory of the activations that the forward graph saved. The
-/// functions of the interface are called on the calling thread while no other thread works on the call.
+/// An interface for callers that allocate each output shortly before it is first accessed, and free each input soon
+/// after it is last accessed. In a backward graph, gradients can then reuse the memory of the activations that the
+/// forward graph saved. The functions of the interface are called on the calling thread while no other thread works on
+/// the call.
 class CallersMemory {
 public:
   virtual ~CallersMemory() = default;

@@ -80,8 +80,9 @@ struct KernelTime {
 };
 
 /// A program calls this function when it has packed input `input`, whose elements are at `data`, and reads the input
-/// only in packed form. Returns true if the caller has released the memory. At every later call, the caller then passes
-/// a null pointer, and `number` as the version. The caller keeps `packs` alive as long as the input exists.
+/// only in packed form. The function returns true if it has released the memory of the input. In this case, the caller
+/// passes a null pointer and the version `number` for the input in every later call, and keeps `packs` alive as long as
+/// the input exists.
 using ReleaseInput = std::function<bool(size_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const void>> packs)>;
 
@@ -102,7 +103,7 @@ public:
   /// nothing. A caller that holds a lock, such as Python's GIL, may keep it during such a call.
   virtual bool isBrief() const { return false; }
 
-  /// Discards all packed parameters; the next call packs them again.
+  /// Makes the next call pack all parameters again, except those whose memory was released.
   virtual void repack() = 0;
 
   /// Starts to pack parameters in a separate thread; the first run() packs the rest. A null pointer in `inputs` means

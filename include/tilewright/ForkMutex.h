@@ -35,7 +35,7 @@ public:
   ForkMutex &operator=(const ForkMutex &) = delete;
 
   /// Waits until the lock is free in this process, and takes it. Returns true if it was held when this process was
-  /// forked.
+  /// forked. `generation` is forkGeneration(), or a cached copy of it.
   [[nodiscard]] bool lock(uint64_t generation = forkGeneration()) {
     uint64_t mine = held;
     for (uint64_t seen = state.load(std::memory_order_relaxed);;) {

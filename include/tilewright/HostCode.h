@@ -29,18 +29,18 @@ llvm::Expected<HostMachine> describeHost(llvm::StringRef cpu);
 /// Returns the properties of the machine that TILEWRIGHT_CPU names and the host's measured FMA peak, one per line.
 llvm::Expected<std::string> printHost();
 
-/// Measures the host's rates (MachineRates.h) in about two seconds and stores them in the file at `path`, next to the
-/// object cache. Processes that start afterwards select schedules with these rates. Without them, and for machines
-/// other than the host, schedules are selected with the machine description.
+/// Measures the host's rates (MachineRates.h), stores them in a file next to the object cache, and sets `path` to the
+/// path of this file. Processes that start afterwards select schedules with these rates. Without them, and for machines
+/// other than the host, schedules are selected with default rates that are derived from the machine description.
 llvm::Expected<MachineRates> calibrateHost(std::string &path);
 
 /// The peak rates of the host, in operations and bytes per second, which measureHostPeaks() measures on `threads`
-/// threads in about a second. The rate of instructions that the CPU does not have is 0. The struct duplicates
-/// MachinePeaks (lib/Runtime/Host/MachinePeaks.h), which users of this header may not include.
+/// threads. A rate that cannot be measured on the CPU is 0. The rates are those of MachinePeaks
+/// (lib/Runtime/Host/MachinePeaks.h), a header that targets do not include.
 struct HostPeaks {
   double f32 = 0, bf16 = 0, int8 = 0, l1 = 0, l2 = 0, l3 = 0, dram = 0;
   int64_t l2Bytes = 0; ///< bytes of the L2 cache of one core
-  int64_t l3Bytes = 0; ///< bytes of the L3 cache, which all cores share
+  int64_t l3Bytes = 0; ///< bytes of the L3 cache, which cores share
 };
 
 HostPeaks measureHostPeaks(int threads);

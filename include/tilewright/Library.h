@@ -41,8 +41,8 @@ struct LibraryOptions {
 /// Returns ".so", ".a" or ".o".
 llvm::StringRef suffixOf(LibraryOptions::Kind kind);
 
-/// Compiles @main of `module`, which is consumed, and writes either all files or none. Errors name the op, input or
-/// file, and the remedy. Only targets with artifacts for the host (cpu, reference) are supported. For other targets,
+/// Compiles @main of `module`, which is consumed, and writes the files of the library. If compiling or linking fails,
+/// no file is written. Only targets with artifacts for the host (cpu, reference) are supported. For other targets,
 /// returns an error.
 llvm::Error writeLibrary(Session &session, mlir::ModuleOp module, const Options &options,
                          const LibraryOptions &library);

@@ -53,7 +53,7 @@ struct LibraryManifest {
   int64_t threads = 0, weightBytes = 0;
   std::vector<Symbol> symbols;
   std::vector<Tensor> inputs, outputs;
-  std::vector<Variant> variants; ///< an instance uses the first one that its CPU supports
+  std::vector<Variant> variants; ///< by default, an instance uses the first one that its CPU supports
   std::vector<File> files;
 };
 
@@ -79,7 +79,7 @@ struct LibraryTensor {
 class LoadedLibrary {
 public:
   /// Verifies the files of `manifest`, loads `path` and creates an instance that uses up to `threads` threads (0: all)
-  /// and the code for `cpu` (empty: the best that this CPU supports).
+  /// and the code for `cpu` (empty: the first variant that this CPU supports).
   static llvm::Expected<std::unique_ptr<LoadedLibrary>> load(llvm::StringRef path, const LibraryManifest &manifest,
                                                              int threads = 0, const std::string &cpu = "");
   ~LoadedLibrary();

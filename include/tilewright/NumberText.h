@@ -20,8 +20,8 @@
 
 namespace tilewright {
 
-/// Sets the C locale for numbers in this thread during its lifetime. Other threads, and the program's own setlocale(),
-/// are not affected.
+/// Sets the locale "C" in this thread during the lifetime of the object. Other threads, and the program's own
+/// setlocale(), are not affected.
 class PlainNumbers {
 public:
   PlainNumbers() : before(uselocale(plain())) {}

@@ -21,7 +21,7 @@ class OpPassManager;
 
 namespace tilewright {
 
-/// The properties of the machine that the stages use, which a target sets.
+/// The properties of the machine that the stages use. A target sets them.
 struct MachineShape {
   int64_t lanes = 16;         ///< f32 elements of a vector
   int64_t registers = 32;     ///< vector registers
@@ -72,7 +72,7 @@ struct ScheduleSources {
   bool strict = false, deterministic = false, stamp = false; ///< options of the pass tw-apply-records
 };
 
-/// Selects schedules, resolves layouts, applies the schedules. Additional dialect afterwards: scf.forall.
+/// Selects schedules, resolves layouts, applies the schedules. Additional op afterwards: scf.forall.
 void buildTiledStage(mlir::OpPassManager &pm, const MachineShape &machine, const ScheduleSources &sources = {});
 /// Converts to memrefs and vectors, assigns scratch memory; @main becomes the plan. Dialects afterwards: memref,
 /// vector, scf, arith, math, affine, func, tw_plan.

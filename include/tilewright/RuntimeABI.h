@@ -16,10 +16,10 @@ extern "C" {
 /* buffers: one pointer per operand, 64-byte aligned unless it is a user's tensor, which is aligned to its element.
  * sizes:   the launch's index arguments.
  * begin, end: the range of iterations that this call computes, in tiles.
- * scratch: per-thread scratch memory, contents undefined. If the plan specifies that a kernel checks indices, the
- *          first three int64_t are its status: zero before the launch, { 1, index, size } if an index was out of
- *          range, { 2, 0, 0 } if an integer was divided by 0, { 3, n, 0 } if the condition of the step's message n
- *          did not hold. */
+ * scratch: per-thread scratch memory, contents undefined. If the plan specifies that a kernel has checks, the first
+ *          three int64_t are its status. The first is zero before the launch. The kernel writes { 1, index, size } if
+ *          an index is out of range, { 2, 0, 0 } if an integer is divided by 0, and { 3, n, 0 } if the condition of
+ *          the step's message n does not hold. */
 typedef void (*tilewright_kernel_fn)(void *const *buffers, const int64_t *sizes, int64_t begin, int64_t end,
                                      void *scratch);
 

@@ -3,7 +3,7 @@
 // A space consists of knobs with their values, and constraints over them. Each target declares the space of a kernel
 // where it declares its schedules (cpu: lib/Codegen/CPU/Schedule/DescribeSpaces.cpp, cuda:
 // lib/Codegen/GPU/Schedule/ProductSpace.cpp); the tuner searches the space and needs no other information about the
-// target. The text below is printed by `tilewright tune --list`, and stored in the attribute tw.space:
+// target. `tilewright tune --list` prints a space as follows; the attribute tw.space contains it as JSON (SpaceText.h):
 //
 //   rows: 16 32 64 (default 64)
 //   k_block: 128 256 (default 128, changes the order of sums)
@@ -48,7 +48,7 @@ struct Constraint {
   };
   Kind kind = Kind::ProductAtMost;
   std::vector<size_t> knobs;  ///< indices of the knobs; empty for SumAtMost
-  std::vector<int64_t> sizes; ///< per knob; empty for ProductAtMost
+  std::vector<int64_t> sizes; ///< per knob; empty for ProductAtMost and SumAtMost
   int64_t factor = 1, limit = 0, value = 0;
   std::string why;
   std::vector<Term> terms; ///< of SumAtMost
@@ -72,12 +72,13 @@ struct ScheduleSpace {
   const Constraint *broken(const SchedulePoint &point, size_t known) const;
   bool contains(const SchedulePoint &point) const;
 
-  /// Returns every point that satisfies all constraints, in lexical order, including the default. The enumeration
-  /// prunes partial points as soon as a constraint cannot be satisfied; `visited` counts the partial points.
+  /// Returns the default and every point that satisfies all constraints, in lexicographic order. The enumeration prunes
+  /// partial points as soon as a constraint cannot be satisfied; `visited` counts the partial points.
   std::vector<SchedulePoint> points(int64_t *visited = nullptr) const;
 
-  /// Returns the nearest point of the space. Each knob gets its nearest value on a logarithmic scale. If this violates
-  /// a constraint, one knob after the other is set to its default until all constraints are satisfied.
+  /// Returns a point of the space that is near `values`. Each knob in `values` is set to its nearest value on a
+  /// logarithmic scale, the others to their defaults. If the point violates a constraint, one knob after the other is
+  /// set to its default until all constraints are satisfied.
   SchedulePoint nearest(const std::vector<std::pair<std::string, int64_t>> &values) const;
 
   /// Returns the values of the knobs that change the order of sums. Points for which this text is equal produce bitwise

@@ -36,8 +36,9 @@ struct TensorMapRecipe {
   /// Parses `text`. Returns false if it is not a recipe, or describes a map that no launch can build.
   static bool read(std::string_view text, TensorMapRecipe &recipe);
 
-  /// Computes the number of elements of each dimension. A size of zero is replaced by one, because a launch with such a
-  /// size loads nothing. Returns false with a reason in `error` if a number does not fit into the 32 bits of a map.
+  /// Computes the number of elements of each dimension. A number of zero is replaced by one, because a launch on an
+  /// empty tensor loads nothing. Returns false with a reason in `error` if a number does not fit into the 32 bits of a
+  /// map.
   bool elements(const int64_t *sizes, std::vector<uint32_t> &counts, std::string &error) const;
 };
 

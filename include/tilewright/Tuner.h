@@ -106,9 +106,9 @@ struct DesignPoint {
   std::string refusal; ///< the reason why there is no design
 };
 
-/// Creates designs of `module` with increasing numbers of multipliers, up to the limit in options.budget. Designs that
-/// need more block memory than the budget are rejected, each with the reason. The last design whose field `best` is
-/// true is the fastest that fits.
+/// Creates designs of `module` with increasing numbers of multipliers, up to the limit in the option `budget`. Designs
+/// that need more block memory than the budget are rejected, each with the reason. The last design whose field `best`
+/// is true is the fastest that fits.
 llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, mlir::ModuleOp module, const Options &options,
                                                     const TuneOptions &tune);
 
@@ -148,7 +148,7 @@ struct ReplayedTable {
   std::string name;
   int64_t points = 0;
   int64_t outside = 0;                     ///< schedules outside of the space that were also measured
-  double spread = 1;                       ///< median / best, of all measured schedules; "best" below means the same
+  double spread = 1;                       ///< median / best time of all measured schedules; "best" also below
   double initial = 1, quick = 1, full = 1; ///< best / chosen; geometric mean over the runs
   double quickMeasurements = 0, fullMeasurements = 0;
   double agreed = 1;    ///< share of pairs of tunings in a tier that choose the same schedule, or times within 2%

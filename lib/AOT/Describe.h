@@ -27,8 +27,8 @@ struct Contents {
   std::vector<uint8_t> weightsId;
 };
 
-/// Returns a module that defines the functions that the library's header declares, and the Description that they pass
-/// to the runtime.
+/// Returns a module that defines the functions that the library's header declares, and the Description that some of
+/// these functions pass to the runtime.
 std::unique_ptr<llvm::Module> describeLibrary(llvm::LLVMContext &context, const Interface &interface,
                                               const Contents &contents);
 

@@ -130,7 +130,8 @@ void replaceAll(std::string &text, llvm::StringRef from, llvm::StringRef to) {
     text.replace(at, from.size(), to);
 }
 
-/// Returns the text without characters that could end a comment or a line.
+/// Returns `text` with each slash and each non-printable character replaced, because they could end a comment or a
+/// line.
 std::string commentText(llvm::StringRef text) {
   std::string clean;
   for (char c : text)

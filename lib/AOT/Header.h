@@ -6,7 +6,7 @@
 
 namespace tilewright::library {
 
-/// Returns the text of <model>.h.
+/// Returns the text of the C header.
 std::string writeHeader(const Interface &interface, const Contents &contents);
 
 } // namespace tilewright::library

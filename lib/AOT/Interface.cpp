@@ -100,7 +100,8 @@ private:
                                    int(number));
   }
 
-  /// Checks that each symbol can be computed from the size of an input that is the symbol or a linear function of it.
+  /// Returns the interface, or an error if there is a symbol that cannot be computed from an input. An input must have
+  /// a size that is the symbol or a linear function of the symbol.
   llvm::Expected<Interface> checkSymbols() {
     for (auto [number, symbol] : llvm::enumerate(made.symbols)) {
       auto determines = [number = int64_t(number)](const plan::Expr &size) {
@@ -127,8 +128,8 @@ std::string InterfaceTensor::text() const {
   return std::string(dtypes[int(dtype)].name) + " [" + llvm::join(sizeTexts, ", ") + "]";
 }
 
-/// Returns true if the header of a model called `name` would declare an identifier that C, C++ or the headers of the C
-/// library already declare.
+/// Returns true if the header of a model called `name` would declare an identifier that is reserved (see
+/// reservedNames()).
 static bool isReserved(StringRef name) {
   static const llvm::StringSet<> known = [] {
     llvm::StringSet<> names;

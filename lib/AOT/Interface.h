@@ -18,7 +18,7 @@ inline constexpr llvm::StringLiteral functionSuffixes[] = {"_create",     "_dest
 struct InterfaceTensor {
   std::string name;
   DType dtype = DType::F32;
-  std::vector<plan::Expr> sizes;      ///< over the symbols
+  std::vector<plan::Expr> sizes;      ///< expressions in the symbols
   std::vector<std::string> sizeTexts; ///< "64", "batch", "batch * 2"
   std::vector<int64_t> fixedSizes;    ///< -1 for symbolic sizes
   int64_t number = 0;                 ///< index among the plan's inputs or outputs
@@ -36,13 +36,13 @@ struct Interface {
 /// Converts `text` to a C identifier.
 std::string identifierFrom(llvm::StringRef text);
 
-/// Returns the elements of tensor argument `input`, see LibraryOptions::weights; null if the caller provides it.
+/// Returns the elements of tensor argument `input` (see LibraryOptions::weights), or null if each call provides them.
 inline const void *weightOf(llvm::ArrayRef<const void *> weights, size_t input) {
   return input < weights.size() ? weights[input] : nullptr;
 }
 
-/// Returns the interface of `main` without the inputs that have elements in `weights`. An unsupported element type or
-/// rank, or a symbol that no input's size determines, is an error that names the argument and the remedy.
+/// Returns the interface of `main` without the inputs that have elements in `weights`. Returns an error if an element
+/// type or rank is not supported, if no input's size determines a symbol, or if a call would write a weight.
 llvm::Expected<Interface> readInterface(mlir::func::FuncOp main, llvm::ArrayRef<const void *> weights);
 
 } // namespace tilewright::library

@@ -126,7 +126,8 @@ llvm::Expected<std::string> makeStub(const TemporaryFolder &scratch, const Stub 
 
 struct CopyConfig final : llvm::objcopy::ConfigManager {};
 
-/// Makes every symbol of the object at `path` local except `exported`, so that models in one program do not conflict.
+/// Returns the object at `path` with local symbols instead of all global symbols that it defines, except `exported`.
+/// Several models can then be linked into one program.
 llvm::Expected<std::string> withLocalNames(llvm::StringRef path, llvm::ArrayRef<std::string> exported) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)

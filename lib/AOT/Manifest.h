@@ -11,13 +11,13 @@ inline constexpr int64_t manifestFormat = 3;
 
 /// A file of the library, identified by its name in the library's folder.
 struct ManifestFile {
-  std::string role, name; ///< "library", "header", "weights"
+  std::string role, name; ///< the role is "library", "header" or "weights"
   uint64_t bytes = 0;
   std::string blake3; ///< hash of the file's bytes, 64 hexadecimal digits
 };
 
-/// Returns the text of <model>.json. `module` is the hash of the compiled graph, and `threads` is the number of threads
-/// for which the plan was made.
+/// Returns the text of the manifest. `module` is the hash of the compiled graph, and `threads` is the number of threads
+/// for which the plan was made, as in Options::threads.
 std::string writeManifest(const Interface &interface, const Contents &contents, llvm::ArrayRef<ManifestFile> files,
                           llvm::StringRef target, llvm::StringRef module, int threads);
 

@@ -99,7 +99,8 @@ static bool fromJSON(const Value &value, LibraryManifest &manifest, Path path) {
          map.map("files", manifest.files);
 }
 
-/// Returns true if the nesting of arrays and objects is within the limit of the recursive parser.
+/// Returns true if arrays and objects are nested at most 64 deep. Deeper nesting could overflow the stack in the
+/// recursive JSON parser.
 static bool isShallow(llvm::StringRef text) {
   int depth = 0;
   for (char c : text) {

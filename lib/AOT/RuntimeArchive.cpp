@@ -1,7 +1,7 @@
 //===- RuntimeArchive.cpp - the embedded runtime of libraries ----------------------===//
 //
 // The static archive with the runtime of ahead-of-time libraries is embedded in libTilewright, so that it is always
-// available. CMake passes the path of the archive.
+// available. CMake passes the path of the archive in TILEWRIGHT_RUNTIME_ARCHIVE.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/AOT/Link.h"

@@ -38,7 +38,8 @@ namespace {
 
 using namespace library;
 
-/// Limit on the data in a library: 32-bit relative addresses in the code cannot reach larger data.
+/// Limit on the size of the weights in a library. The code addresses weights with 32-bit relative addresses, which
+/// reach at most 2 GiB.
 constexpr uint64_t mostEmbeddedBytes = uint64_t(1500) << 20;
 
 class LibraryWriter {
@@ -118,7 +119,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Returns the descriptions of the CPUs that the comma-separated list `cpus` names. A CPU with more instruction sets
+  /// Returns the descriptions of the CPUs that the comma-separated list `cpus` names. If `cpus` is empty or "native",
+  /// the value of TILEWRIGHT_CPU is used, by default the CPU of this machine. A CPU with more instruction sets
   /// precedes the CPUs with fewer sets, because an instance of the library uses the first variant that the host
   /// supports.
   static llvm::Expected<std::vector<runtime::MachineDescription>> machinesFor(StringRef cpus) {
@@ -208,7 +210,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Adds the objects. Kernels for all CPUs have the same names, so symbols get a prefix from the second CPU on.
+  /// Adds the objects of `variant`. The kernels of different variants can have the same names, so the symbols of each
+  /// variant except the first get a prefix.
   llvm::Error takeObjects(llvm::ArrayRef<StringRef> emitted, VariantContents &variant) {
     if (size_t number = contents.variants.size(); number > 1) {
       variant.prefix = "variant_" + std::to_string(number) + "_";
@@ -301,8 +304,8 @@ private:
     return llvm::Error::success();
   }
 
-  /// Returns true if `manifest` belongs to a library other than `file`, and this other library still exists. The header
-  /// and the weights, which the two libraries share, must then be equal; otherwise returns an error.
+  /// Returns true if `manifest` belongs to a library other than `file`, and this other library still exists. A header
+  /// or weights file that both libraries share must then have the same contents; otherwise returns an error.
   llvm::Expected<bool> isOfAnotherLibrary(StringRef manifest, StringRef file) const {
     llvm::Expected<LibraryManifest> read = readManifest(manifest);
     if (!read) {

@@ -28,8 +28,8 @@ namespace {
 constexpr llvm::StringLiteral cubinMagic = "TWCB 1";
 constexpr unsigned secondsToAnswer = 20, secondsToAssemble = 600;
 
-/// Runs a program and returns its output on stdout and stderr. On failure, returns nullopt with the reason in
-/// `problem`.
+/// Runs a program for at most `seconds` and returns its output on stdout and stderr. On failure, returns nullopt with
+/// the reason in `problem`.
 std::optional<std::string> outputOf(llvm::ArrayRef<std::string> command, unsigned seconds, std::string &problem) {
   llvm::SmallString<128> file;
   if (std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright-ptxas", "log", file)) {
@@ -95,7 +95,7 @@ std::string findAssembler() {
   return "";
 }
 
-/// Returns the current assembler; its version is queried only once.
+/// Returns the assembler that findAssembler() selects. The version and options of each path are queried only once.
 const Assembler &assembler() {
   // This object is leaked on purpose, because threads may compile while static objects are destroyed.
   static auto *assemblers = new runtime::ForkSafe<std::map<std::string, Assembler>>;
@@ -116,8 +116,8 @@ const Assembler &assembler() {
   return made;
 }
 
-/// Returns the architecture for ptxas: `sm_90a` if the PTX has an architecture-specific target, otherwise `sm_90`, for
-/// example.
+/// Returns the architecture for ptxas, such as `sm_90` for the capability 90. If the target of the PTX is this
+/// architecture with a suffix, such as `sm_90a`, returns the target.
 std::string chipOf(llvm::StringRef ptx, int capability) {
   const std::string plain = "sm_" + std::to_string(capability);
   llvm::StringRef target = ptx.split(".target ").second.take_until([](char c) { return c == ',' || llvm::isSpace(c); });

@@ -18,7 +18,7 @@ namespace tilewright {
 
 struct PtxAssembly {
   std::string cubin;       ///< empty: the NVIDIA driver has to compile the PTX
-  std::string stage;       ///< for the report: "ptxas", "cached cubin"; empty if nothing was done
+  std::string stage;       ///< for the report: "ptxas", "cached cubin"; empty if there is no cubin
   double milliseconds = 0; ///< duration of the stage
   std::string warning;     ///< why an available ptxas produced no cubin; empty: it did, or there is no ptxas
 };

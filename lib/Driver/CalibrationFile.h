@@ -1,8 +1,8 @@
 //===- CalibrationFile.h - a host's measured rates, stored in the cache folder --------===//
 //
 // The file <cache folder>/calibration/<key> contains the rates as text (MachineRates.h), followed by the trailer of
-// CacheFile.h. The key is a hash of the CPU, its cores and caches, and the versions of Tilewright and LLVM. Machines
-// that share a home directory therefore have separate files.
+// CacheFile.h. The key is a hash of the host's identity (rateIdentity() in lib/Runtime/Host/Calibration.h) and of the
+// versions of Tilewright and LLVM. Different machines that share a home directory therefore have separate files.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_CALIBRATIONFILE_H

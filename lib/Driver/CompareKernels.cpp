@@ -67,7 +67,7 @@ std::string compareIntegers(const ComparedResult &r, int64_t count, llvm::String
 }
 
 /// Returns true if `got` is a NaN or an infinity and neither `exact` nor `plain` is the same, or if `got` is finite and
-/// both are not.
+/// neither of the other two is.
 bool isMisplaced(double got, double exact, double plain) {
   auto same = [&](double other) {
     return std::isnan(got) ? std::isnan(other) : std::isinf(got) ? got == other : std::isfinite(other);

@@ -9,7 +9,8 @@
 //
 // where eps is the machine epsilon of the result's dtype, eps32 = 2^-23 (bf16 and f16 accumulate in f32), R is the
 // total length of the kernel's reductions, and S is the largest RMS among the kernel's exact results. The factor is 3
-// instead of 2 for fewer than 1000 elements. For f64 the bound is 1e-12 S.
+// instead of 2 for fewer than 1000 elements. For f64 the bound is 1e-12 S. No bound is smaller than the smallest normal
+// number of the result's dtype.
 //
 // The error of `plain` is part of the bound, because it also grows with cancellation and with steep functions. The
 // second term is the error of rounding a sum of R terms, in case `plain` is accidentally accurate. The error of a
@@ -44,8 +45,8 @@ struct ComparedResult {
   const void *got = nullptr, *exact = nullptr, *plain = nullptr;
 };
 
-/// Returns an empty string if `result` is within the bound. Otherwise returns a text with its errors and the element
-/// with the largest error.
+/// Returns an empty string if `result` is within the bound. Otherwise returns a text that describes the error, with the
+/// value of one wrong element.
 std::string compareResult(const ComparedResult &result, double reductionLength, double largestRms,
                           llvm::StringRef target);
 

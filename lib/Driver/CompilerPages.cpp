@@ -1,8 +1,8 @@
 //===- CompilerPages.cpp - release memory that only compiling needs ----------------===//
 //
-// The segments of a loaded image without write permission equal the contents of the file, so the operating system can
-// discard their pages at any time. This file requests that with madvise(). Writable segments contain relocated
-// pointers, and are not discarded.
+// If the code of a loaded image has no relocations, the segments without write permission equal the contents of the
+// file, so the operating system can discard their pages at any time. This file requests that with madvise() for the
+// images of LLVM, MLIR and Tilewright. Writable segments contain relocated pointers, and are not discarded.
 //
 // Test: test/Unit/Driver/CompilerPagesTest.cpp
 //

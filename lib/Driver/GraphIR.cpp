@@ -75,7 +75,8 @@ std::string strangeness(Type type) {
   return "";
 }
 
-/// Rejects IR that no pass supports: values that are neither tensors nor sizes, calls, regions around ops.
+/// Rejects IR that no pass supports: values that are neither tensors nor sizes, calls, control flow between blocks, and
+/// tw ops in the regions of other ops.
 llvm::Error checkForm(func::FuncOp main) {
   auto refuse = [&](Location loc, const Twine &what) {
     return llvm::createStringError(sourceLineBefore(loc) + what.str());

@@ -19,7 +19,7 @@ struct HostArtifact {
 
 std::string packHostArtifact(const HostArtifact &parts);
 
-/// Returns the parts of `image`, or an error if it is truncated.
+/// Returns the parts of `image`, or an error if the image is truncated or empty.
 llvm::Expected<HostArtifact> readHostArtifact(llvm::StringRef image);
 
 /// Deserializes the plan of `parts`. Returns an error if the plan is invalid.

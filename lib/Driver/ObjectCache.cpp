@@ -113,7 +113,8 @@ void ObjectCache::warnOnce(const std::string &kind, const std::string &text) {
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// Returns true if `key` consists of hexadecimal digits, because keys are used in paths.
+/// Returns true if `key` consists of 16 to 128 hexadecimal digits. Other keys are rejected, because keys are used in
+/// paths.
 static bool isKey(llvm::StringRef key) {
   return key.size() >= 16 && key.size() <= 128 && llvm::all_of(key, [](char c) { return llvm::isHexDigit(c); });
 }
@@ -199,7 +200,8 @@ std::string ObjectCache::explain(llvm::StringRef key) {
                                     : reason);
 }
 
-/// Calls `visit` for every entry; deletes temporary files of killed processes that are older than an hour.
+/// Calls `visit` for every entry. Deletes other files that are older than an hour, such as the temporary files of
+/// killed processes.
 static void visitEntries(const std::string &directory, llvm::function_ref<void(ObjectCacheEntry)> visit) {
   std::error_code code;
   for (fs::directory_iterator folder(directory, code), end; folder != end && !code; folder.increment(code)) {

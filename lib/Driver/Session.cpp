@@ -114,7 +114,7 @@ struct Stage {
   llvm::unique_function<void(OpPassManager &)> build;
 };
 
-/// Returns the stages that are run, which are those after `options.startAt`.
+/// Returns the stages to run, which are those after `options.startAt`, or all stages if it is empty.
 std::vector<Stage> stagesOf(Target &target, const Options &options) {
   std::vector<Stage> stages;
   stages.push_back({"graph", [&](OpPassManager &pm) {

@@ -16,7 +16,7 @@
 namespace tilewright::explain {
 
 struct PassTime {
-  std::string name;        ///< its command-line flag, such as tw-form-kernels
+  std::string name;        ///< command-line flag of the pass, such as tw-form-kernels
   double milliseconds = 0; ///< of all runs; function passes may run on several threads concurrently
   int64_t runs = 0;
 };

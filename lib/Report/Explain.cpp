@@ -158,7 +158,8 @@ private:
     }
   }
 
-  /// Records the operand type of a kernel's contraction, which determines the peak rate of its roofline.
+  /// Records the element type of the first operand of each kernel's first contraction. This type determines the peak
+  /// rate in the kernel's roofline.
   void findDtypes() {
     for (auto function : module.getOps<func::FuncOp>())
       function.walk([&](linalg::LinalgOp op) {

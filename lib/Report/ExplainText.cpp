@@ -18,7 +18,7 @@ namespace {
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// Returns a string member of the record. The member exists, because this process has written the record.
+/// Returns the string member `name` of `object`, or an empty string if there is none.
 llvm::StringRef text(const Object &object, llvm::StringRef name) { return object.getString(name).value_or(""); }
 int64_t integer(const Object &object, llvm::StringRef name) { return object.getInteger(name).value_or(0); }
 double number(const Object &object, llvm::StringRef name) { return object.getNumber(name).value_or(0); }
@@ -30,7 +30,7 @@ template <typename Visit> void each(const Object &record, llvm::StringRef name, 
         visit(*object);
 }
 
-/// Returns "9.3 us", or "-" if the time is missing.
+/// Returns the time `name` of `kernel` times `launches`, such as "9.3 us", or "-" if the time is missing.
 std::string timeOf(const Object &kernel, llvm::StringRef name, int64_t launches) {
   std::optional<double> microseconds = kernel.getNumber(name);
   if (!microseconds)

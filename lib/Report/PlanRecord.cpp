@@ -29,8 +29,8 @@ template <typename Visit> void eachStep(ModuleOp module, bool once, Visit visit)
     }
 }
 
-/// Records the sizes of the buffers in the arena and the total sizes of the other kinds of buffers. If a size cannot be
-/// computed, returns false and stores the reason in the record.
+/// Records the sizes of the buffers in the arena and the total sizes of the other kinds of buffers. If a size or the
+/// layout of the arena cannot be computed, returns false and stores the reason in the record.
 bool recordMemory(const plan::Plan &plan, const std::vector<int64_t> &symbols, PlanRecord &record) {
   std::vector<const plan::Step *> steps;
   for (const plan::Step &step : plan.steps)
@@ -72,7 +72,7 @@ bool recordMemory(const plan::Plan &plan, const std::vector<int64_t> &symbols, P
 } // namespace
 
 /// Returns why a step that only copies exists. This is the reason that a pass has stored in the step's location.
-/// Without such a reason, it is an operation of the model, such as a concatenation.
+/// Without such a reason, the step is part of an operation of the model, such as a concatenation.
 static std::string reasonOfCopy(Operation &step, bool once, int set, const Origins &origins) {
   std::string reason = tile::copyReason(step.getLoc()).str();
   if (!reason.empty())
@@ -172,7 +172,7 @@ llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan 
                                   double(time.nanoseconds) / 1000 / double(measured.calls) / measured.threads;
     // Compute the bound of the roofline model, as python/tilewright/bench/roof.py does. The model uses the bandwidth of
     // L2 if the buffers fit into L2, otherwise that of the last-level cache. For weights, it uses the bandwidth of DRAM
-    // if all weights of a call exceed the last-level cache.
+    // if all weights of a call exceed twice the size of the last-level cache.
     double peak = kernel.dtype == "i8" ? peaks.int8 : kernel.dtype == "bf16" || kernel.dtype == "f16" ? peaks.bf16 : 0;
     if (peak == 0)
       peak = peaks.f32;

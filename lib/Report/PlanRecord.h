@@ -11,7 +11,7 @@
 namespace tilewright::explain {
 
 /// Returns the steps and memory of `plan`, the program in `module`, with the values `symbols` for the first symbols.
-/// `copies` are the kernels that only copy.
+/// Each other symbol has the value 8, clamped to its range. `copies` are the kernels that only copy.
 PlanRecord recordPlan(mlir::ModuleOp module, const plan::Plan &plan, llvm::ArrayRef<int64_t> symbols,
                       const llvm::StringSet<> &copies, Origins &origins);
 
@@ -20,7 +20,8 @@ PlanRecord recordPlan(mlir::ModuleOp module, const plan::Plan &plan, llvm::Array
 std::vector<KernelRecord> recordKernels(mlir::ModuleOp module, const plan::Plan &plan, const PlanRecord &steps,
                                         const llvm::StringMap<std::string> &dtypes, const Origins &origins);
 
-/// Adds measured times to `kernels`. Returns an error if the times were measured with another plan.
+/// Adds measured times to `kernels`. Returns an error if no call was measured, or if the number of measured steps
+/// differs from that of `plan`.
 llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan &plan,
                            const ExplainMeasurement &measured);
 

@@ -19,7 +19,8 @@ constexpr int64_t contextLines = 4;
 constexpr uint64_t mostBytes = 4 << 20;
 constexpr size_t mostColumns = 400;
 
-/// Stores the lines of `file` that are near the lines `wanted`.
+/// Stores the lines of `file` that are near the lines `wanted`. If the text cannot be shown, stores the reason and
+/// empty lines. `isModel` is true for the model file, which need not be a Python file.
 void read(SourceFile &file, const std::set<int64_t> &wanted, bool isModel) {
   llvm::StringRef name = file.name;
   std::set<int64_t> shown;

@@ -17,14 +17,15 @@ struct StageText {
   std::vector<Function> functions;
 };
 
-/// Returns `module` as it is printed. The elements of constants with more than 64 elements are omitted.
+/// Returns the text of `module` with the origins of each line. The elements of constants with more than 64 elements are
+/// omitted.
 StageText printStage(llvm::StringRef name, mlir::ModuleOp module, Origins &origins);
 
 /// Sets the locations of the operations of `module` to their lines in the text that printStage() returns for it.
 void locateInText(mlir::ModuleOp module);
 
-/// Reads the assembly of a module that locateInText() has processed and whose text is `lowered`. Its `.loc` directives
-/// map assembly lines to lines of `lowered`. The result contains no debug directives.
+/// Reads the assembly of a module that locateInText() has processed and whose text is `lowered`. The `.loc` directives
+/// of the assembly map its lines to lines of `lowered`. The result contains no debug directives.
 StageText readAssembly(llvm::StringRef assembly, const StageText &lowered);
 
 } // namespace tilewright::explain

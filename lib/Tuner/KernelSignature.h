@@ -2,7 +2,8 @@
 //
 // The signature of a kernel is its IR after layouts are chosen, without name, locations, schedule and descriptive
 // attributes. If two kernels have the same signature, the compiler generates the same code for the same schedule. The
-// family is the same text with every number replaced by '#', except the digits of names such as f32 and %0.
+// family is the same text with every number replaced by '#'. A digit after a letter or '%' is kept: "f32" becomes
+// "f3#".
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_KERNELSIGNATURE_H

@@ -119,7 +119,8 @@ private:
   }
 
   /// Returns at most `count` schedules: up to three schedules of the nearest records, then those with the best
-  /// predicted times. In the latter, knobs that the model does not cover keep the default's values.
+  /// predicted times. In schedules of the second kind, knobs that the model does not cover keep the default's values.
+  /// Without a model, the second kind is a sample of the space.
   std::vector<SchedulePoint> firstByModel(int count) const {
     std::vector<SchedulePoint> list;
     for (const SchedulePoint &point : options.similar)
@@ -160,7 +161,7 @@ private:
     return list;
   }
 
-  /// Appends `count` points that are far from those in `list`, from each other and from the default. Each is the
+  /// Appends up to `count` points that are far from those in `list`, from each other and from the default. Each is the
   /// point with the largest distance to its nearest neighbor, relative to the knobs' ranges (Johnson, Moore, Ylvisaker:
   /// Minimax and maximin distance designs, 1990).
   void spread(std::vector<SchedulePoint> &list, int count) const {
@@ -243,8 +244,8 @@ private:
     return {combined};
   }
 
-  /// Returns at most `count` points. A quarter of them, at least one, are the result of together() and neighbors of the
-  /// best point. The others have the largest expected improvement.
+  /// Returns at most `count` points. Up to a quarter of them, but up to one if `count` is less than 4, are the result
+  /// of together() and neighbors of the best point. The others have the largest expected improvement.
   std::vector<SchedulePoint> promising(int count) {
     const int nearby = std::max(1, count / 4);
     std::vector<size_t> numbers;
@@ -363,7 +364,7 @@ private:
       lane.nanoseconds.insert(lane.nanoseconds.end(), more.nanoseconds.begin(), more.nanoseconds.end());
   }
 
-  /// Returns the results of the points in `list` relative to the two lanes of the default, sorted by time.
+  /// Returns the results of the points in `list` relative to the first lane, which is the default, sorted by ratio.
   static std::vector<Measured> sortedRatios(const std::vector<SchedulePoint> &list, const std::vector<Lane> &lanes) {
     std::vector<Measured> sorted;
     for (size_t i = 0; i < list.size(); ++i)

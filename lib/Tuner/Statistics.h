@@ -25,7 +25,7 @@ Ratio ratioOf(const std::vector<double> &times, const std::vector<double> &base)
 /// Returns the relative measurement noise, computed from two lanes with the times of the same schedule.
 double noiseOf(const std::vector<double> &first, const std::vector<double> &second);
 
-/// Returns the relative gain that a challenger needs: 2%, or three times the noise.
+/// Returns the relative gain that a challenger needs: the larger of 2% and three times the noise.
 double marginOf(double noise);
 
 /// Returns true if the gain exceeds the margin and the interval excludes 1.

@@ -40,8 +40,9 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
   }
 }
 
-/// Sets one hyperparameter at a time, in two passes, to the mean of its candidate values weighted by likelihood. If two
-/// values are almost equally likely, noise would decide which is the most likely, and two tunings would diverge.
+/// Sets one hyperparameter at a time, in two passes, to the mean of its candidate values weighted by likelihood. The
+/// most likely value is not used: if two values are almost equally likely, noise would decide between them, and two
+/// tunings would diverge.
 void Surrogate::choose() {
   scales.assign(kernel.space.knobs.size(), scaleValues[0]);
   belief = kernel.predicted.empty() ? 0 : beliefValues[0];

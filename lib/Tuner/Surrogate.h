@@ -2,8 +2,9 @@
 //
 // The surrogate model is a Gaussian process over the logarithm of measured / predicted time, with a squared exponential
 // kernel on the indices of the knobs' values (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
-// algorithm 2.1). Each hyperparameter (the length scale of each knob, and the weight of the cost model) is the
-// likelihood-weighted mean of its candidate values. The hyperparameters are set one at a time.
+// algorithm 2.1). With few measurements, the hyperparameters (the length scale of each knob, and the weight of the cost
+// model) have constant values. Otherwise, each is the likelihood-weighted mean of its candidate values, and the
+// hyperparameters are set one at a time.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_SURROGATE_H

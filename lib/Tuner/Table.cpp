@@ -25,7 +25,8 @@ namespace json = llvm::json;
 namespace tilewright::tuner {
 namespace {
 
-/// Returns a valid file name such as "matmul_add-512x768-768x768".
+/// Returns a valid file name such as "matmul_add-512-768-768-768-0a1b2c": operations, sizes, and the beginning of the
+/// hash of the family.
 std::string fileName(const Table &table) {
   std::string name;
   for (char c : table.operations)

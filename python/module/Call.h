@@ -70,8 +70,8 @@ public:
   void freeze(const std::vector<bool> &wanted, pybind11::object release);
 
   /// Sets `lettingGo`, so that later calls release arguments while they run. Arguments that the program writes, and the
-  /// arguments `returned`, which are results or of which results are views, are not released. This function must be
-  /// called once, after all other fields are set.
+  /// arguments `returned`, which are results of the graph or have views among the results, are not released. This
+  /// function must be called once, after all other fields are set.
   void letGo(const std::vector<unsigned> &returned);
 
   /// Starts to pack the parameters among `arguments` before the first call. Fake parameters, and parameters that differ

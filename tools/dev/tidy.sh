@@ -3,7 +3,7 @@
 #
 #     tools/dev/tidy.sh [BUILD]      BUILD is a build folder, by default build
 #
-# The build must be up to date, because clang-tidy reads its compile_commands.json and generated files. A run takes about 20 minutes of CPU
+# The build must be up to date, because clang-tidy reads its compile_commands.json and generated files. A run takes many minutes of CPU
 # time. The exit status is 1 if clang-tidy reports warnings, which are printed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

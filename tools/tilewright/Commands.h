@@ -18,7 +18,7 @@ int runCompile(int argc, const char *const *argv);
 int runExplain(int argc, const char *const *argv);
 /// `tilewright inspect model.so`: prints the manifest of a library.
 int runInspect(int argc, const char *const *argv);
-/// `tilewright run ...`: compiles a model, or loads a library, and calls it. Returns the same exit status as
+/// `tilewright run ...`: compiles a model, or loads a library, and calls it. The exit statuses are those of
 /// runCompile().
 int runRun(int argc, const char *const *argv);
 

@@ -19,7 +19,8 @@ struct LibraryInputs {
 class LibraryCall {
 public:
   /// Loads the library at `path` and creates its inputs. `cpu` selects one of the CPUs for which the library contains
-  /// code. If `cpu` is empty, the best code for this CPU is used. Errors name the input that caused them.
+  /// code. If `cpu` is empty, the code of the first variant that this CPU supports is used. An error that an input
+  /// causes names the input.
   static llvm::Expected<std::unique_ptr<LibraryCall>> prepare(llvm::StringRef path, const LibraryInputs &inputs,
                                                               int threads, const std::string &cpu);
   llvm::Error run();

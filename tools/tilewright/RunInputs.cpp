@@ -73,7 +73,8 @@ std::string describe(const HostTensor &tensor) {
   return text + "]";
 }
 
-/// If `size` contains exactly one unknown symbol, sets this symbol so that the size is `value`.
+/// If `size` contains exactly one unknown symbol, sets this symbol so that the size is `value`. The size must be a
+/// linear function of this symbol. If no value of the symbol fits, the symbol stays unknown.
 void solve(AffineExpr size, int64_t value, std::vector<std::optional<int64_t>> &symbols) {
   int unknown = -1;
   unsigned unknowns = 0;

@@ -16,7 +16,7 @@ public:
   /// compile`.
   TargetFlags(llvm::cl::OptionCategory &category, OptionUse use);
 
-  /// Stores the values of the flags in `options.own`. Returns an error if a flag belongs to another target than
+  /// Stores the values of the flags in `options.own`. Returns an error if a flag belongs to a target other than
   /// `options.target`.
   llvm::Error store(Options &options) const;
 

@@ -57,8 +57,8 @@ WindowElements elementsOf(Node &n, const AdaptiveWindows &windows, AffineExpr lo
   return {n.where(inside, position, n.broadcast(windows.start, n.sizesIn(position))), inside, longest};
 }
 
-/// Returns averages along `dim` over windows of different sizes. A product with a matrix of weights would return NaN
-/// for a window if an element outside of the window is infinite.
+/// Returns averages along `dim` over windows of different sizes. A product with a matrix of weights is not used,
+/// because it would return NaN for a window if an element outside of the window is infinite.
 Value averageUnequal(Node &n, Value x, int64_t dim, AffineExpr out) {
   AffineExpr in = n.sizesIn(x)[dim];
   AdaptiveWindows windows = adaptiveWindows(n, in, out);

@@ -5,7 +5,8 @@
 namespace tilewright {
 namespace {
 
-/// Operands are converted to torch.result_type; the result is boolean.
+/// Imports a comparison, whose result is boolean. Operands are converted to torch.result_type, or to the type of
+/// Node::computeType() if `other` is a number.
 template <typename OpT> Results comparison(Node &n) {
   constexpr std::pair<unsigned, llvm::StringRef> operands[] = {{0, "self"}, {1, "other"}};
   Type compute = n.promoted(operands);

@@ -5,7 +5,7 @@
 
 namespace tilewright {
 
-/// Returns `x` to the power `exponent` if one or two simple ops compute it, otherwise null.
+/// Returns `x` to the power `exponent` if at most two simple ops compute it, otherwise null.
 static Value simplePower(Node &n, Value x, double exponent) {
   bool isFloat = isa<FloatType>(n.elementOf(x));
   if (exponent == 1)
@@ -40,7 +40,8 @@ namespace {
 using Names = ArrayRef<std::pair<unsigned, llvm::StringRef>>;
 constexpr std::pair<unsigned, llvm::StringRef> selfAndOther[] = {{0, "self"}, {1, "other"}};
 
-/// Imports a function of one operand, computed in the result's type.
+/// Imports a function of one operand, computed in the result's type, or in f64 if Node::isWide() is true for the
+/// operand.
 template <typename OpT> Results unary(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())

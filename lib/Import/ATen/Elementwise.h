@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-/// Returns `x` to the power `exponent`. Emits a product for the exponents 2 and 3, a root or a reciprocal for 0.5, -0.5
-/// and -1, and otherwise tw.pow.
+/// Returns `x` to the power `exponent`. Emits no op for the exponent 1, products for 2 and 3, for floats a root or a
+/// reciprocal for 0.5, -0.5 and -1, and otherwise tw.pow.
 Value powerOf(Node &n, Value x, double exponent);
 
 /// Returns log(exp(a) + exp(b)) of two values of the same shape.

@@ -15,7 +15,7 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t most = 64;    ///< maximum number of rows of a block of a product
+constexpr int64_t most = 64;    ///< maximum number of rows of a block of a product; also used for gradients, see below
 constexpr int64_t unknown = 16; ///< number of rows of a block of a product if the number of all rows is symbolic
 
 /// Takes the entries of `x` along its first dimension at `indices`, which may have any rank.
@@ -87,8 +87,8 @@ Blocks blocksOf(Node &n, const Groups &g, int64_t size) {
   lengths = quotient(n, lengths, size);
   Value blockEnds = ScanOp::create(n.builder, n.loc, lengths.getType(), lengths, ScanKind::Sum, 0);
   Value blockStarts = n.op<SubOp>({blockEnds, lengths});
-  // This is an upper bound of the number of blocks for any sizes of the groups. Blocks that no group needs are assigned
-  // to the last group, and none of their positions is inside of the group.
+  // b.count is an upper bound of the number of blocks for any sizes of the groups. Blocks that no group needs are
+  // assigned to the last group, and none of their positions is inside of the group.
   b.count = size > 1 ? canonicalSize(g.count.floorDiv(size) + g.groups) : g.count;
   Value block = n.iota({b.count}, 0, n.i64()), row = n.iota({g.count}, 0, n.i64());
   b.group = groupOf(n, blockEnds, g.groups, block);
@@ -107,7 +107,7 @@ Blocks blocksOf(Node &n, const Groups &g, int64_t size) {
 }
 
 /// Returns the product of each row with the matrix of its group, and 0 for rows after the last group. If the number of
-/// rows is known, a block has one row, or at most half of the mean number of rows of a group.
+/// rows is known, a block has one row, or at most 64 rows and at most half of the mean number of rows of a group.
 Value product(Node &n, const Groups &g) {
   int64_t size = unknown;
   if (auto rows = dyn_cast<AffineConstantExpr>(g.count))
@@ -133,7 +133,8 @@ Results groupedProduct(Node &n) {
 
 /// Imports the gradient (x, matrices, ends, grad) of the library transformers. The gradient of the rows is a grouped
 /// product with the transposed matrices. The gradient of a matrix is the sum of the products of its blocks. If the
-/// number of rows is known, blocks are so large that there are at most twice as many blocks as groups.
+/// number of rows is known, blocks are so large that there are at most twice as many blocks as groups. Otherwise a
+/// block has 64 rows.
 Results groupedProductGradient(Node &n) {
   Groups g = readGroups(n);
   Value grad = n.tensor(3, "grad");

@@ -61,8 +61,8 @@ llvm::Expected<SmallVector<AffineExpr>> parseAll(Importer &im, const std::vector
 }
 
 /// Returns the reason why an op on 8-bit floats is refused. Returns "" for ops that only copy, convert or test the
-/// equality of elements, and for matrix products whose result has a wider type. torch has no other implementations for
-/// 8-bit floats.
+/// equality of elements, for matrix products whose result has a wider type, and for ops of other dialects. torch has no
+/// other implementations for 8-bit floats.
 std::string whyNotInFloat8(Operation &op) {
   if (isa<CastOp, ConstantOp, ReshapeOp, PermuteOp, BroadcastOp, SliceOp, FlipOp, PadOp, ConcatOp, WhereOp, RequireOp,
           TakeOp, GatherOp, EqOp, NeOp>(op) ||

@@ -31,7 +31,7 @@ struct Importer {
   /// If true, sizes that may be equal for some values of symbols are assumed to be equal, and every call checks this
   /// assumption. False for graphs of torch, which already have guards.
   bool guardsSizes = false;
-  llvm::DenseSet<mlir::AffineExpr> varying;  ///< symbols that may not be fixed to a number
+  llvm::DenseSet<mlir::AffineExpr> varying;  ///< symbols that must not be fixed to a number
   llvm::SmallVector<mlir::Attribute> guards; ///< guards that follow from no op (lib/Graph/GuardSizes.cpp)
 
   /// Returns the value of an input or node, or null if there is none.

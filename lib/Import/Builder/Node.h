@@ -36,9 +36,9 @@ public:
   SmallVector<Value, 4> values;
 };
 
-/// Specifies if eager rounds a number operand of an op on f16 or bf16 tensors to the type of the tensors. Eager rounds
-/// the number in sums, comparisons, remainders and powers, but not in products and quotients. ATen's CPU kernels differ
-/// from op to op; test_scalars_with_half_precision.py compares each op.
+/// Specifies whether eager rounds a number operand of an op on f16 or bf16 tensors to the type of the tensors. Eager
+/// rounds the number in sums, comparisons, remainders and powers, but not in products and quotients. ATen's CPU kernels
+/// differ from op to op; test_scalars_with_half_precision.py compares each op.
 enum class Numbers { Rounded, Unrounded };
 
 class Node {
@@ -165,8 +165,8 @@ public:
     return op<OpT>({lhs, scalar(rhs, elementOf(lhs))}, element ? element : elementOf(lhs));
   }
   template <typename OpT> Value compare(Value lhs, Value rhs) { return op<OpT>({lhs, rhs}, i1()); }
-  /// Emits a conversion that is part of the definition of an operator. If the ops before and after it are fused, it
-  /// need not round.
+  /// Emits a conversion that is part of the definition of an operator. If the ops before and after the conversion are
+  /// fused, the conversion need not round.
   Value cast(Value value, Type element);
   /// Emits a conversion of the user's program, which always rounds.
   Value convert(Value value, Type element);

@@ -2,7 +2,7 @@
 //
 // Attention that computes softmax(scale * Q K^T + mask) V becomes one tw.attention. Attention is decomposed if it has a
 // softcap, a window, lengths of sequences or the scores as an additional result, if it is causal and also has a cache
-// or a mask, and if its elements are f64 or have different types:
+// or a mask, or if its elements are f64 or have different types:
 //
 //   scores = softcap((sqrt(scale) Q) (sqrt(scale) K)^T);  Y = softmax(scores + bias) V
 //

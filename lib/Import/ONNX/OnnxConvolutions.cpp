@@ -90,7 +90,8 @@ Results transposed(OnnxNode &n) {
       auto total = dyn_cast<AffineConstantExpr>(canonicalSize(full + outside[i] - target));
       if (!n.demand(bool(total), "its padding follows from a symbolic size"))
         return n.refused();
-      int64_t all = total.getValue(), half = std::max<int64_t>(all, 0) / 2; // missing elements are added at the end
+      // If the result is too small, `all` is negative, and the result is extended at the end.
+      int64_t all = total.getValue(), half = std::max<int64_t>(all, 0) / 2;
       before = mode == "SAME_UPPER" ? half : std::max<int64_t>(all, 0) - half;
       after = all - before;
     }

@@ -61,7 +61,7 @@ ScalarType storageOf(onnx::ElementType narrow);
 /// Returns the MLIR element type of an ONNX type. Returns null if Tilewright does not support the type, or if
 /// isNarrow().
 mlir::Type elementTypeOf(onnx::ElementType type, mlir::MLIRContext *context);
-/// Returns the ScalarType of GraphBuilder for an ONNX type, or nullopt in the same two cases.
+/// Returns the ScalarType of GraphBuilder for an ONNX type, or nullopt if elementTypeOf() returns null.
 std::optional<ScalarType> scalarTypeOf(onnx::ElementType type);
 /// Returns `number` rounded to `type`.
 double roundedTo(double number, mlir::FloatType type);

@@ -46,7 +46,8 @@ public:
   bool given(unsigned index) const { return index < node.inputs.size() && !node.inputs[index].empty(); }
   /// Returns the input as a tensor; refuses the node if it is not given.
   Value in(unsigned index);
-  /// Like in(), but the input may have a narrow type; then the bytes of its elements are returned (see narrowOf()).
+  /// Like in(), but the input may have a narrow type (OnnxNarrow.h), whose elements are returned as bytes. narrowOf()
+  /// returns this type.
   Value anyIn(unsigned index);
   onnx::ElementType narrowOf(unsigned index);
   /// Returns the input, converted to f32 if its type is narrow (OnnxNarrow.h).
@@ -62,7 +63,8 @@ public:
   SmallVector<int64_t> integersIn(unsigned index, llvm::StringRef what);
   SmallVector<AffineExpr> sizesFrom(unsigned index, llvm::StringRef what);
   SmallVector<double> numbersIn(unsigned index, llvm::StringRef what);
-  /// Returns the attribute `name` before version `since`, and from then on the input; nullopt if it is not given.
+  /// Returns the attribute `name` in versions before `since`, and the input `index` from version `since` on. Returns
+  /// nullopt if the attribute or input is not given.
   std::optional<SmallVector<int64_t>> axes(unsigned index, int64_t since, llvm::StringRef name = "axes");
   bool wantsOutput(unsigned index) const { return index < node.outputs.size() && !node.outputs[index].empty(); }
 

@@ -1,7 +1,7 @@
 //===- OnnxNorms.cpp - normalizations ------------------------------------------------===//
 //
 // LayerNormalization and RMSNormalization become one tw op if their scale and bias have the normalized shape. With
-// other shapes, they are decomposed, and RMSNormalization also if the scale has another type than the input.
+// other shapes, they are decomposed. RMSNormalization is also decomposed if the types of scale and input differ.
 // Normalizations over channels are always decomposed.
 //
 //===----------------------------------------------------------------------===//
@@ -16,7 +16,7 @@ struct Moments {
 };
 
 /// Returns the mean, 1 / sqrt(variance + eps) and x - mean, where mean and variance are over `dims`. These dimensions
-/// have size 1 in the mean and the variance.
+/// have size 1 in the first two results.
 Moments momentsOf(OnnxNode &n, Value x, ArrayRef<int64_t> dims, double eps) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   for (int64_t dim : dims)
@@ -93,7 +93,8 @@ Results rmsNorm(OnnxNode &n) {
   return n.op<MulOp>({normal, scale});
 }
 
-/// Returns (x - mean) * rstd * scale + bias. `mean`, `variance`, `scale` and `bias` have one number per channel.
+/// Returns (x - mean) / sqrt(variance + eps) * scale + bias. `mean`, `variance`, `scale` and `bias` have one number per
+/// channel.
 Value perChannel(OnnxNode &n, Value x, Value mean, Value variance, Value scale, Value bias, double eps) {
   Type element = n.elementOf(x), compute = n.accumulator(element);
   int64_t rank = n.rankOf(x);

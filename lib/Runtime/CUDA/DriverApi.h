@@ -111,12 +111,12 @@ struct Api {
   Code (*pointerAttributes)(unsigned, int *, void **, Address);
   Code (*errorName)(Code, const char **);
   Code (*errorString)(Code, const char **);
-  /// This pointer is null before driver 12.0.
+  /// Null if the driver is older than CUDA 12.0.
   Code (*encodeTensorMap)(TensorMap *, int element, uint32_t rank, void *base, const uint64_t *sizes,
                           const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides, int interleave,
                           int swizzle, int promotion, int fill);
 
-  // The functions of CUDA graphs are null before driver 11.4.
+  // The functions of CUDA graphs. Some are null if the driver is older than CUDA 11.4.
   Code (*createGraph)(Graph *, unsigned);
   Code (*destroyGraph)(Graph);
   Code (*addKernelNode)(GraphNode *, Graph, const GraphNode *before, size_t, const KernelNode *);

@@ -14,8 +14,8 @@ namespace tilewright::runtime {
 /// reference to this object.
 class DriverContext {
 public:
-  /// Returns the context of a device. Returns null with a reason in `error` if there is no driver, no such device or
-  /// too little memory for a context.
+  /// Returns the context of a device. Returns null with a reason in `error` if there is no driver or no such device, or
+  /// if the driver cannot create a context.
   static std::shared_ptr<DriverContext> of(int ordinal, std::string &error);
   ~DriverContext();
 
@@ -37,7 +37,8 @@ public:
   /// child.
   bool isOfThisProcess() const { return generation == forkGeneration(); }
 
-  /// Makes the context the thread's current one during the object's lifetime; fails in a forked child.
+  /// Makes the context the thread's current one during the object's lifetime. If that is not possible, as in a forked
+  /// child, the object converts to false, and the reason is in `error`.
   class Current {
   public:
     Current(const DriverContext &context, std::string &error);

@@ -39,7 +39,7 @@ public:
   bool allocate(CallersMemory *memory, RunError &error);
   /// Copies tensors that kernels cannot access directly into the slab, and clears the statuses.
   bool fill(RunError &error);
-  /// Copies results back and starts the copy of the statuses to the host.
+  /// Copies results back, starts the copy of the statuses to the host, and waits for the end of the call if necessary.
   bool finish(RunError &error);
 
   bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) override;
@@ -168,8 +168,8 @@ bool DriverProgram::Call::fill(RunError &error) {
 bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) {
   if (to == from || bytes == 0)
     return true;
-  // The source and destination of a cuMemcpy must not overlap. If they overlap here, split the copy into pieces that
-  // are at most as long as the distance between the source and the destination. Copy the pieces sequentially, in the
+  // The source and the destination of a cuMemcpy must not overlap. If they overlap, split the copy into pieces that are
+  // at most as long as the distance between the source and the destination. Copy the pieces sequentially, in the
   // direction in which no bytes are overwritten before they are read.
   const uint64_t distance = to > from ? to - from : from - to;
   for (uint64_t done = 0; done < bytes;) {

@@ -1,7 +1,8 @@
 //===- DriverProgram.h - run a plan's kernels on a GPU through the NVIDIA driver --------===//
 //
-// A call enqueues the plan's steps into a stream and does not wait for them, unless a result is copied to host memory.
-// The call allocates one slab for all memory that it needs in addition to the caller's tensors:
+// A call enqueues the plan's steps into a stream. It waits for them only if a result is copied to host memory, if an
+// input is in pinned host memory, or if CUDA_LAUNCH_BLOCKING is set. The call allocates one slab for all memory that it
+// needs in addition to the caller's tensors:
 //
 //   | arena | statuses of the launches that check indices | copies of host tensors and of unaligned tensors |
 //
@@ -38,7 +39,7 @@ public:
   static std::unique_ptr<DriverProgram> create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
                                                const std::string &cubin, std::shared_ptr<DriverContext> context,
                                                bool asGraph, std::string &cubinRefused, std::string &error);
-  /// Waits until the device has finished all calls of the program.
+  /// Waits until the device no longer uses the memory that the program frees.
   ~DriverProgram();
 
   /// Implements Program::run. If `memory` is not null, it specifies the stream and may provide the slab.
@@ -57,7 +58,7 @@ private:
   /// The statuses of a call. Their copy to the host may still be in progress.
   struct PendingStatuses {
     driver::Event event = nullptr;
-    int64_t *statuses = nullptr; ///< three per launch, in pinned memory
+    int64_t *statuses = nullptr; ///< three values per launch, in pinned memory
     size_t capacity = 0;
     std::vector<GridLaunch> launches; ///< the launches to which the statuses belong
   };

@@ -27,7 +27,8 @@ private:
 
 void *pointer(uint64_t address) { return reinterpret_cast<void *>(address); }
 
-/// Encodes the tensor map of a launch whose buffer is at `data`, or returns an error.
+/// Returns the tensor map of `recipe` for a launch whose mapped buffer is at `data`, or nullopt with a reason in
+/// `error`.
 std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *data, const int64_t *sizes,
                                      std::string &error) {
   MapShape shape;

@@ -1,8 +1,9 @@
 //===- EmulatedDevice.h - run a plan's kernels in ptx-check's interpreter -------------===//
 //
-// The emulated device uses host memory, so that kernels get the caller's pointers unchanged. The PTX interpreter checks
-// every access against the buffers of the launch. If the PTX interpreter reports an error, the call fails. If the
-// environment variable TILEWRIGHT_SAVE_LAUNCHES=FOLDER is set, every launch is saved in that folder for ptx-check.
+// The emulated device uses host memory, so that kernels access the caller's tensors directly, or copies of tensors that
+// are not aligned to 16 bytes. The PTX interpreter checks every access against the buffers of the launch. If the PTX
+// interpreter reports an error, the call fails. If the environment variable TILEWRIGHT_SAVE_LAUNCHES=FOLDER is set,
+// every launch is saved in that folder for ptx-check.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_EMULATEDDEVICE_H

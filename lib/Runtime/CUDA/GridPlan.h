@@ -82,8 +82,9 @@ public:
 
 class GridPlan {
 public:
-  /// `kernels` corresponds to plan.kernels, in order. Returns null with a reason in `error` for an invalid plan, a
-  /// tensor map that refers to a buffer or size that a launch does not have, or packed buffers of symbolic size.
+  /// `kernels` corresponds to plan.kernels, in order. Returns null with a reason in `error` if the plan is invalid,
+  /// calls a host function or does not match `kernels`, for example if a tensor map refers to a buffer or size that a
+  /// launch does not have.
   static std::unique_ptr<GridPlan> create(plan::Plan plan, std::vector<GridKernel> kernels, std::string &error);
 
   /// The plan's steps with the symbols of a call, and the bytes of the caller's tensors.

@@ -1,6 +1,6 @@
 //===- LaunchParameters.cpp - a launch's kernel parameters, kept between calls ------------===//
 //
-// Tests: test/Unit/Runtime/CUDA/DriverTest.cpp, test/Python/test_cuda_driver.py (TensorMaps: `chip`)
+// Tests: test/Unit/Runtime/CUDA/DriverTest.cpp, test/Python/test_cuda_driver.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/LaunchParameters.h"

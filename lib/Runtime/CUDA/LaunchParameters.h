@@ -11,13 +11,14 @@
 namespace tilewright::runtime {
 
 /// The parameters of a step's launch in the form that cuLaunchKernel expects: addresses of buffers, sizes, the address
-/// of a status if the launch checks indices, and tensor maps. The first call builds the list. Later calls update
-/// changed values, and encode the tensor maps again only if the address of a buffer or a size has changed.
+/// of a status if the launch checks indices, and tensor maps. The first call of set() builds the list. Later calls
+/// update changed values, and encode the tensor maps again only if the address of a buffer or a size has changed.
 class LaunchParameters {
 public:
   enum class Outcome { Same, Changed, Failed };
 
-  /// Sets the parameters of a launch. If the result is Failed, the reason is in `error`.
+  /// Sets the parameters of a launch, whose status is at the address `status`. Returns Changed if a value differs from
+  /// the previous call of set(), Same if none differs, and Failed with a reason in `error`.
   Outcome set(const driver::Api &api, const GridLaunch &launch, uint64_t status, std::string &error);
 
   void **data() { return pointers.data(); }

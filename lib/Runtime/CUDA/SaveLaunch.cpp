@@ -52,8 +52,8 @@ template <typename Number, size_t size> std::string listOf(const std::array<Numb
   return list + "]";
 }
 
-/// Returns the map in the format of ptx-check's launch files (docs/targets/ptx-check.md), or an empty string if it
-/// refers to no buffer in `names`.
+/// Returns the map in the format of ptx-check's launch files (docs/targets/ptx-check.md), or an empty string if it is
+/// invalid or refers to no buffer in `names`.
 std::string tensorMapText(const ptx::TensorMap &map, const std::map<uint64_t, std::string> &names) {
   static constexpr const char *elements[] = {"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16"};
   auto buffer = names.upper_bound(map.base);

@@ -10,7 +10,7 @@
 
 namespace tilewright::runtime {
 
-/// Stores the properties of a data cache in `machine`. `ways` and `line` are 0 if they are unknown.
+/// Stores the properties of a data or unified cache in `machine`. `ways` and `line` are 0 if they are unknown.
 static void setCacheLevel(MachineDescription &machine, int level, int64_t bytes, int cpus, int64_t ways, int64_t line) {
   if (bytes <= 0)
     return;
@@ -30,7 +30,7 @@ static void setCacheLevel(MachineDescription &machine, int level, int64_t bytes,
 }
 
 /// Reads the CPUID leaf of the deterministic cache parameters (4 on Intel, 0x8000001D on AMD; the formats are equal).
-/// Returns false if the CPU does not have the leaf.
+/// Returns false if the CPU does not have the leaf, or if the leaf lists no data or unified cache.
 static bool readCacheLeaf(unsigned leaf, MachineDescription &machine) {
   bool found = false;
   for (unsigned index = 0; index < 16; ++index) {

@@ -1,7 +1,7 @@
 //===- Calibration.h - the constants of this machine's cost model ----------------===//
 //
 // This file provides the rates of a machine that the cost model of schedules (lib/Codegen/CPU/Schedule) uses. The rates
-// are measured in about two seconds or, before a measurement, derived from the machine description.
+// are measured or, before a measurement, derived from the machine description.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_CALIBRATION_H
@@ -12,14 +12,15 @@
 
 namespace tilewright::runtime {
 
-/// Returns rounded default rates for machines with the instruction sets of `machine`. They do not depend on the host.
+/// Returns rounded default rates for machines with the instruction sets and the bf16DotFullRate of `machine`.
 MachineRates defaultRates(const MachineDescription &machine);
 
-/// Returns rounded rates of the host, measured on all threads that the process may use.
+/// Returns rounded rates of the host, measured on all CPUs that the process may use. Rates that cannot be measured have
+/// their default values. The rate of f16 is derived from the rates of bf16 and f32.
 MachineRates measureRates();
 
-/// Returns a key that contains the properties on which the host's rates depend: the CPU, the number of CPUs and the
-/// caches.
+/// Returns a key that contains the properties on which the host's rates depend: the CPU model and its instruction sets,
+/// the number of CPUs, and the caches.
 std::string rateIdentity();
 
 } // namespace tilewright::runtime

@@ -21,7 +21,7 @@ struct CallContext {
   void *const *outputs;
   void *const *packed;
   uint8_t *constants;
-  ThreadTeam *team;                     ///< null: only calls of one thread
+  ThreadTeam *team;                     ///< may be null if one thread executes the call
   std::atomic<int64_t> *busy = nullptr; ///< see Walk::profile
   StepObserver *observer = nullptr;     ///< see Walk::observe
 };
@@ -39,8 +39,8 @@ public:
   /// Returns the error for a failed allocation of the block.
   RunError shortage() const;
 
-  /// Executes steps [begin, end) of the frame, where `begin` and `end` are at barriers. `block` has bytes() bytes and
-  /// is 64-byte aligned. Returns false with a reason in `error`.
+  /// Executes steps [begin, end) of the frame. `begin` and `end` must be at a barrier or at an end of the frame.
+  /// `block` has bytes() bytes and is 64-byte aligned. On failure, returns false with a reason in `error`.
   bool walk(uint8_t *block, size_t begin, size_t end, const CallContext &call, RunError &error) const;
 
 private:

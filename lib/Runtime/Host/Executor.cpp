@@ -150,7 +150,7 @@ bool Executable::checkSymbols(const int64_t *symbols, RunError &error) const {
   return true;
 }
 
-/// Looks up the frame and the current packs; returns false if there is no frame for these symbols yet.
+/// Looks up the frame for `symbols` and the current packs. Returns false if the frame is not cached.
 bool Executable::lookUp(const int64_t *symbols, FramePointer &frame, SnapshotPointer &packs) {
   StateLock lock(*this);
   packs = snapshot;
@@ -290,7 +290,9 @@ void Executable::releasePacked(size_t last, const void *const *inputs, PackSnaps
   }
 }
 
-/// Packs the groups whose inputs have changed and publishes a new snapshot. Running calls continue to use the old one.
+/// Packs the groups whose inputs have changed and publishes a new snapshot. Groups whose inputs change between calls
+/// (PackHistory) have no set in the snapshot, because each call packs them. Running calls continue to use the old
+/// snapshot.
 bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads,
                               SnapshotPointer &packs, RunError &error) {
   PackLock packing(*this);
@@ -382,8 +384,8 @@ void Executable::forget(const PackedSet &set) {
   snapshot = std::move(fresh);
 }
 
-/// Makes other executables of the model (for other sizes or modes) release outdated sets, because these executables may
-/// never be called again.
+/// Makes all executables release the set that was packed from the inputs of `group` before they changed. Executables of
+/// the model for other sizes or modes may never be called again, and would keep the set.
 void Executable::forgetOutdated(const PackGroup &group, const std::vector<InputStamp> &stamps) {
   if (auto old = PackCache::process().outdated(group.recipe, stamps))
     Registry::process().forget(*old);
@@ -442,8 +444,8 @@ private:
   std::vector<int32_t> buffersLeft;              ///< by group: the number of packed buffers that later steps read
 };
 
-/// Allocates the call's scratch memory and executes `frame`. If `exchange` is not null, executes the step ranges
-/// separately.
+/// Allocates the call's scratch memory and executes `frame`. If `exchange` is not null, calls its before() and after()
+/// for each step range.
 bool Executable::runFrame(const Frame &frame, const void *const *inputs, void *const *outputs, void *const *packed,
                           int threads, RunError &error, std::atomic<int64_t> *times, Exchange *exchange) {
   threads = CallMemory::usefulThreads(frame, frame.parallelism == 1 ? 1 : clipThreads(threads));

@@ -6,8 +6,8 @@
 //     report(error.text);
 //
 // A call looks up its frame by the symbols' values, allocates an arena from the pool, and executes the steps on its
-// threads, which synchronize at barriers. A call with one thread uses neither the thread team nor atomics. Calls may
-// run concurrently.
+// threads, which synchronize at barriers. A call with one thread does not use the thread team. Calls may run
+// concurrently.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTOR_H
@@ -45,9 +45,9 @@ public:
 
   /// Runs the plan. `inputs` and `outputs` have a pointer per input and output of the plan (null for empty tensors).
   /// `symbols` has a value per symbol, in elements. If `threads` is 0 or less, the default is used, see clipThreads().
-  /// `identities` has one entry per input, or is null; packed parameters are then identified only by their pointers and
-  /// fingerprints. With `memory`, pointers of outputs are read after memory->take() has set them. Returns false with a
-  /// reason in `error`; the contents of the outputs are then undefined.
+  /// `identities` has one entry per input. If it is null, packed parameters are identified only by their pointers and
+  /// fingerprints. With `memory`, pointers of outputs are read after memory->take() has set them. On failure, returns
+  /// false with a reason in `error`, and the contents of the outputs are undefined.
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, int threads, RunError &error,
            const InputIdentity *identities = nullptr, CallersMemory *memory = nullptr);
 
@@ -57,11 +57,11 @@ public:
   /// thread, or if there is little to pack.
   void packAhead(std::vector<const void *> inputs, std::vector<InputIdentity> identities);
 
-  /// Waits until the thread of packAhead() no longer reads any input.
+  /// Stops the thread of packAhead() and waits until it no longer reads any input.
   void endPackAhead();
 
-  /// Makes the next run() pack every parameter again. The caller uses this function after writes to parameters that
-  /// change neither a version nor a fingerprint.
+  /// Makes the next run() pack every parameter again whose memory was not released. The caller uses this function after
+  /// writes to parameters that change neither a version nor a fingerprint.
   void repack();
 
   /// Sets `release`, which is called when an input for which packedInputs() is true has been packed. Call this before
@@ -134,14 +134,14 @@ private:
   std::vector<bool> packInputs; ///< by input: `once` steps read it
 
   static constexpr size_t maxFrames = 8;
-  ForkMutex stateMutex;             ///< guards the next two members, held for a few instructions only (StateLock)
+  ForkMutex stateMutex;             ///< guards the next two members (StateLock)
   std::vector<FramePointer> frames; ///< most recently used first
   SnapshotPointer snapshot;
 
   std::atomic<bool> ahead{false};    ///< the thread of packAhead() may be running
   std::shared_ptr<Ahead> aheadState; ///< set before `ahead`
 
-  ForkMutex packMutex;                ///< one thread packs (PackLock); never taken while stateMutex is held
+  ForkMutex packMutex;                ///< held while run() packs (PackLock); never taken while stateMutex is held
   std::vector<PackHistory> histories; ///< by group, guarded by packMutex
   std::atomic<uint64_t> epoch{0};
   std::atomic<int64_t> packings{0};

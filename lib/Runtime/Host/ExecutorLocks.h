@@ -1,7 +1,7 @@
 //===- ExecutorLocks.h - the two locks of an executable ---------------------===//
 //
 // If another thread held a lock when this process was forked, the child process resets the data that the lock guards.
-// It then computes frames again and packs parameters again.
+// For StateLock, the child then computes frames and packs parameters again.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTORLOCKS_H
@@ -28,7 +28,7 @@ private:
   Executable &executable;
 };
 
-/// A lock that a thread holds while it packs parameters.
+/// Guards the pack histories. run() also holds this lock while it packs parameters.
 class Executable::PackLock {
 public:
   explicit PackLock(Executable &executable) : executable(executable) {

@@ -9,7 +9,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// Only thread 0 performs smaller copies, because a barrier would take longer than the copy.
+/// Only thread 0 performs copies of fewer bytes, because a barrier would take longer than the copy.
 constexpr int64_t parallelCopyBytes = 256 * 1024;
 
 class FrameResolver {
@@ -43,7 +43,7 @@ private:
     numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   }
 
-  /// Returns a value that must not be negative, or -1 after an error.
+  /// Returns the value of `expr`. Returns -1 and sets `error` if the value is negative or cannot be computed.
   int64_t value(const plan::Expr &expr, const std::string &where, const char *what) {
     std::string problem;
     int64_t result = plan::evaluate(expr, symbols, problem);

@@ -1,7 +1,7 @@
 //===- Frame.h - a plan with its symbols filled in ------------------------===//
 //
 // A frame contains the data of a sequence of steps that depends only on the symbols' values: offsets, grids, sizes, and
-// the barriers between steps. It is computed once per set of values and then used by any number of calls.
+// the barriers between steps. A frame is computed for one set of values and can be used by any number of calls.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_FRAME_H
@@ -28,7 +28,7 @@ struct Frame {
     plan::Step::Kind kind;
     bool serial;        ///< executed by thread 0 only
     bool barrierBefore; ///< all threads synchronize before this step
-    bool checks;        ///< the kernel reports out-of-range indices
+    bool checks;        ///< the kernel reports failed checks (FailedCheck in Walk.h)
     int32_t callee;
     int32_t number; ///< index among the plan's steps
     uint32_t firstOperand, firstSize;
@@ -39,8 +39,8 @@ struct Frame {
     int64_t tilesToBarrier;
   };
 
-  /// The steps [begin, end), which start and end at barriers. The caller allocates results before a step range and
-  /// releases arguments after it (StepRanges.h).
+  /// The steps [begin, end), which start and end at a barrier or an end of the frame. The caller allocates results
+  /// before a step range and releases arguments after it (StepRanges.h).
   struct StepRange {
     size_t begin = 0, end = 0;
     // Indices of buffers.
@@ -71,7 +71,8 @@ struct Frame {
 std::vector<int32_t> bufferSlots(const plan::Plan &plan);
 
 /// Resolves `steps`, which belong to the verified `plan`. Steps other than plan.steps must use no arena buffer.
-/// Returns false with a reason in `error` that names the step: overflow, a negative size, an operand out of bounds.
+/// `symbols` is null for `once` steps, which depend on no symbol. Returns false with a reason in `error`, such as an
+/// overflow, a negative size or an operand that is out of bounds.
 bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> &steps, const int64_t *symbols,
                   Frame &frame, std::string &error);
 
@@ -79,13 +80,14 @@ bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> 
 bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, RunError &error);
 
 /// Sets barrierBefore and tilesToBarrier. A step needs a barrier if, since the last barrier, another thread may have
-/// written memory that the step accesses, or may still read memory that the step writes. `writes` has a flag for each
-/// operand of the frame. `mayAlias` has a flag for each input, which is true if the input may overlap any other input
-/// or output (an in-place input).
+/// written memory that the step accesses, or may still read memory that the step writes. Host functions may access any
+/// memory. `writes` has a flag for each operand of the frame. `mayAlias` has a flag for each input, which is true if
+/// the input may overlap any other input or output (an in-place input).
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias);
 
 /// Returns, for a device that runs steps concurrently, the steps that each step must wait for, without transitive
-/// dependences. Steps are indices among the plan's steps. `writes` and `mayAlias` are as above.
+/// dependences. The result has `planSteps` lists; both they and their elements are indexed as plan.steps. `writes` and
+/// `mayAlias` are as for placeBarriers().
 std::vector<std::vector<uint32_t>> stepsBefore(const Frame &frame, size_t planSteps, const std::vector<bool> &writes,
                                                const std::vector<bool> &mayAlias);
 

@@ -44,8 +44,8 @@ inline void futexWakeAll(std::atomic<uint32_t> &word) {
 }
 
 /// A word and the number of threads that sleep until the word changes. The waking thread stores the word and then reads
-/// `sleepers`; a waiting thread increments `sleepers` and then reads the word. Because of the total order, no wake-up
-/// is lost.
+/// `sleepers`; a waiting thread increments `sleepers` and then reads the word. These four operations are sequentially
+/// consistent, so that no wake-up is lost.
 struct alignas(64) Signal {
   std::atomic<uint32_t> word{0};
   std::atomic<uint32_t> sleepers{0};

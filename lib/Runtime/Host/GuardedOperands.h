@@ -2,9 +2,10 @@
 //
 // With TILEWRIGHT_GUARD_PAGES=1 in the environment, each buffer that the steps of a call access (inputs, outputs,
 // packed parameters, constants, arena) is copied into separate pages for the call, and back after the call. The page
-// before the buffer's first page and the page after its end are inaccessible: a kernel that accesses memory out of
-// bounds fails with SIGSEGV instead of accessing an adjacent buffer. Writes to the other bytes of the first page, or
-// between the end and the next multiple of 64 bytes, are reported as an error of the call.
+// before the buffer's first page and the page after its last page are inaccessible: a kernel that accesses these pages
+// fails with SIGSEGV. Writes to the bytes of the first page before the buffer, or to padding after its end, are
+// reported as an error of the call. Inputs and outputs have no padding; the other buffers are padded to a multiple of
+// 64 bytes.
 //
 // Guard pages make calls many times slower and are meant for tests (test/Unit/Runtime/Host/GuardedOperandsTest.cpp,
 // test/Conformance/onnx).
@@ -36,11 +37,11 @@ public:
   bool finish(RunError &error) const;
 
 private:
-  /// Memory that operands share: one buffer, or several overlapping ones.
+  /// One buffer, or several buffers that overlap.
   struct Region {
     uint8_t *original = nullptr, *pages = nullptr, *copy = nullptr;
     int64_t bytes = 0, mapped = 0;
-    int32_t step = 0; ///< the first step that accesses it
+    int32_t step = 0; ///< a step that accesses the region
   };
   static bool &wish();
   bool map(Region &region, bool aligned);

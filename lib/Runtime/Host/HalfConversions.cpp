@@ -25,7 +25,8 @@ static float asLowHalf(uint16_t half) {
 
 float truncSfBf2(float value) { return asLowHalf(truncateToBfloat(value)); }
 
-/// Rounds to odd, so that a second rounding returns the same result as a single rounding of `value`.
+/// Converts `value` to float with rounding to odd, so that rounding the result to 16 bits is equal to rounding `value`
+/// once.
 static float toOdd(double value) {
   float narrow = float(value);
   if (double(narrow) != value && value == value && std::isfinite(narrow)) {

@@ -11,7 +11,7 @@ namespace tilewright::runtime {
 
 float truncSfBf2(float value);  ///< __truncsfbf2: to bfloat16
 float truncDfBf2(double value); ///< __truncdfbf2
-float truncDfHf2(double value); ///< __truncdfhf2: to IEEE half; without AVX512-FP16 only float converts directly
+float truncDfHf2(double value); ///< __truncdfhf2: to IEEE half; only AVX512-FP16 has an instruction for it
 
 } // namespace tilewright::runtime
 

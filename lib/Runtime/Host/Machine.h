@@ -1,7 +1,7 @@
 //===- Machine.h - description of the CPU ---------------------------------===//
 //
 // Schedules and micro-kernels depend on this description, never on the name of a vendor or model. Its values are read
-// from CPUID and the operating system. Properties that neither reports are measured, which takes some microseconds.
+// from CPUID and the operating system. Properties that neither reports are measured once per process.
 //
 // TILEWRIGHT_CPU overrides the instruction sets: native (default), x86-64-v3, x86-64-v4, znver5, sapphirerapids,
 // graniterapids.
@@ -22,11 +22,11 @@ struct MachineDescription {
   std::string name;     ///< the requested name: "native" or a name of machineNames()
   std::string llvmCpu;  ///< LLVM's name of the CPU; for native a baseline, until the JIT sets the host's name
   std::string tune;     ///< LLVM's CPU for instruction scheduling; empty: llvmCpu
-  std::string features; ///< LLVM feature string: "+avx512f,+avx512bw,..."; empty if llvmCpu implies all
+  std::string features; ///< LLVM feature string: "+avx512f,+avx512bw,..."
   InstructionSets sets;
   bool native = true;           ///< no override: the description is the host's
   bool runsHere = true;         ///< the host has all of `sets`
-  bool bf16DotFullRate = false; ///< vdpbf16ps is as fast as vfmadd231ps
+  bool bf16DotFullRate = false; ///< vdpbf16ps is about as fast as vfmadd231ps
   int vectorBytes = 16;
   int64_t l1dBytes = 32 << 10; ///< per core
   int64_t l1dWays = 8;         ///< lines of a set

@@ -1,7 +1,7 @@
 //===- MachinePeaks.h - peak rates of a machine ---------------------------===//
 //
-// Benchmarks compare the time of a kernel with these upper bounds. Every rate is measured on as many threads as the
-// kernels use, because the clock rate and the caches beyond L2 depend on all active cores.
+// Benchmarks compare the time of a kernel with these upper bounds. A rate should be measured on as many threads as the
+// kernel uses, because the active cores share the L3 and the memory bandwidth and influence the clock rate.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_MACHINEPEAKS_H
@@ -10,16 +10,16 @@
 namespace tilewright::runtime {
 
 /// The numbers of operations and of bytes read per second, summed over all threads. A multiply-add counts as two
-/// operations. The rate of instructions that the CPU does not have is 0.
+/// operations. A rate that cannot be measured on the CPU is 0.
 struct MachinePeaks {
   double f32 = 0;  ///< FMA on the widest vectors
   double bf16 = 0; ///< tiles, else dot products if they are at full rate, else f32
-  double int8 = 0; ///< tiles, else VNNI
+  double int8 = 0; ///< tiles, else AVX512-VNNI
   double l1 = 0, l2 = 0, l3 = 0, dram = 0;
 };
 
-/// Measures the peak rates on up to `threads` threads, which takes about a second. If `threads` is 0, uses the default
-/// number of threads (clipThreads() in Affinity.h).
+/// Measures the peak rates on up to `threads` threads. If `threads` is 0, uses the default number of threads
+/// (clipThreads() in Affinity.h).
 MachinePeaks measurePeaks(int threads);
 
 } // namespace tilewright::runtime

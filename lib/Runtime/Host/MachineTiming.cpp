@@ -1,9 +1,8 @@
 //===- MachineTiming.cpp - machine properties that CPUID does not report ---===//
 //
-// This file measures the rate of FMAs, and the ratio of the rate of the instruction vdpbf16ps to the rate of an FMA.
-// The ratio is 1 on Zen 4 and 5, and 1/4 on Intel servers with AMX. For the ratio, two loops on registers
-// (RegisterLoops.h) run in many short, alternating rounds. The results are computed from the best times, so that
-// interrupts, frequency changes and other load affect some rounds but not the results.
+// This file measures the rate of FMAs on one thread, and the ratio of the rate of the instruction vdpbf16ps to the rate
+// of an FMA. For the ratio, two loops on registers (RegisterLoops.h) run in short, alternating rounds. The results are
+// computed from the best times, because interrupts, frequency changes and other load slow down some of the rounds.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Host/Machine.h"
@@ -31,7 +30,7 @@ double bf16DotRate() {
     if (!sets.avx512f || !sets.avx512bf16)
       return 0.0;
     constexpr int rounds = 24;
-    constexpr int64_t count = 1000; // about 3 us
+    constexpr int64_t count = 1000; // a few microseconds
     int64_t fma = INT64_MAX, dot = INT64_MAX;
     for (int i = 0; i < rounds; ++i) {
       fma = std::min(fma, fma512.time(count));

@@ -34,8 +34,7 @@ bool Memory::allocate(int64_t bytes, Memory &memory) {
     return true;
   }
   // Map one extra huge page and unmap the bytes before and after the aligned part. The remainder after the last whole
-  // huge page uses small pages, because rounding all blocks up to huge pages would use much more memory (a quarter more
-  // for the packs of BERT-base).
+  // huge page uses small pages, because rounding all blocks up to huge pages would use much more memory.
   int64_t rounded = (bytes + smallPageBytes - 1) / smallPageBytes * smallPageBytes;
   size_t mapped = size_t(rounded + hugePageBytes);
   void *address = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -25,8 +25,8 @@ public:
   }
   ~Memory();
 
-  /// Returns the allocated size for a request of `bytes` bytes. Sizes slightly below a huge page are rounded up to a
-  /// huge page, because huge pages can be moved to other blocks.
+  /// Rounds `bytes` up to a huge page if it is less than a huge page but at least 5/8 of one, because huge pages can be
+  /// moved to other blocks. Returns other sizes unchanged.
   static int64_t sizeFor(int64_t bytes) {
     return bytes >= hugePageBytes / 8 * 5 && bytes < hugePageBytes ? hugePageBytes : bytes;
   }
@@ -36,8 +36,8 @@ public:
 
   /// Moves huge pages from the end of `other` to this block from `offset` on, which must be a multiple of their size.
   /// Moves as many pages as `other` has, up to the end of this block. Their contents are undefined. `other` shrinks,
-  /// and loses the bytes after its last whole huge page. Returns the number of bytes moved (0: not supported), or -1 if
-  /// a part of this block is lost.
+  /// and loses the bytes after its last whole huge page. Returns the number of bytes moved, which is 0 if the system
+  /// does not support moving pages, or -1 if a part of this block is no longer mapped.
   int64_t takePages(int64_t offset, Memory &other);
 
   /// Releases the ownership of the block. A Memory can later be created from the result with adopt().

@@ -20,8 +20,9 @@
 namespace tilewright::runtime {
 
 /// The caller's identification of an input that `once` steps read: the address of its data, and a number that grows
-/// with each write (torch's version counter). If `data` is null, the caller has released the input's memory;
-/// `version` is then the number passed at its release (see ReleaseInput), and only existing packs can represent it.
+/// with each write (torch's version counter). If `data` is null, the caller has released the input's memory. In this
+/// case, `version` is the number passed at the release (see ReleaseInput), and no new pack of the input can be
+/// computed.
 struct InputIdentity {
   const void *data = nullptr;
   uint64_t version = 0;
@@ -36,8 +37,9 @@ struct InputStamp {
   bool operator==(const InputStamp &) const = default;
 };
 
-/// Returns a hash of up to 8 evenly spaced cache lines of the `bytes` bytes at `data`, including the first and the last
-/// line. It detects writes that do not change the version, unless they change only other lines.
+/// Returns a hash of the `bytes` bytes at `data` if there are at most 512, otherwise a hash of 8 evenly spaced pieces
+/// of 64 bytes, including the first and the last 64 bytes. Writes that do not change the version are detected by this
+/// hash, unless they change only other bytes. Returns 0 if `data` is null.
 uint64_t fingerprint(const void *data, int64_t bytes);
 
 /// The packed buffers of one group.
@@ -72,7 +74,8 @@ using ReleaseInput = std::function<bool(int32_t input, const void *data, uint64_
 
 /// Records whether a group's inputs change between calls. During training, parameters change between calls, and a pack
 /// is used in one call only: the call computes the pack immediately before the steps that read it and frees it after
-/// them. If the stamps are the same in two calls, packs are kept for later calls.
+/// them. The first pack of a group, and a pack of inputs whose stamps are those of the last packing, are kept for later
+/// calls.
 struct PackHistory {
   std::vector<InputStamp> stamps; ///< stamps of the inputs at the last packing
   bool changing = false;
@@ -92,8 +95,9 @@ struct PackSnapshot {
   std::vector<size_t> changing;                       ///< groups without a set: each call packs them itself
 };
 
-/// Divides plan.once of a verified plan into groups. `kernelIdentities` identify each kernel's machine code ("" means
-/// unknown and prevents sharing). Returns false with a reason in `error`.
+/// Divides plan.once of a verified plan into groups. `kernelIdentities` has a string for each kernel that identifies
+/// its machine code. An empty string means that the code is unknown, and prevents sharing of packs. On failure, returns
+/// false with a reason in `error`.
 bool makePackGroups(const plan::Plan &plan, const std::vector<std::string> &kernelIdentities,
                     std::vector<PackGroup> &groups, std::string &error);
 
@@ -104,7 +108,7 @@ std::vector<InputStamp> stampInputs(const PackGroup &group, const void *const *i
 bool isCurrent(const PackGroup &group, const PackedSet *set, const void *const *inputs,
                const InputIdentity *identities);
 
-/// Returns true if the data of an input of the group was released, so that it cannot be packed again.
+/// Returns true if the data of an input of the group was released, so that the group cannot be packed again.
 bool isReleased(const PackGroup &group, const void *const *inputs, const InputIdentity *identities);
 
 /// Returns a flag for each input of the plan, which is true if only `once` steps read the input.

@@ -22,16 +22,16 @@ class PrefaultPages {
 public:
   static PrefaultPages &process();
 
-  /// Starts a separate thread that faults in `bytes` more bytes, and returns immediately. Does nothing for less than 4
-  /// MiB, or if the process has one CPU. The total of requested and ready pages is limited to 512 MiB. Pages that are
-  /// not used within a minute are freed.
+  /// Makes a separate thread fault in `bytes` more bytes, and returns immediately. Does nothing for less than 4 MiB, or
+  /// if the default number of threads is 1 (clipThreads()). The total of requested and ready pages is limited to 512
+  /// MiB. Pages that are not used within a minute are freed.
   void bring(int64_t bytes);
 
-  /// Replaces the first pages of `block` by pages that are ready. Returns the number of bytes, or -1 if a part of
-  /// `block` is lost.
+  /// Replaces the first pages of `block` by pages that are ready. Returns the number of replaced bytes, or -1 if a part
+  /// of `block` is no longer mapped.
   int64_t moveTo(Memory &block);
 
-  /// Frees the remaining pages, which are no longer needed.
+  /// Cancels requests and frees the pages that are ready.
   void drop();
 
   /// Returns the number of bytes in pages that are ready and not yet used.

@@ -19,7 +19,7 @@ uint64_t forkGeneration() {
 }
 
 ThreadTeam &ThreadTeam::process() {
-  static ThreadTeam *team = new ThreadTeam; // never destroyed, because workers still run during static destruction
+  static ThreadTeam *team = new ThreadTeam; // never destroyed, because workers may run during static destruction
   return *team;
 }
 

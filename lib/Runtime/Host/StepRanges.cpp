@@ -6,7 +6,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// The steps that access a buffer, and the number of bytes accessed.
+/// The first and the last step that access a buffer, and the end of the accessed bytes in the buffer.
 struct Use {
   size_t first = SIZE_MAX, last = 0;
   int64_t bytes = 0;

@@ -66,7 +66,8 @@ void *ThreadTeam::workerMain(void *argument) {
   }
 }
 
-/// Starts workers until there are `wanted`; returns their number. The team must be entered.
+/// Starts workers until there are `wanted` or no thread can be created. Returns the number of available workers, at
+/// most `wanted`. The caller must have entered the team.
 int ThreadTeam::ensureWorkers(int wanted) {
   if (workerCount >= wanted)
     return wanted;

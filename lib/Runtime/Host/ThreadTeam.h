@@ -1,7 +1,7 @@
 //===- ThreadTeam.h - the threads that execute a plan ---------------------===//
 //
-// Each call of a program runs a function on the team once per step range (StepRanges.h), for all steps of the range.
-// The calling thread is thread 0.
+// A call of a program that uses several threads runs a function on the team, which executes all steps of a step range
+// (StepRanges.h) or of the whole plan. The calling thread is thread 0.
 //
 //   ThreadTeam::process().run(8, [](void *context, int thread, int threads) { ... }, &call);
 //

@@ -1,9 +1,10 @@
 //===- TileClaims.h - distribution of a call's tiles over threads ---------===//
 //
-// Every thread has a contiguous share of the tiles of every step, which is the same in each call. A thread takes tiles
-// from the front of its share, each time a quarter of the remaining tiles. A thread that has finished its share steals
-// tiles from the back of other threads' shares. Threads that are not scheduled, or that start late, therefore do not
-// delay the call.
+// Every thread has a contiguous share of the tiles of every step that several threads execute. The shares are the same
+// in each call with the same grids and number of threads. A thread takes tiles from the front of its share, each time a
+// quarter of the remaining tiles, rounded up. A thread that has finished its share steals tiles from the back of other
+// threads' shares in the same way. A call therefore does not wait for tiles of threads that are not scheduled or start
+// late.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_TILECLAIMS_H
@@ -32,11 +33,13 @@ public:
   /// Creates no shares: one thread executes everything.
   TileClaims() = default;
 
-  /// Creates shares in `memory`, which has bytes() bytes, 64-byte aligned; share() must be called for all steps.
+  /// Creates shares in `memory`, which has bytes() bytes, 64-byte aligned. share() must be called for a step before
+  /// tiles of the step are taken.
   TileClaims(void *memory, int64_t steps, int threads)
       : memory(static_cast<uint8_t *>(memory)), row(rowBytes(steps)), threads(threads) {}
 
-  /// Divides the `grid` tiles of `step`, at most maxGrid. Must be called before the threads start.
+  /// Divides the `grid` tiles of `step` among the threads. `grid` is at most maxGrid. Must be called before the threads
+  /// start.
   void share(int64_t step, int64_t grid) {
     int64_t share = grid / threads, rest = grid % threads, begin = 0;
     for (int thread = 0; thread < threads; ++thread) {

@@ -60,7 +60,8 @@ void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {
   badSize = status[2];
 }
 
-/// Reports a step to the observer for the lifetime of the scope, if `thread` is the calling thread.
+/// Reports the begin and the end of a step to the observer if `thread` is the calling thread. The step begins with the
+/// constructor and ends with the destructor.
 class Walk::ObservedStep {
 public:
   ObservedStep(const Walk &walk, const Frame::Step &step, int thread)
@@ -123,7 +124,8 @@ void Walk::executeShare(size_t i, int thread, int owner) {
   count(frame.steps[i], tiles);
 }
 
-/// Waits until all tiles of the steps [first, end), between which there is no barrier, are finished.
+/// Executes remaining tiles of other threads' shares of the steps [first, end), between which there is no barrier. Then
+/// waits until all tiles of these steps are finished.
 void Walk::finish(size_t first, size_t end, int thread, int threads) {
   int64_t goal = frame.steps[first].tilesToBarrier;
   auto done = [&] { return tilesDone.load(std::memory_order_acquire) >= goal; };
@@ -162,7 +164,7 @@ void Walk::walkShare(int thread, int threads) {
     ObservedStep observed(*this, step, thread);
     executeShare(i, thread, thread);
   }
-  // The caller waits for the remaining tiles.
+  // Only the calling thread must wait for the remaining tiles.
   if (thread == 0 && first < endStep)
     finish(first, endStep, thread, threads);
 }

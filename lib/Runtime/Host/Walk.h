@@ -1,9 +1,9 @@
 //===- Walk.h - one call's execution of a step range of a frame --------------===//
 //
-// Every thread visits all steps and executes its share of the tiles of each step. Before a barrier, it executes
-// remaining tiles of other threads' shares, and then waits for the tiles that other threads still execute. Results do
-// not depend on which thread executes a tile. The calling thread waits for tiles, not for threads: a thread that starts
-// late finds no tiles left.
+// Thread 0 executes the serial steps. For each other step, every thread executes its share of the tiles. Before a
+// barrier, a thread executes remaining tiles of other threads' shares, and then waits for the tiles that other threads
+// still execute. Results do not depend on which thread executes a tile. The calling thread waits for tiles, not for
+// threads: all tiles of a thread that starts late may be executed by other threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H
@@ -34,8 +34,8 @@ public:
       : frame(frame), firstStep(begin), endStep(end), kernels(kernels), hostFunctions(hostFunctions),
         pointers(pointers), scratch(scratch), tilesDone(begin ? frame.steps[begin - 1].tilesToBarrier : 0) {}
 
-  /// Executes the steps on the calling thread. Returns false if a host function failed, or if a kernel reported an
-  /// index that is out of range or a division by 0 (error()).
+  /// Executes the steps on the calling thread. Returns false if a host function failed or a kernel reported a failed
+  /// check. error() then describes the failure.
   bool alone();
 
   /// Executes the steps on up to `threads` threads of `team`, whose shares are stored in `claims`. Returns the same as
@@ -51,8 +51,8 @@ public:
     observedPlan = &plan;
   }
 
-  /// Returns the error after a failure: the error of the host function, or the step of `plan` with an out-of-range
-  /// index or a division by 0.
+  /// Returns the error after a failure: the error of the host function, or the failed check and the step of `plan` that
+  /// reported it.
   RunError error(const plan::Plan &plan) const;
 
 private:
@@ -76,7 +76,8 @@ private:
   const plan::Plan *observedPlan = nullptr;
   const char *message = nullptr; ///< of the host function that failed
   int32_t failedCallee = -1;
-  /// The step that failed. Threads check it only at barriers, and return at the first barrier after that step.
+  /// The index of the step whose host function failed. All threads compare with this index at barriers and return at
+  /// the first barrier after the step. Thread 0 also reads it before serial steps.
   std::atomic<size_t> failedStep{SIZE_MAX};
   /// The first failed check that a kernel reported. Execution continues: kernels use index 0 instead of an index out of
   /// range and divide by 1 instead of by 0.

@@ -24,23 +24,24 @@ inline constexpr llvm::StringLiteral defaultPasses =
 struct CodegenOptions {
   std::string passes = defaultPasses.str(); ///< a pipeline in the syntax of `opt -passes=`; an empty string runs none
   llvm::CodeGenOptLevel level = llvm::CodeGenOptLevel::Default;
-  bool contract = true; ///< fuse a multiply and an add into an FMA; false: only if both have the flag
+  bool contract = true; ///< fuse multiplies and adds into FMAs; false: only if both have the flag `contract`
 };
 
 /// Fills in LLVM's name of the host CPU and its full feature string if `machine` is the native one.
 void completeNative(MachineDescription &machine);
 
-/// Restricts the code of `machine` to CPUs that have machine.sets, because a CPU's name implies more features in
-/// LLVM. Instructions are still scheduled for the named CPU, or for the host if `machine` is the native one.
+/// Replaces machine.llvmCpu by the highest x86-64 level that machine.sets includes, because the name of a CPU implies
+/// more features in LLVM than machine.sets. Instructions are still scheduled for the named CPU, or for the host if
+/// `machine` is the native one.
 void restrictToSets(MachineDescription &machine);
 
-/// Creates a target machine for `machine` that emits position-independent code and, with `contract`, fuses a multiply
-/// and an add into an FMA unless the IR forbids it. Only one thread at a time may use a target machine.
+/// Creates a target machine for `machine` that emits position-independent code. Only one thread at a time may use a
+/// target machine.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const MachineDescription &machine,
                                                                          const CodegenOptions &options = {});
 
-/// Optimizes `module` and emits an ELF object. Replaces the module's triple and data layout. The error names the
-/// module and, for invalid IR, contains the verifier's message.
+/// Optimizes `module` and emits an ELF object. Replaces the module's triple and data layout. For invalid IR, the error
+/// names the module and contains the verifier's message.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 compileToObject(std::unique_ptr<llvm::Module> module, llvm::TargetMachine &target, const CodegenOptions &options = {});
 

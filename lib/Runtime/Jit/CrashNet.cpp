@@ -43,7 +43,7 @@ constexpr size_t signalStackBytes = size_t(64) << 10;
 struct sigaction before[numSignals];
 std::new_handler newHandlerBefore = nullptr;
 
-/// Stops this thread forever.
+/// Wakes the caller of runCaught() if this is the first crash of `catcher`, and stops this thread forever.
 [[noreturn]] void standStill(CrashCatcher *catcher) {
   if (!catcher->crashed.exchange(true)) {
     catcher->complete.store(true, std::memory_order_release);
@@ -82,7 +82,7 @@ void onSignal(int number, siginfo_t *info, void *context) {
     describe(catcher, nameOf(number));
     standStill(catcher);
   }
-  // The signal was raised in a thread that is not caught. Call the handler that was installed before.
+  // The signal was raised in a thread without a catcher. Call the handler that was installed before.
   for (int i = 0; i < numSignals; ++i) {
     if (fatalSignals[i] != number)
       continue;

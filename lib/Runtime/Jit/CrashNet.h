@@ -2,12 +2,12 @@
 //
 //   std::string crash;
 //   if (!runCaught([&] { ... the compiler ... }, crash))
-//     // it crashed: "signal 11 (Segmentation fault)"; its data must be leaked, since stopped threads still use it
+//     // it crashed: "signal 11 (segmentation fault)"; its data must be leaked, since stopped threads still use it
 //
 // The work runs on a separate thread. A fatal signal, a fatal error of LLVM or a failed allocation on that thread, or
-// on a thread with the same CrashScope, stops that thread forever without releasing its locks and memory, and wakes
-// the caller. The stack of the crashed thread is not unwound. Signals of other threads are passed to the previous
-// handlers.
+// on a thread with a CrashScope of the same catcher, stops that thread forever without releasing its locks and memory,
+// and wakes the caller. The stack of the crashed thread is not unwound. A std::exception that leaves the work has the
+// same effect after unwinding. Signals of other threads are passed to the previous handlers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_JIT_CRASHNET_H
@@ -23,7 +23,8 @@ struct CrashCatcher;
 /// Returns the catcher of the calling thread, or null if there is none.
 CrashCatcher *currentCatcher();
 
-/// During its lifetime, crashes of this thread (a helper thread of the compiler) are attributed to `catcher`.
+/// During the lifetime of the object, crashes of this thread, such as a helper thread of the compiler, are attributed
+/// to `catcher`.
 class CrashScope {
 public:
   explicit CrashScope(CrashCatcher *catcher);

@@ -29,7 +29,7 @@ int64_t bytesOf(const CallerTensor &tensor) {
   return bytes;
 }
 
-/// Returns true if the tensor is contiguous in row-major order; strides of dimensions of size 1 are ignored.
+/// Returns true if the tensor is empty or contiguous in row-major order. Strides of dimensions of size 1 are ignored.
 bool isDense(const CallerTensor &tensor) {
   int64_t expected = 1;
   for (int32_t dim = tensor.rank - 1; dim >= 0; --dim) {
@@ -113,7 +113,8 @@ bool tilewright_model::expectedSizes(size_t i, bool output, int64_t *sizes) {
   return true;
 }
 
-/// Computes the values of the symbols and compares all sizes with them.
+/// Checks the dtypes and ranks of the inputs, computes the values of the symbols, compares all sizes with them, and
+/// checks the size guards.
 bool tilewright_model::checkSizes(const CallerTensor *inputs) {
   if (!inputs && description.numInputs != 0)
     return fail("the model has " + std::to_string(description.numInputs) +

@@ -132,7 +132,8 @@ bool tilewright_model::readPlan() {
   return true;
 }
 
-/// Sets `weights` to the weights in the library, or maps the weights file.
+/// Sets `weights` to the weights in the library, or maps and checks the weights file. Then sets the pointers of the
+/// plan's inputs that are weights.
 bool tilewright_model::findWeights(const char *path, bool verify) {
   weights = description.weightData;
   if (description.weightsFile) {

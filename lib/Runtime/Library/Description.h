@@ -89,7 +89,7 @@ struct Variant {
 struct Description {
   uint64_t abi; ///< TILEWRIGHT_ABI_VERSION
   const char *model;
-  const Variant *variants; ///< at least one; an instance uses the first that its CPU supports
+  const Variant *variants; ///< at least one; by default, an instance uses the first that its CPU supports
   uint64_t numVariants;
   const Tensor *inputs;
   uint64_t numInputs;
@@ -127,7 +127,8 @@ struct CallerStep {
 
 } // namespace tilewright::library
 
-// The functions that the generated header calls. Their symbols are local to the library.
+// The functions that the library's exported functions (lib/AOT/Describe.cpp) call. Their symbols are local to the
+// library.
 extern "C" {
 struct tilewright_model;
 tilewright_model *tilewright_library_create(const tilewright::library::Description *description,

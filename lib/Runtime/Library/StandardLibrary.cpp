@@ -6,7 +6,7 @@
 // host program is not affected.
 //
 // Large data of a model is allocated by Memory.h, which reports failure. Allocations here are small (lists of steps,
-// strings); if one fails, the process ends.
+// strings). If such an allocation fails, the process ends, unless it is a `new` with std::nothrow.
 //
 //===----------------------------------------------------------------------===//
 #include <cstdlib>

@@ -8,8 +8,8 @@
 //   c   64 B            |---|         c -> 256  (a is dead)
 //
 // The algorithm is greedy by size: it assigns offsets to the buffers in order of decreasing size. Each buffer is placed
-// in the smallest sufficient gap between the already placed buffers whose lifetimes overlap with its own lifetime. The
-// lifetimes of two buffers that the same step uses overlap.
+// in the smallest sufficient gap between the already placed buffers whose lifetimes overlap with its own lifetime, or
+// after these buffers if no gap is sufficient. The lifetimes of two buffers that the same step uses overlap.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_PLAN_ARENAPLANNER_H

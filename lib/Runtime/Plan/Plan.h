@@ -24,8 +24,8 @@
 
 namespace tilewright::plan {
 
-/// An integer expression over the plan's symbols, as a postfix program.
-/// Division rounds down, and the modulus has the sign of the divisor; a divisor of zero is an error of the call.
+/// An integer expression over the plan's symbols, as a postfix program. FloorDiv rounds down, CeilDiv rounds up, and
+/// the modulus has the sign of the divisor. A divisor of zero is an error of the call.
 struct Expr {
   enum class Op : uint8_t { Const, Symbol, Add, Mul, FloorDiv, CeilDiv, Mod, Max, Min };
   struct Item {
@@ -124,9 +124,9 @@ struct Plan {
 };
 
 /// Checks that every index is in range, that every Expr is well-formed (stack discipline, known symbols), that no
-/// arena buffer is read before it is written, and that no Input is written unless it is declared inPlace. `once`
-/// steps must read only inputs, constants and packed buffers, write packed buffers and depend on no symbol. Returns
-/// an empty string or the error.
+/// arena, packed or output buffer is read before it is written, and that no Input is written unless it is declared
+/// inPlace. `once` steps must read only inputs, constants and packed buffers, must write only packed buffers, and must
+/// depend on no symbol. Other steps must not write packed buffers. Returns an empty string or the error.
 std::string verify(const Plan &plan);
 
 /// Checks one expression over `numSymbols` symbols in the same way as the plan's expressions. An empty expression is
@@ -146,7 +146,7 @@ std::string brokenGuard(const Plan &plan, const int64_t *symbols);
 /// Returns the size in bytes of `buffer`, which must not depend on symbols, or -1 with a reason in `error`.
 int64_t fixedBytes(const Buffer &buffer, std::string &error);
 
-/// Returns a self-describing little-endian image with a magic number, a version and a trailing hash.
+/// Returns a little-endian image with a magic number, a version and a trailing hash (Serialize.cpp).
 std::vector<uint8_t> serialize(const Plan &plan);
 
 /// Reads an image that serialize() has written. Truncated, invalid or modified data causes an error, never a crash.

@@ -2,8 +2,9 @@
 //
 //   "TWPLAN\r\n"  u32 ABI version  u32 zero  u64 payload bytes  payload  u64 hash of all preceding bytes
 //
-// All numbers are little-endian. A list is a u32 count followed by its elements. The reader compares a count with the
-// number of remaining bytes, so that a damaged count causes neither a large allocation nor an out-of-bounds read.
+// All numbers are little-endian. A list is a u32 count followed by its elements; the count of the constants is a u64.
+// The reader compares a count with the number of remaining bytes, so that a damaged count causes neither a large
+// allocation nor an out-of-bounds read.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Plan/Hash.h"

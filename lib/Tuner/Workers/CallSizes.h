@@ -18,7 +18,8 @@ std::optional<int64_t> evaluateSize(mlir::AffineExpr expr, llvm::ArrayRef<int64_
 /// Returns the range of each symbolic size for which `main` was compiled.
 std::vector<tuner::SizeRange> sizeRanges(mlir::func::FuncOp main);
 
-/// Returns `given` for the symbolic sizes of `main`, clamped to their ranges; 8 for those that are not given.
+/// Returns the values `given` for the symbolic sizes of `main`, with 8 for each missing value, clamped to the ranges of
+/// the sizes.
 std::vector<int64_t> sizesOfCall(mlir::func::FuncOp main, llvm::ArrayRef<int64_t> given);
 
 /// Returns the lists of sizes at which a model is tuned: sizesOfCall(main, given), followed by one list for each other

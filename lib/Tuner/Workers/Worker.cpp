@@ -10,9 +10,9 @@
 // Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request. A race prints {"lane": N} before it runs
 // the program of artifact N for the first time, so that the tuner can identify a program that crashes or hangs.
 //
-// Two environment variables exist for tests. With TILEWRIGHT_TUNE_TIMES=made-up, the worker runs every program, but
+// Two environment variables exist for tests. If TILEWRIGHT_TUNE_TIMES is set, the worker runs every program, but
 // reports times that are computed from the schedule's text and the symbolic sizes, so that tests do not depend on the
-// load of the machine. With TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT", the runs of artifacts whose
+// load of the machine. With TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT", races of artifacts whose
 // names contain TEXT fail.
 //
 // Test: test/Tuner/tune.test

@@ -94,7 +94,7 @@ def split(gm: fx.GraphModule, refused: set[str]) -> tuple[fx.GraphModule, dict[s
     return parts, kinds
 
 
-# Ops with an offset from the beginning of the storage.
+# Ops whose arguments contain an offset from the beginning of the storage.
 STRIDED = {torch.ops.aten.as_strided.default, torch.ops.aten.as_strided_copy.default, torch.ops.aten.as_strided_scatter.default}
 
 
