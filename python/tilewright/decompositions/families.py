@@ -10,7 +10,7 @@ import functools
 
 import torch
 
-from . import attention, bags, copies, demands, encoder, grids, matrices, norms, pooling, random, scatters
+from . import attention, copies, demands, encoder, grids, matrices, norms, pooling, random, scatters
 
 
 def _fresh(decomposition):
@@ -34,5 +34,5 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, bags, copies, demands, encoder, grids, matrices, norms, pooling, random, scatters)
+    families = (attention, copies, demands, encoder, grids, matrices, norms, pooling, random, scatters)
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}

@@ -1,4 +1,4 @@
-"""Scatters that the importer does not support: writes at boolean masks, reductions of slices and of segments."""
+"""Scatters that the importer does not support: writes at boolean masks, reductions of slices."""
 
 from __future__ import annotations
 
@@ -9,19 +9,6 @@ from .demands import demand
 from .sizes import none, some
 
 aten = torch.ops.aten
-
-
-def _identity(dtype: torch.dtype, reduce: str):
-    if reduce in ("sum", "mean"):
-        return 0
-    if reduce == "prod":
-        return 1
-    if dtype is torch.bool:
-        return reduce == "amin"
-    limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
-    if dtype.is_floating_point:
-        return float("-inf") if reduce == "amax" else float("inf")
-    return limits.min if reduce == "amax" else limits.max
 
 
 def index_reduce(x, dim, index, source, reduce, *, include_self=True):
@@ -93,31 +80,6 @@ def embedding_renorm(weight, indices, max_norm, norm_type):
     return torch.where((scale == 1.0).unsqueeze(1), weight, weight * scale.unsqueeze(1).to(weight.dtype))
 
 
-def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
-    """Reduces each segment to one element. The segment of each element is found by a search in the ends of the segments. The result of an
-    empty segment is the identity of the reduction."""
-    if indices is not None or axis != (lengths if lengths is not None else offsets).dim() - 1:
-        return NotImplemented
-    if lengths is not None and not unsafe:
-        said = "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
-        demand((lengths.sum(-1) == data.shape[axis]) & (lengths >= 0).all(-1), said)
-    ends = lengths.cumsum(-1) if lengths is not None else offsets.narrow(-1, 1, offsets.shape[-1] - 1)
-    at = torch.arange(data.shape[axis], dtype=torch.int64).expand([*data.shape[:axis], data.shape[axis]])
-    segment = torch.searchsorted(ends.to(torch.int64).contiguous(), at.contiguous(), right=True).clamp_max(max(ends.shape[-1] - 1, 0))
-    index = segment.reshape(list(segment.shape) + [1] * (data.dim() - segment.dim())).expand(data.shape)
-    sizes = [ends.shape[-1] if d == axis else s for d, s in enumerate(data.shape)]
-    kind = {"max": "amax", "min": "amin"}.get(reduce, reduce)
-    first = data.new_full(sizes, _identity(data.dtype, kind) if initial is None else initial)
-    # Elements after the end of the last segment are in no segment.
-    inside = (at < ends.narrow(-1, ends.shape[-1] - 1, 1)).reshape(segment.shape + (1,) * (data.dim() - segment.dim()))
-    data = torch.where(inside, data, _identity(data.dtype, kind))
-    if kind != "mean":
-        return torch.scatter_reduce(first, axis, index, data, kind)
-    counts = data.new_zeros(sizes).scatter_add(axis, index, inside.to(data.dtype).expand(data.shape))
-    means = first.scatter_add(axis, index, data) / counts
-    return means if initial is None else torch.where(counts == 0, first, means)
-
-
 def masked_scatter_backward(grad, mask, sizes):
     """Returns the gradient of the source. The gradient of its element k is that of the k-th true element of the mask, or 0 if element k was
     not used."""
@@ -133,7 +95,6 @@ def masked_scatter_backward(grad, mask, sizes):
 
 TABLE = {
     aten.masked_scatter_backward.default: masked_scatter_backward,
-    aten.segment_reduce.default: segment_reduce,
     aten.index_reduce.default: index_reduce, aten.index_put.default: index_put,
     aten.masked_scatter.default: masked_scatter, aten.embedding_renorm.default: embedding_renorm,
 }  # fmt: skip
