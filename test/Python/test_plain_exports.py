@@ -355,6 +355,27 @@ def encoder_layer(x, gelu, norm_first, *mask):
     return aten._transformer_encoder_layer_fwd(queries_of(x), 6, 2, *projections, gelu, norm_first, 1e-5, *rest, *mask)
 
 
+
+def bag_starts():
+    """Returns the offsets of 9 bags of 28 elements. The first and the last bag and some between are empty."""
+    return torch.arange(9) // 2 * 7
+
+
+def gradients_of_bags(x, i, mode, padding):
+    """Returns the gradient of the table x by a sum, a mean or a maximum of bags of the indices i."""
+    starts, grad = bag_starts(), gradient(x, 9, 7)
+    _, bags, lengths, rows = aten._embedding_bag(x, i, starts, False, mode, False, None, False, padding)
+    return aten._embedding_bag_backward(grad, i, starts, bags, lengths, rows, 5, False, mode, False, None, padding)
+
+
+def gradients_of_weighted_bags(x, i):
+    """Returns the gradients of the weights of elements, and of the table by a weighted sum, whose bags are given."""
+    starts, grad, weights = bag_starts(), gradient(x, 9, 7), x[:4].flatten()
+    _, bags, lengths, rows = aten._embedding_bag(x, i, starts, False, 0, False, weights, False, 2)  # with a padding index, it returns the bags
+    return [aten._embedding_bag_per_sample_weights_backward(grad, x, i, starts, bags, 0, 2),
+            aten._embedding_bag_dense_backward(grad, i, bags, lengths, rows, 5, False, 0, weights, 2)]  # fmt: skip
+
+
 # Cases of imported operators that had a decomposition in Python, which these files do not use.
 IMPORTED = {
     "mean": lambda x, i: x.scatter_reduce(0, i, x[:4] * 2, "mean"),
@@ -427,6 +448,20 @@ IMPORTED = {
     "indices of nonzero elements": lambda x, i: [torch.nonzero_static(x > 0.5, size=40), torch.nonzero_static(x > 0, size=3, fill_value=7), torch.nonzero_static(x[None, 0], size=1),
                                                  torch.nonzero_static(x[:, :0], size=2), torch.cat([torch.nonzero_static(x, size=0), i[:, :2]])],
     "histograms": lambda x, i: [torch.histc(x, 9, -1.5, 2), torch.histc(halves_of(x), 4, min=-1, max=1), torch.histc(x[:0], 3, 0, 1)],
+    "bags": lambda x, i: [nn.functional.embedding_bag(i.flatten(), x, bag_starts(), mode=mode, include_last_offset=last, padding_idx=padding)
+                          for mode in ("sum", "mean", "max") for last in (False, True) for padding in (None, 2, -5)],
+    "weighted bags": lambda x, i: [nn.functional.embedding_bag(i.flatten(), x, bag_starts(), mode="sum", per_sample_weights=x[:4].flatten(), padding_idx=padding)
+                                   for padding in (None, 4)],
+    "bags of int32 indices": lambda x, i: nn.functional.embedding_bag(i.int(), x, mode="mean"),
+    "bags without elements": lambda x, i: [nn.functional.embedding_bag(i[0, :0], x, torch.zeros(3, dtype=torch.int64), mode=mode) for mode in ("sum", "mean", "max")],
+    "gradients of bags": lambda x, i: [gradients_of_bags(x, i.flatten(), mode, padding) for mode in range(3) for padding in (-1, 2)],
+    "gradients of weighted bags": lambda x, i: gradients_of_weighted_bags(x, i.flatten()),
+    "reductions of segments": lambda x, i: [torch.segment_reduce(x[0, :6] * x[1, 2] if row else x[:, :6].t().contiguous(), kind, lengths=torch.arange(4), initial=initial)
+                                            for kind in ("sum", "mean", "max", "min", "prod") for row in (False, True) for initial in (None, 0.5)],
+    "reductions of segments of rows": lambda x, i: [torch.segment_reduce(x[:4, :6], kind, lengths=torch.arange(4).repeat(4, 1), axis=1) for kind in ("sum", "mean", "max")],
+    "reductions of segments at offsets": lambda x, i: [torch.segment_reduce(x.t().contiguous(), kind, offsets=offsets) for kind in ("sum", "mean", "min")
+                                                       for offsets in (torch.arange(4) * 2, torch.arange(2, 6) // 2 * 2)],
+    "reductions of segments without elements": lambda x, i: torch.segment_reduce(x[:0], "sum", lengths=torch.zeros(2, dtype=torch.int64)),
     "adaptive_max_pool1d": lambda x, i: nn.functional.adaptive_max_pool1d(x, 4, True),
     "adaptive_max_pool2d": lambda x, i: [nn.functional.adaptive_max_pool2d(image, size, True) for image, size in ((halves_of(x), (3, 4)), (x[None], (7, 9)), (x[None, None], 1))],
     "adaptive_max_pool3d": lambda x, i: nn.functional.adaptive_max_pool3d(volume_of(x), (2, 3, 3), True),
@@ -682,6 +717,28 @@ def test_unsupported_model_is_refused_with_a_reason(model, reason, tmp_path):
     torch.export.save(torch.export.export(model, (x,)), tmp_path / "m.pt2")
     done = command("run", tmp_path / "m.pt2")
     assert done.returncode == 1 and reason in done.stderr, done.stderr
+
+
+class Bagged(nn.Module):
+    def forward(self, x, offsets):
+        return nn.functional.embedding_bag(torch.arange(4), x, offsets, mode="sum")
+
+
+class Segmented(nn.Module):
+    def forward(self, x, lengths):
+        return torch.segment_reduce(x, "sum", lengths=lengths)
+
+
+@pytest.mark.parametrize("model, argument, good, bad, message", [
+    (Bagged(), "offsets", [0, 1, 4], [1, 1, 4], r"offsets\[0\] has to be 0"), (Bagged(), "offsets", [0, 1, 4], [0, 2, 1], "offsets of embedding_bag must not fall"),
+    (Segmented(), "lengths", [3, 0, 1], [3, 0, 2], r"Expected all rows of lengths along axis to sum to data\.size"),
+    (Segmented(), "lengths", [3, 0, 1], [3, -1, 2], r"Expected all rows of lengths along axis to sum to data\.size"),
+])  # fmt: skip
+def test_invalid_bags_and_segments_are_errors(model, argument, good, bad, message, tmp_path):
+    x = torch.randn(4, 3)
+    check(model, {"x": x, argument: torch.tensor(good)}, tmp_path)
+    with pytest.raises(AssertionError, match=message):
+        call(tmp_path / "model.pt2", {"x": x, argument: torch.tensor(bad)}, tmp_path)
 
 
 class Scattered(nn.Module):

@@ -50,6 +50,31 @@ Results plainConvolution(Node &n) {
                    argumentOf(n, 5, "dilation", listOf(1)), false, listOf(0), argumentOf(n, 6, "groups", int64_t(1))});
 }
 
+/// Imports embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
+/// include_last_offset, padding_idx). A negative padding index counts from the end of the table; without the argument,
+/// there is none.
+Results plainEmbeddingBag(Node &n) {
+  int64_t padding = -1;
+  if (n.has(8, "padding_idx")) {
+    padding = n.integer(8, "padding_idx");
+    Value weight = n.tensor(0, "weight");
+    if (!n.demand(n.rankOf(weight) == 2, "its table is not of rank 2"))
+      return n.refused();
+    auto rows = ::mlir::dyn_cast<AffineConstantExpr>(n.sizesIn(weight)[0]);
+    if (padding < 0 && rows)
+      padding += rows.getValue();
+    if (!n.demand(padding >= 0, rows ? "the padding index is out of range"
+                                     : "a negative padding index of a table with a symbolic number of rows"))
+      return n.refused();
+  }
+  return importAs(n, "aten._embedding_bag.default",
+                  {argumentOf(n, 0, "weight"), argumentOf(n, 1, "indices"), argumentOf(n, 2, "offsets"),
+                   argumentOf(n, 3, "scale_grad_by_freq", false), argumentOf(n, 4, "mode", int64_t(0)),
+                   argumentOf(n, 5, "sparse", false), argumentOf(n, 6, "per_sample_weights"),
+                   argumentOf(n, 7, "include_last_offset", false), padding},
+                  {n.type(0), n.type(1), n.type(2), n.type(3)});
+}
+
 /// Imports conv<N>d with the padding "valid" or "same". If (kernel size - 1) * dilation is odd and the padding is
 /// "same", torch pads one more element at the end than at the beginning, which tw.convolution does not support.
 Results convolutionPadded(Node &n) {
@@ -220,6 +245,7 @@ void registerComposites(Table &t) {
   }
   for (llvm::StringRef op : {"conv_transpose1d.default", "conv_transpose2d.input", "conv_transpose3d.input"})
     t[("aten." + op).str()] = convolutionTransposed;
+  t["aten.embedding_bag.default"] = t["aten.embedding_bag.padding_idx"] = plainEmbeddingBag;
   t["aten.max_pool1d.default"] = t["aten.max_pool1d_with_indices.default"] = maxPoolOfLines;
   t["aten.max_pool2d.default"] = plainMaxPool<2>;
   t["aten.max_pool3d.default"] = plainMaxPool<3>;

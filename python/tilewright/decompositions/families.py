@@ -10,7 +10,7 @@ import functools
 
 import torch
 
-from . import attention, bags, copies, norms, pooling, scatters
+from . import attention, copies, norms, pooling, scatters
 
 
 def _fresh(decomposition):
@@ -34,5 +34,5 @@ def _fresh(decomposition):
 
 
 def own() -> dict:
-    families = (attention, bags, copies, norms, pooling, scatters)
+    families = (attention, copies, norms, pooling, scatters)
     return {op: _fresh(fn) for family in families for op, fn in family.TABLE.items()}

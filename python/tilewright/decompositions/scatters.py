@@ -1,4 +1,4 @@
-"""Scatters that the importer does not support: index_put at boolean masks, and reductions of segments."""
+"""Writes at boolean masks (index_put)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,6 @@ from .demands import demand
 from .sizes import none, some
 
 aten = torch.ops.aten
-
-
-def _identity(dtype: torch.dtype, reduce: str):
-    if reduce in ("sum", "mean"):
-        return 0
-    if reduce == "prod":
-        return 1
-    if dtype is torch.bool:
-        return reduce == "amin"
-    limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
-    if dtype.is_floating_point:
-        return float("-inf") if reduce == "amax" else float("inf")
-    return limits.min if reduce == "amax" else limits.max
 
 
 def _at_true(x, begin: int, mask, values, accumulate: bool):
@@ -66,29 +53,4 @@ def index_put(x, indices, values, accumulate=False):
     return torch.where(mask.reshape(list(mask.shape) + [1] * (x.dim() - mask.dim())), values, x)
 
 
-def segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
-    """Reduces each segment to one element. The segment of each element is found by a search in the ends of the segments. The result of an
-    empty segment is the identity of the reduction."""
-    if indices is not None or axis != (lengths if lengths is not None else offsets).dim() - 1:
-        return NotImplemented
-    if lengths is not None and not unsafe:
-        said = "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when !unsafe."
-        demand((lengths.sum(-1) == data.shape[axis]) & (lengths >= 0).all(-1), said)
-    ends = lengths.cumsum(-1) if lengths is not None else offsets.narrow(-1, 1, offsets.shape[-1] - 1)
-    at = torch.arange(data.shape[axis], dtype=torch.int64).expand([*data.shape[:axis], data.shape[axis]])
-    segment = torch.searchsorted(ends.to(torch.int64).contiguous(), at.contiguous(), right=True).clamp_max(max(ends.shape[-1] - 1, 0))
-    index = segment.reshape(list(segment.shape) + [1] * (data.dim() - segment.dim())).expand(data.shape)
-    sizes = [ends.shape[-1] if d == axis else s for d, s in enumerate(data.shape)]
-    kind = {"max": "amax", "min": "amin"}.get(reduce, reduce)
-    first = data.new_full(sizes, _identity(data.dtype, kind) if initial is None else initial)
-    # Elements after the end of the last segment are in no segment.
-    inside = (at < ends.narrow(-1, ends.shape[-1] - 1, 1)).reshape(segment.shape + (1,) * (data.dim() - segment.dim()))
-    data = torch.where(inside, data, _identity(data.dtype, kind))
-    if kind != "mean":
-        return torch.scatter_reduce(first, axis, index, data, kind)
-    counts = data.new_zeros(sizes).scatter_add(axis, index, inside.to(data.dtype).expand(data.shape))
-    means = first.scatter_add(axis, index, data) / counts
-    return means if initial is None else torch.where(counts == 0, first, means)
-
-
-TABLE = {aten.segment_reduce.default: segment_reduce, aten.index_put.default: index_put}
+TABLE = {aten.index_put.default: index_put}

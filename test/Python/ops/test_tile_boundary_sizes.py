@@ -311,6 +311,7 @@ ELSEWHERE = {
                                   "special_modified_bessel_i0", "special_modified_bessel_i1",
                                   *(f"special_{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw")),
     "test_decomposed.py: created by second derivatives": ("_efficientzerotensor",),
+    "test_plain_exports.py: a part of _embedding_bag_backward": ("_embedding_bag_dense_backward",),
     "test_decomposed.py: products of groups": ("_grouped_mm", "grouped_mm_fallback", "grouped_mm_fallback_backward"),
     "test_decomposed.py and test_plain_exports.py": ("grid_sampler_2d_backward", "grid_sampler_3d_backward", "_native_multi_head_attention",
                                                      "_transformer_encoder_layer_fwd"),
