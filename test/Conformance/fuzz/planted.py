@@ -76,10 +76,16 @@ def search_side():
 
 
 def scatter_identity():
-    """Makes scattered maxima and minima start with 0."""
+    """Makes index_reduce start with 0 instead of the identity of the reduction."""
     from tilewright.decompositions import scatters
 
-    scatters._identity = lambda dtype, reduce: 0
+    def index_reduce(x, dim, index, source, reduce, *, include_self=True):
+        if not x.dim():
+            return NotImplemented
+        indices = index.reshape([-1 if d == dim % x.dim() else 1 for d in range(x.dim())]).expand(source.shape)
+        return torch.scatter_reduce(x if include_self else torch.zeros_like(x), dim, indices, source, reduce)
+
+    scatters.TABLE[torch.ops.aten.index_reduce.default] = index_reduce
 
 
 def strides_of_parts():
