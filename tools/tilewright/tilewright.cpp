@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
     if (name == command.name)
       return command.onlyCompiles && !measures
                  ? tilewright::runCaughtProgram([&] { return command.run(argc - 1, argv + 1); })
-                                  : command.run(argc - 1, argv + 1);
+                 : command.run(argc - 1, argv + 1);
   if (name == "--help" || name == "-h" || name == "help") {
     printCommands(llvm::outs());
     return 0;

@@ -83,8 +83,7 @@ struct FlattenGrid : impl::FlattenGridBase<FlattenGrid> {
       ivs[dim] = arith::MulIOp::create(builder, loc, index, step);
       OpFoldResult lower = forall.getMixedLowerBound()[dim];
       if (getConstantIntValue(lower) != 0)
-        ivs[dim] =
-            arith::AddIOp::create(builder, loc, ivs[dim], getValueOrCreateConstantIndexOp(builder, loc, lower));
+        ivs[dim] = arith::AddIOp::create(builder, loc, ivs[dim], getValueOrCreateConstantIndexOp(builder, loc, lower));
     }
     forall.getTerminator()->erase();
     Block *inner = forall.getBody();

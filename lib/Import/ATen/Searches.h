@@ -7,8 +7,8 @@
 namespace tilewright {
 
 /// Returns for each element of `values` [..., m] the number of elements of the sorted `rows` [..., n] that precede it.
-/// With `right`, equal elements precede it, too. The leading dimensions are equal, or `rows` has rank 1. Refuses rows of
-/// a symbolic size that may be 0 or has no known maximum.
+/// With `right`, equal elements precede it, too. The leading dimensions are equal, or `rows` has rank 1. Refuses rows
+/// of a symbolic size that may be 0 or has no known maximum.
 Value countBefore(Node &n, Value rows, Value values, bool right);
 
 } // namespace tilewright

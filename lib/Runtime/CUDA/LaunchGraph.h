@@ -1,8 +1,8 @@
 //===- LaunchGraph.h - the steps of a call as one CUDA graph ------------------------------===//
 //
-// The second consecutive call with the same sizes builds the graph from its traversal of the steps. Later calls traverse
-// the steps again, update the nodes that have changed, and launch the whole graph. A step waits only for steps whose
-// memory accesses conflict with its own accesses (stepsBefore() in Frame.h), so that independent steps may run
+// The second consecutive call with the same sizes builds the graph from its traversal of the steps. Later calls
+// traverse the steps again, update the nodes that have changed, and launch the whole graph. A step waits only for steps
+// whose memory accesses conflict with its own accesses (stepsBefore() in Frame.h), so that independent steps may run
 // concurrently.
 //
 //===----------------------------------------------------------------------===//
