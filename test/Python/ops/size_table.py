@@ -200,7 +200,7 @@ OVERLOADS = {  # called by name, because torch's public functions call other ove
     "embedding_renorm": lambda n: (lambda v, i: aten.embedding_renorm.default(v, i, 0.5, 2.0), x(6, n), below(6, 4)),
     "max_unpool": lambda n: (lambda v: F.max_unpool2d(*F.max_pool2d(v, 2, return_indices=True), 2), x(2, n + 1, 4, 6)),
     "binary_cross_entropy": lambda n: (lambda v, a: F.binary_cross_entropy(v.sigmoid(), (a > 0).to(v.dtype)), x(3, n + 1), x(3, n + 1)),
-    "rrelu_back": lambda n: (lambda g, v, a: aten.rrelu_with_noise_backward.default(g, v, a, 0.1, 0.3, True, False), x(3, n), x(3, n), p(3, n)),
+    "rrelu_back": of_x(lambda v: aten.rrelu_with_noise_backward.default(v * 2, v, v.abs(), 0.1, 0.3, True, False)),
     "zeros_of_features": of_x(lambda v: aten._new_zeros_with_same_feature_meta.default(v, v * 2) + v),
     "contiguous": of_x(lambda v: aten.contiguous.default(v.t()) + 1), "where_scalars": of_x(lambda v: (aten.where.ScalarOther(v > 0, v, 0.5), aten.where.ScalarSelf(v > 0, 0.5, v), aten.where.Scalar(v > 0, 0.5, 1.5))),
 }  # fmt: skip
