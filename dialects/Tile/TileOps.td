@@ -83,8 +83,8 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
 
     1. (tile_convolution_c1) input and result have rank 4; the weight has rank 5, rank 4 with a merged width, or rank
        3 if both are merged; strides and dilations are two positive numbers each.
-    2. (tile_convolution_c2) a merged width requires dilation 1 of the width, and a merged height requires a merged
-       width.
+    2. (tile_convolution_c2) a merged width requires a dilation of 1 along the width, and a merged height requires
+       a merged width.
     3. (tile_convolution_c3) the static sizes of input, weight and result are consistent.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, DenseI64ArrayAttr:$strides,

@@ -16,7 +16,7 @@ inline constexpr llvm::StringLiteral fixedAttrName = "tw.fixed";
 /// --fixed ("16,6 fc1=8,3"). Arguments whose elements are known (tw_hls.value) become constants. The integers have the
 /// bit widths that the hardware needs.
 llvm::Error makeFixedPoint(mlir::ModuleOp module, llvm::StringRef formats);
-/// Widens integers of arbitrary bit width to the widths that programs support, with the same values
+/// Widens integers of arbitrary bit width to 8, 16, 32 or 64 bits, which CPUs support, without changing their values
 /// (--tw-widen-integers).
 llvm::Error widenIntegers(mlir::ModuleOp module);
 

@@ -16,8 +16,8 @@
 //
 // The plan launches the kernel whose range contains the product of the sizes of a call. The options of this pass are:
 //   strict         a kernel that has a search space but no record is an error
-//   deterministic a record is ignored unless its schedule is known to have the default schedule's order of sums stamp
-//   the pass stores the keys of kernels in attributes, which the tuner reads
+//   deterministic  a record is ignored unless its schedule is known to have the default schedule's order of sums
+//   stamp          the pass stores the keys of kernels in attributes, which the tuner reads
 // If a kernel has records, but none of them is valid for this machine and compiler, a warning states the reason once
 // per process and folder.
 //

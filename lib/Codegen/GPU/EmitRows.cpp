@@ -42,8 +42,9 @@ public:
 
   LogicalResult run(Operation *anchor) {
     locateRow(anchor->getResult(0));
-    // Reductions use two buffers alternately, and each reduction has one barrier. Therefore, when a thread is at the
-    // second barrier after a reduction, all threads have finished reading the buffer of this reduction.
+    // Reductions use two buffers alternately, and each reduction has one barrier, between its writes and its reads. A
+    // thread writes to a buffer again only after it has passed the barrier of the next reduction, which all threads
+    // reach only after they have read this buffer.
     int64_t reservedBytes = kernel.schedule.rowsAcrossLanes ? kernel.schedule.threads * 8
                             : group > warpSize              ? kernel.schedule.group / warpSize * 8
                                                             : 0;
@@ -396,8 +397,8 @@ private:
   using Body = llvm::function_ref<SmallVector<Value>(Position &, SmallVector<Value>)>;
   using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
 
-  /// Calls `body` for each of this thread's indices in a block of the given extents. With `merge`, a long row is summed
-  /// in chunks, and each chunk starts from `carried`, so that rounding errors do not accumulate along the row.
+  /// Calls `body` for each position of this thread in an index space with these extents. With `merge`, a long row is
+  /// summed in chunks, and each chunk starts from `carried`, so that rounding errors do not accumulate along the row.
   SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
     if (!extents.empty()) {
       std::optional<int64_t> last = getConstantIntValue(extents.back());
@@ -470,8 +471,8 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Returns this thread's indices in a block of the given extents. Each call returns the same values, so that an op
-  /// can reuse the elements that an earlier op has loaded or computed.
+  /// Returns this thread's positions in an index space with these extents. Each call returns the same values, so that
+  /// an op can reuse the elements that an earlier op has loaded or computed.
   std::vector<Position> &positionsOf(ArrayRef<Value> extents, int64_t count) {
     std::vector<const void *> key;
     for (Value extent : extents)

@@ -1,14 +1,14 @@
-//===- ClassLosses.cpp - losses of classes --------------------------------------------------===//
+//===- ClassLosses.cpp - classification losses ----------------------------------------------===//
 //
-// The classes of an input are its dimension 1, or dimension 0 if the input has rank 1. A target is a class number for
-// each element of the other dimensions, or probabilities in the shape of the input.
+// The class dimension of an input is dimension 1, or dimension 0 if the input has rank 1. A target has a class index
+// for each element of the other dimensions, or class probabilities in the shape of the input.
 //
 //   nll_loss(x, t)            mean(-x[t] w[t])
 //   cross_entropy_loss(x, t)  nll_loss(log_softmax(x), t); with label smoothing e, the target distribution is
 //                             (1 - e) t + e / classes
 //
-// A mean of class numbers is weighted: the sum is divided by the sum of the weights w[t]. Elements whose class number
-// is ignore_index are not counted.
+// For class indices, the mean is weighted: the sum of the losses is divided by the sum of the weights w[t]. Elements
+// whose class index is ignore_index are not counted.
 //
 // Test: test/Python/test_plain_exports.py
 //
@@ -20,12 +20,12 @@
 namespace tilewright {
 namespace {
 
-/// The arguments of a loss of classes.
+/// The arguments of a classification loss.
 struct ClassLoss {
   Value x, target, weight; ///< `weight` may be null
   Value ignored;
   int64_t reduction = meanReduction;
-  int64_t dim = 0; ///< the dimension of classes
+  int64_t dim = 0; ///< the class dimension
 };
 
 ClassLoss readClassLoss(Node &n) {
@@ -38,14 +38,15 @@ ClassLoss readClassLoss(Node &n) {
   c.reduction = n.integer(3, "reduction", meanReduction);
   c.ignored = n.has(4, "ignore_index") ? n.operand(4, "ignore_index", n.i64()) : n.scalarInt(-100, n.i64());
   c.dim = n.rankOf(c.x) < 2 ? 0 : 1;
-  n.demand(isa<FloatType>(compute) && n.rankOf(c.x) > 0, "the loss is of classes of floats");
-  n.demand(!c.weight || n.rankOf(c.weight) == 1, "it has one weight for each class");
+  n.demand(isa<FloatType>(compute) && n.rankOf(c.x) > 0,
+           "the loss requires a floating-point input of at least one dimension");
+  n.demand(!c.weight || n.rankOf(c.weight) == 1, "the weight has one element for each class");
   return c;
 }
 
-/// The parts of a loss of class numbers, each in the shape of the target.
+/// The parts of a loss of class indices, each in the shape of the target.
 struct ClassNumbers {
-  Value counts;  ///< false where the class number is ignore_index
+  Value counts;  ///< false where the class index is ignore_index
   Value loss;    ///< -x[t] w[t], or 0
   Value weights; ///< w[t], or 0
 };
@@ -70,7 +71,7 @@ Value sumOf(Node &n, Value value) {
   return n.reduce(ReduceKind::Sum, value, allDims(n.rankOf(value)), /*keepdim=*/false);
 }
 
-/// Reduces losses of class numbers. A mean is divided by the sum of the weights.
+/// Reduces losses of class indices. A mean is divided by the sum of the weights.
 Value reducedByWeights(Node &n, Value loss, Value weights, int64_t reduction) {
   if (reduction != meanReduction)
     return reducedLoss(n, loss, reduction);
@@ -79,7 +80,7 @@ Value reducedByWeights(Node &n, Value loss, Value weights, int64_t reduction) {
 
 bool hasClassNumbers(Node &n, const ClassLoss &c) {
   return n.demand(isa<IntegerType>(n.elementOf(c.target)) && n.rankOf(c.target) + 1 == n.rankOf(c.x),
-                  "it has one class number for each row of classes");
+                  "the target has one class index for each element of the other dimensions");
 }
 
 /// Imports nll_loss, nll_loss2d and nll_loss_nd(self, target, weight, reduction, ignore_index).
@@ -91,7 +92,8 @@ Results nllLoss(Node &n) {
   return reducedByWeights(n, numbers.loss, numbers.weights, c.reduction);
 }
 
-/// Returns the loss of probabilities. A mean is the sum divided by the number of rows of classes.
+/// Returns the loss for class probabilities. With the reduction `mean`, the sum is divided by the number of elements
+/// outside of the class dimension.
 Value lossOfProbabilities(Node &n, ClassLoss &c, double smoothing) {
   Type compute = n.elementOf(c.x);
   Value target = n.cast(c.target, compute), classes = n.countAlong(c.x, {c.dim}, compute);

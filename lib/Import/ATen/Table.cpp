@@ -132,7 +132,7 @@ const Table &operatorTable() {
       {"Interpolation", Composite, registerInterpolation},
       {"Composite activations and losses", Composite, registerCompositeActivations},
       {"Losses of elements", Composite, registerLosses},
-      {"Losses of classes", Composite, registerClassLosses},
+      {"Classification losses", Composite, registerClassLosses},
       {"Recurrent layers", Composite, registerRecurrent},
       {"Columns of images", Composite, registerWindows},
       {"Synonyms", Composite, registerSynonyms},

@@ -193,8 +193,8 @@ TEST(Surrogate, LearnsErrorsOfTheCostModel) {
     ratios.push_back(truth(searched.points[i]) / 1000);
   }
   Surrogate surrogate(searched, numbers, ratios);
-  // Compares the surrogate's error with the error of the cost model, whose predictions are multiplied by the factor
-  // that minimizes the error.
+  // Compares the surrogate's error with the error of the cost model, whose predictions are scaled so that the mean of
+  // their log errors is 0.
   double offset = 0, error = 0, byModel = 0;
   const double count = double(searched.points.size());
   auto distance = [&](size_t i) { return std::log(truth(searched.points[i]) / searched.predicted[i]); };

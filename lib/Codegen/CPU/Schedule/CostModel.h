@@ -59,7 +59,8 @@ struct ProductTiles {
 Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMachine &machine);
 
 /// Returns tiles with the lowest predicted cost, to within 1%. Candidates divide the rows into tiles of nearly equal
-/// size, from `leastRows` to `mostRows` rows if there are so many, and have 1, 2, 3, 4, 6, 8, ... panels.
+/// size. A tile has about `leastRows` to `mostRows` rows, or all rows if there are fewer than `leastRows`, and 1, 2, 3,
+/// 4, 6, 8, ... panels.
 ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
                                 const CostMachine &machine);
 
