@@ -196,11 +196,11 @@ static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, R
 }
 
 /// The two stages of a reduction in which the last dimension is not reduced, for example over all dimensions but the
-/// channels. In one stage, the last dimension would be divided among the threads, so that a thread would read only a
-/// few elements of each cache line. Instead, the last reduced dimensions, `inner`, are reduced first. In this stage,
-/// the `outer` dimensions are divided among the threads, and a thread reads whole lines. Then the `outer` dimensions of
-/// the first result are reduced. columnStages() returns nullopt if the tensor is small, if there are enough rows before
-/// the reduced dimensions, or if there is only one reduced dimension.
+/// channels. If the reduction had a single stage, the last dimension would be divided among the threads, and each
+/// thread would read only a few elements of each cache line. Instead, the last reduced dimensions, `inner`, are reduced
+/// first. In this stage, the `outer` dimensions are divided among the threads, and a thread reads whole lines. Then the
+/// `outer` dimensions of the first result are reduced. columnStages() returns nullopt if the tensor is small, if there
+/// are enough rows before the reduced dimensions, or if there is only one reduced dimension.
 struct ColumnStages {
   SmallVector<int64_t> inner, outer;
 };

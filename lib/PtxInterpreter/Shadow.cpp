@@ -69,8 +69,8 @@ static bool races(const Accessor &who, const Epoch &earlier) {
   return !bothStrong(earlier, who.epoch) && !who.isAfter(earlier);
 }
 
-/// Replaces the earlier read `read` by the read of `who`. Sets a flag if several lanes read at the same clock. Returns
-/// false if another warp executed `read`, or if `who` reads asynchronously.
+/// Replaces the earlier read `read` by the read of `who`. Sets the lane to kSeveralLanes if several lanes read at the
+/// same clock. Returns false if another warp executed `read`, or if `who` reads asynchronously.
 static bool refreshOwnSlot(const Accessor &who, Epoch &read) {
   if (read.block != who.epoch.block || read.warp != who.epoch.warp || who.epoch.flags & Epoch::Async)
     return false;

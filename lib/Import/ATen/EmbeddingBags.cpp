@@ -140,7 +140,8 @@ Results embeddingBag(Node &n) {
   auto result = [&](unsigned number, Value value) {
     if (!value || !n.type(number) || n.isEmpty(n.type(number)))
       return zerosResult(number);
-    // The fake kernels state one bag too many in some cases in which the last offset is included.
+    // If include_last_offset is set, torch's fake kernels sometimes return a shape with one bag too many. Pad the
+    // result to this shape.
     if (hasEnd && n.rankOf(value) == 1 && sizesOf(n.type(number)) == ArrayRef<AffineExpr>{canonicalSize(total + 1)})
       value = n.pad(value, {0}, {1});
     return n.reshape(n.cast(value, n.element(number)), n.type(number));

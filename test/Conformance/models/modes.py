@@ -18,5 +18,5 @@ class Case:
 
 
 def all_cases(known: dict, names: Iterable[str], modes: Iterable[str] = MODES) -> list[Case]:
-    """Returns the cases of these entries of `known`, in those of the modes that they have."""
+    """Returns a case for each of these entries of `known` and each of the modes that the entry supports."""
     return [Case(name, mode) for name in names for mode in modes if known[name].has(mode)]

@@ -14,8 +14,8 @@ class Subject:
     """The models that a harness runs, and the parameters of the run.
 
     `folder` has worker.py and table.json. `architectures()` returns the architectures by name
-    (trial.Architecture). Each process calls `prepare()` once before it runs a model. The default run's share is
-    one architecture of `parts`, limited to `share_seconds`. A worker is replaced after `samples` samples, and
+    (trial.Architecture). Each process calls `prepare()` once before it runs a model. By default, one of
+    every `parts` architectures runs, for at most `share_seconds` seconds. A worker is replaced after `samples` samples, and
     stopped if one takes longer than `hang` seconds.
     """
 
