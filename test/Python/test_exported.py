@@ -340,9 +340,9 @@ def test_files_of_torch_export_save_are_read(tmp_path):
     path = tmp_path / "plain.pt2"
     torch.export.save(torch.export.export(Perceptron(), (torch.zeros(2, 24),)), path)
     assert command("run", path).returncode == 0
-    torch.export.save(torch.export.export(nn.MaxUnpool2d(2), (torch.zeros(1, 1, 2, 3), torch.arange(6).reshape(1, 1, 2, 3))), path)
+    torch.export.save(torch.export.export(nn.MaxUnpool3d(2), (torch.zeros(1, 1, 1, 2, 3), torch.arange(6).reshape(1, 1, 1, 2, 3))), path)
     done = command("compile", path, "--emit=graph")
-    assert done.returncode == 1 and "aten.max_unpool2d" in done.stderr and "tilewright.export(model, inputs, path)" in done.stderr
+    assert done.returncode == 1 and "aten.max_unpool3d" in done.stderr and "tilewright.export(model, inputs, path)" in done.stderr
 
 
 def test_emit_prints_graph_and_target_stages(tmp_path):

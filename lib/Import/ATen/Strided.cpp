@@ -200,10 +200,9 @@ void checkInside(Node &n, const MemoryWindow &window, Value memory) {
                ? std::optional(*last + (*constantOf(size) - 1) * *constantOf(stride))
                : std::nullopt;
   }
-  if (constantOf(window.offset).value_or(0) < 0)
-    n.refuse("it begins at element " + llvm::Twine(*constantOf(window.offset)) + " of its argument's memory");
-  else if (last && total && *last >= *total)
-    n.refuse("it reaches outside of the " + llvm::Twine(*total) + " elements that are its argument's memory");
+  if (constantOf(window.offset).value_or(0) < 0 || (last && total && *last >= *total))
+    n.refuse("it reaches outside of the " + (total ? std::to_string(*total) + " " : std::string()) +
+             "elements that are its argument's memory");
 }
 
 /// Imports as_strided(self, size, stride, storage_offset). The additional argument `memory` has the strides of `self`.
