@@ -31,7 +31,8 @@ namespace tilewright {
 namespace vector_stage {
 namespace {
 
-constexpr int64_t failedCondition = 3; ///< the status of a failed tw_tile.require
+/// The kinds of failed checks, which the runtime reads (RuntimeABI.h).
+constexpr int64_t failedIndex = 1, failedDivisor = 2, failedCondition = 3;
 
 class PlaceExpander {
 public:
@@ -69,13 +70,8 @@ public:
     Value isZero;
     Value safe = tile::divideByOne(builder, loc, op.getDivisor(), &isZero);
     if (status) {
-      Value any = isa<VectorType>(isZero.getType())
-                      ? vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, isZero)
-                      : isZero;
-      auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      store(loc, zero, zero, /*what=*/2);
+      Value any = combined(loc, isZero, vector::CombiningKind::OR);
+      emitIf(loc, any, [&] { store(loc, zero, zero, failedDivisor); });
     }
     op.replaceAllUsesWith(safe);
     op.erase();
@@ -86,14 +82,12 @@ public:
     if (status && messages && message != messages.end()) {
       builder.setInsertionPoint(op);
       Location loc = op.getLoc();
-      Value holds = op.getCondition();
-      if (isa<VectorType>(holds.getType()))
-        holds = vector::ReductionOp::create(builder, loc, vector::CombiningKind::AND, holds);
+      Value holds = combined(loc, op.getCondition(), vector::CombiningKind::AND);
       Value fails = arith::XOrIOp::create(builder, loc, holds, arith::ConstantIntOp::create(builder, loc, 1, 1));
-      auto branch = scf::IfOp::create(builder, loc, TypeRange(), fails, /*withElse=*/false);
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      store(loc, arith::ConstantIndexOp::create(builder, loc, message - messages.begin()), zero, failedCondition);
+      emitIf(loc, fails, [&] {
+        Value number = arith::ConstantIndexOp::create(builder, loc, message - messages.begin());
+        store(loc, number, zero, failedCondition);
+      });
     }
     op.replaceAllUsesWith(op.getValue());
     op.erase();
@@ -107,36 +101,48 @@ public:
   }
 
 private:
-  void report(Location loc, Value outside, Value number, Value limit, Value none) {
-    bool isVector = isa<VectorType>(number.getType());
-    Value any = isVector ? vector::ReductionOp::create(builder, loc, vector::CombiningKind::OR, outside) : outside;
-    auto branch = scf::IfOp::create(builder, loc, TypeRange(), any, /*withElse=*/false);
+  /// Returns the combination of the lanes of `condition`, or `condition` itself if it is a scalar.
+  Value combined(Location loc, Value condition, vector::CombiningKind kind) {
+    return isa<VectorType>(condition.getType()) ? vector::ReductionOp::create(builder, loc, kind, condition)
+                                                : condition;
+  }
+
+  /// Emits an scf.if whose body is emitted by `body`.
+  void emitIf(Location loc, Value condition, llvm::function_ref<void()> body) {
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
-    if (isVector) {
-      // MAXUI compares unsigned numbers, so a negative index, which is a very large unsigned number, is also found.
-      auto wide = VectorType::get(cast<VectorType>(number.getType()).getShape(), builder.getI64Type());
-      number = arith::SelectOp::create(builder, loc, outside, number, none);
-      number = arith::IndexCastOp::create(builder, loc, wide, number);
-      number = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXUI, number);
-      limit = arith::IndexCastOp::create(builder, loc, wide, limit);
-      limit = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXUI, limit);
-    }
-    store(loc, number, limit);
+    body();
+  }
+
+  void report(Location loc, Value outside, Value number, Value limit, Value none) {
+    emitIf(loc, combined(loc, outside, vector::CombiningKind::OR), [&] {
+      if (isa<VectorType>(number.getType())) {
+        // MAXUI compares unsigned numbers, so a negative index, which is a very large unsigned number, is also found.
+        auto wide = VectorType::get(cast<VectorType>(number.getType()).getShape(), builder.getI64Type());
+        number = arith::SelectOp::create(builder, loc, outside, number, none);
+        number = arith::IndexCastOp::create(builder, loc, wide, number);
+        number = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXUI, number);
+        limit = arith::IndexCastOp::create(builder, loc, wide, limit);
+        limit = vector::ReductionOp::create(builder, loc, vector::CombiningKind::MAXUI, limit);
+      }
+      store(loc, number, limit);
+    });
   }
 
   /// Stores a status. A failed condition is not overwritten, because its message explains the index that follows from
   /// it.
-  void store(Location loc, Value number, Value limit, int64_t what = 1) {
+  void store(Location loc, Value number, Value limit, int64_t what = failedIndex) {
+    if (!messages || what == failedCondition)
+      return overwrite(loc, number, limit, what);
+    Value old = memref::LoadOp::create(builder, loc, status, zero);
+    Value condition = arith::ConstantIntOp::create(builder, loc, failedCondition, 64);
+    Value isOther = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, old, condition);
+    emitIf(loc, isOther, [&] { overwrite(loc, number, limit, what); });
+  }
+
+  void overwrite(Location loc, Value number, Value limit, int64_t what) {
     Type i64 = builder.getI64Type();
-    OpBuilder::InsertionGuard guard(builder);
-    if (messages && what != failedCondition) {
-      Value old = memref::LoadOp::create(builder, loc, status, zero);
-      Value condition = arith::ConstantIntOp::create(builder, loc, failedCondition, 64);
-      Value isOther = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, old, condition);
-      auto branch = scf::IfOp::create(builder, loc, TypeRange(), isOther, /*withElse=*/false);
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-    }
     Value kind = arith::ConstantIntOp::create(builder, loc, what, 64);
     for (auto [at, value] : llvm::enumerate(std::array{kind, number, limit})) {
       if (isa<IndexType>(value.getType()))

@@ -19,7 +19,7 @@ public:
   /// Selects tile `number`, which is less than tiles(), as the block's current tile.
   void takeTile(mlir::Value number);
   mlir::Value tiles();
-  /// Returns the number of blocks of the grid. The numbers of consecutive tiles of a block differ by this number.
+  /// Returns the number of blocks of the grid. The indices of consecutive tiles of a block differ by this number.
   mlir::Value blocks();
 
   /// Return the extents of the loops of a group, and their product.

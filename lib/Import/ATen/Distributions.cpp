@@ -23,9 +23,6 @@
 namespace tilewright {
 namespace {
 
-/// Returns the type in which samples of type `element` are computed.
-Type sampleType(Node &n, Type element) { return element.isF64() ? element : n.f32(); }
-
 /// Draws uniform numbers in [0, 1). For a result of f16 or bf16, they are drawn with the precision of this type,
 /// because rounding a number of f32 could return 1.
 Value uniformSamples(Node &n, ArrayRef<AffineExpr> sizes, Type element) {
@@ -149,7 +146,7 @@ Results multinomial(Node &n) {
     Value keys = n.op<DivOp>({p, exponentialSamples(n, n.sizesIn(p), compute)});
     return sortAlong(n, keys, dim, /*descending=*/true, count).indices;
   }
-  Value sums = ScanOp::create(n.builder, n.loc, p.getType(), p, ScanKind::Sum, dim);
+  Value sums = n.scan(ScanKind::Sum, p, dim);
   AffineExpr size = n.sizesIn(p)[dim], one = n.constantSize(1);
   Value total = n.sliceDim(sums, dim, canonicalSize(size - 1), one);
   Value drawn = n.op<MulOp>({drawRandom(n, RandomKind::Uniform, sizesOf(n.type()), compute), total});

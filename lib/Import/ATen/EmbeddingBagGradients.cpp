@@ -74,7 +74,7 @@ template <bool hasOffsets> Results embeddingBagBackward(Node &n) {
     Value hasElements = n.unsqueeze(n.compare<GtOp>(lengths, n.scalarInt(0, n.i64())), 1);
     Value part = n.where(hasElements, wide, n.scalar(0, compute));
     rowsOfMaxima = n.withSizes(n.cast(rowsOfMaxima, n.i64()), n.sizesIn(part));
-    sum = combineRows(n, zeros, rowsOfMaxima, part, ScatterKind::Add);
+    sum = scatterAlong(n, zeros, rowsOfMaxima, part, 0, ScatterKind::Add);
   } else {
     Value bags = readBags(n, 2 + shift, indices, hasOffsets ? std::optional<unsigned>(2) : std::nullopt);
     if (n.failed())
@@ -85,7 +85,7 @@ template <bool hasOffsets> Results embeddingBagBackward(Node &n) {
     rows = withoutPadding(n, rows, indices, padding);
     if (n.failed())
       return n.refused();
-    sum = addRows(n, zeros, indices, rows);
+    sum = putAlong(n, zeros, indices, rows, 0, ScatterKind::Add);
   }
   return n.cast(sum, n.element());
 }

@@ -19,18 +19,6 @@
 
 namespace tilewright {
 
-Value addRows(Node &n, Value x, Value indices, Value source) {
-  auto sum = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange{indices}, 0, ScatterKind::Add);
-  sum->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return sum;
-}
-
-Value combineRows(Node &n, Value x, Value rows, Value source, ScatterKind kind) {
-  auto made = ScatterOp::create(n.builder, n.loc, x.getType(), x, rows, source, 0, kind);
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return made;
-}
-
 Value divisors(Node &n, Value counts, Type element) {
   Value positive = n.op<MaximumOp>({counts, n.scalarInt(1, n.elementOf(counts))});
   return n.unsqueeze(n.cast(positive, element), 1);
@@ -42,8 +30,8 @@ Value bagsOf(Node &n, Value offsets, AffineExpr count) {
   Value zero = n.scalarInt(0, type), one = n.scalarInt(1, type);
   Value position = n.iota({canonicalSize(count + 1)}, 0, n.i64()); // an empty bag at the end begins at `count`
   Value begins = n.where(n.compare<EqOp>(position, n.scalarInt(0, n.i64())), n.scalarInt(-1, type), zero);
-  begins = addRows(n, begins, offsets, n.broadcast(one, n.sizesIn(offsets)));
-  begins = ScanOp::create(n.builder, n.loc, begins.getType(), begins, ScanKind::Sum, 0);
+  begins = putAlong(n, begins, offsets, n.broadcast(one, n.sizesIn(offsets)), 0, ScatterKind::Add);
+  begins = n.scan(ScanKind::Sum, begins, 0);
   // If the first offset is not 0, the elements before it have the bag -1. The call fails because of the offset, or, on
   // a GPU, does not write before the memory of the result.
   return n.op<MaximumOp>({n.sliceDim(begins, 0, n.constantSize(0), count), zero});
@@ -94,11 +82,11 @@ std::pair<Value, Value> maximaOf(Node &n, Value rows, Value bags, AffineExpr tot
   Value least = n.scalar(-std::numeric_limits<double>::infinity(), n.elementOf(rows));
   bags = n.cast(bags, n.i64());
   Value targets = n.broadcast(n.unsqueeze(bags, 1), sizes);
-  Value largest = combineRows(n, n.broadcast(least, results), targets, rows, ScatterKind::Max);
+  Value largest = scatterAlong(n, n.broadcast(least, results), targets, rows, 0, ScatterKind::Max);
   Value last = n.indexScalar(canonicalSize(sizes[0] - 1), n.i64()), position = n.iota({sizes[0]}, 0, n.i64());
   Value isLargest = n.compare<EqOp>(rows, take(n, largest, {bags}, 0, /*wraps=*/false));
   Value positions = n.where(isLargest, n.unsqueeze(position, 1), last);
-  return {largest, combineRows(n, n.broadcast(last, results), targets, positions, ScatterKind::Min)};
+  return {largest, scatterAlong(n, n.broadcast(last, results), targets, positions, 0, ScatterKind::Min)};
 }
 
 /// Imports _embedding_bag and _embedding_bag_forward_only(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
@@ -155,7 +143,7 @@ Results embeddingBag(Node &n) {
   if (mode != sumMode || (n.type(3) && n.isEmpty(n.type(3)))) {
     Value isCounted = padding < 0 ? n.broadcast(n.scalarInt(1, index), {count})
                                   : n.cast(n.reshape(notPadding(n, indices, padding), {count}), index);
-    lengths = addRows(n, n.broadcast(n.scalarInt(0, index), {total}), bags, isCounted);
+    lengths = putAlong(n, n.broadcast(n.scalarInt(0, index), {total}), bags, isCounted, 0, ScatterKind::Add);
   }
   Value made;
   if (mode == maxMode) {
@@ -170,7 +158,7 @@ Results embeddingBag(Node &n) {
     rows = withoutPadding(n, weightedRows(n, rows, perSample), indices, padding);
     if (n.failed())
       return n.refused();
-    made = addRows(n, n.broadcast(n.scalar(0, compute), {total, columns}), bags, rows);
+    made = putAlong(n, n.broadcast(n.scalar(0, compute), {total, columns}), bags, rows, 0, ScatterKind::Add);
     if (mode == meanMode) {
       made = n.op<DivOp>({made, divisors(n, lengths, compute)});
       rowsOfMaxima = lengths;

@@ -12,14 +12,6 @@ inline constexpr int64_t sumMode = 0, meanMode = 1, maxMode = 2;
 /// Returns the bag of each of `count` elements, as i32 if `count` is known to be below 2^31, otherwise as i64.
 Value bagsOf(Node &n, Value offsets, AffineExpr count);
 
-/// Adds the entries of `source` along the first dimension of `x`, at `indices`. As in eager, negative indices are
-/// errors.
-Value addRows(Node &n, Value x, Value indices, Value source);
-
-/// Combines each element of `source` with the element of `x` in the same column and in the row that `rows`, in the
-/// shape of `source`, selects.
-Value combineRows(Node &n, Value x, Value rows, Value source, ScatterKind kind);
-
 /// Returns the numbers `counts`, at least 1, as a column of `element`.
 Value divisors(Node &n, Value counts, Type element);
 

@@ -85,7 +85,7 @@ Blocks blocksOf(Node &n, const Groups &g, int64_t size) {
     starts = n.concat({starts, n.sliceDim(g.ends, 0, n.constantSize(0), n.constantSize(g.groups - 1))}, 0);
   Value lengths = n.op<AddOp>({n.op<SubOp>({g.ends, starts}), n.scalarInt(size - 1, n.i64())});
   lengths = quotient(n, lengths, size);
-  Value blockEnds = ScanOp::create(n.builder, n.loc, lengths.getType(), lengths, ScanKind::Sum, 0);
+  Value blockEnds = n.scan(ScanKind::Sum, lengths, 0);
   Value blockStarts = n.op<SubOp>({blockEnds, lengths});
   // b.count is an upper bound of the number of blocks for any sizes of the groups. Blocks that no group needs are
   // assigned to the last group, and none of their positions is inside of the group.

@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/GridPositions.h"
+#include "lib/Import/ATen/Indexing.h"
 #include "lib/Import/ATen/Table.h"
 
 namespace tilewright {
@@ -24,9 +25,7 @@ namespace {
 Value addAtPixel(Node &n, GridPositions &at, const GridPixel &pixel, Value grad, Value sum) {
   Value part = pixel.weight ? n.op<MulOp>({grad, at.forChannels(pixel.weight)}) : grad;
   part = n.where(at.forChannels(pixel.inside), part, n.scalar(0, n.elementOf(grad)));
-  auto made = ScatterOp::create(n.builder, n.loc, sum.getType(), sum, at.indexOf(pixel), part, 2, ScatterKind::Add);
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return made;
+  return scatterAlong(n, sum, at.indexOf(pixel), part, 2, ScatterKind::Add);
 }
 
 /// Returns the derivative of the weight of `pixel` with respect to the position along dimension `dim`.

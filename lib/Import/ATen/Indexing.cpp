@@ -66,6 +66,18 @@ Value gatherAlong(Node &n, Value x, Value indices, int64_t dim) {
   return made;
 }
 
+Value scatterAlong(Node &n, Value x, Value indices, Value source, int64_t dim, ScatterKind kind) {
+  auto made = ScatterOp::create(n.builder, n.loc, x.getType(), x, indices, source, dim, kind);
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  return made;
+}
+
+Value putAlong(Node &n, Value x, Value index, Value source, int64_t dim, ScatterKind kind) {
+  auto made = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange{index}, dim, kind);
+  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  return made;
+}
+
 namespace {
 
 /// Imports index.Tensor(self, indices).

@@ -25,6 +25,14 @@ Value take(Node &n, Value tensor, ArrayRef<Value> indices, int64_t dim, bool wra
 /// Emits tw.gather of `x` at `indices` along `dim`, as torch.gather. As in eager, negative indices are errors.
 Value gatherAlong(Node &n, Value x, Value indices, int64_t dim);
 
+/// Emits tw.scatter, which combines `source` with the elements of `x` at `indices` along `dim`, as torch.scatter. As in
+/// eager, negative indices are errors.
+Value scatterAlong(Node &n, Value x, Value indices, Value source, int64_t dim, ScatterKind kind);
+
+/// Emits tw.put, which combines slice k of `source` along `dim` with the slice of `x` at element k of `index`. As in
+/// eager, negative indices are errors.
+Value putAlong(Node &n, Value x, Value index, Value source, int64_t dim, ScatterKind kind);
+
 /// Returns a constant of i64 elements, in row-major order.
 Value constantIndices(Node &n, ArrayRef<int64_t> values, ArrayRef<int64_t> shape);
 

@@ -38,9 +38,7 @@ Value solveByLu(Node &n, Value factors, Value pivots, Value b, bool transposed) 
   }
   Value upper = transposedMatrices(n, factors);
   Value z = solveTriangular(n, upper, solveTriangular(n, upper, b, /*upper=*/false), /*upper=*/true, /*unit=*/true);
-  auto x = ScatterOp::create(n.builder, n.loc, z.getType(), z, order, z, dim, ScatterKind::Set);
-  x->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return x;
+  return scatterAlong(n, z, order, z, dim, ScatterKind::Set);
 }
 
 /// Imports linalg_lu_solve(LU, pivots, B, *, left, adjoint).

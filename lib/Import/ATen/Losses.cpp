@@ -42,51 +42,57 @@ Pair pairOf(Node &n, unsigned first = 0, llvm::StringRef name = "self") {
 
 Value difference(Node &n, const Pair &pair) { return n.op<SubOp>({pair.x, pair.target}); }
 
-/// Imports mse_loss(self, target, reduction).
-Results mseLoss(Node &n) {
+/// Imports a loss with the arguments (self, target, reduction) and the further arguments that `lossOf` reads.
+template <Value (*lossOf)(Node &, const Pair &)> Results elementLoss(Node &n) {
   Pair pair = pairOf(n);
   const int64_t reduction = n.integer(2, "reduction", meanReduction);
   if (n.failed())
     return n.refused();
+  Value loss = lossOf(n, pair);
+  return n.failed() ? n.refused() : Results(reducedLoss(n, loss, reduction));
+}
+
+Value squaredDifference(Node &n, const Pair &pair) {
   Value d = difference(n, pair);
-  return reducedLoss(n, n.op<MulOp>({d, d}), reduction);
+  return n.op<MulOp>({d, d});
 }
 
-/// Imports l1_loss(self, target, reduction).
-Results l1Loss(Node &n) {
-  Pair pair = pairOf(n);
-  const int64_t reduction = n.integer(2, "reduction", meanReduction);
-  if (n.failed())
-    return n.refused();
-  return reducedLoss(n, n.op<AbsOp>({difference(n, pair)}), reduction);
-}
+Value absoluteDifference(Node &n, const Pair &pair) { return n.op<AbsOp>({difference(n, pair)}); }
 
-/// Imports smooth_l1_loss(self, target, reduction, beta), which is |d| - beta / 2 where |d| >= beta, and d^2 / (2 beta)
-/// elsewhere.
-Results smoothL1Loss(Node &n) {
-  Pair pair = pairOf(n);
-  const int64_t reduction = n.integer(2, "reduction", meanReduction);
+/// Returns the loss of smooth_l1_loss(self, target, reduction, beta), which is |d| - beta / 2 where |d| >= beta, and
+/// d^2 / (2 beta) elsewhere.
+Value smoothL1(Node &n, const Pair &pair) {
   const double beta = n.number(3, "beta", 1);
-  if (n.failed())
-    return n.refused();
-  Value d = n.op<AbsOp>({difference(n, pair)});
+  Value d = absoluteDifference(n, pair);
   Value square = n.op<DivOp>(n.op<MulOp>({n.op<MulOp>(d, 0.5), d}), beta);
   Value isSmall = n.compare<LtOp>(d, n.scalar(beta, n.elementOf(d)));
-  return reducedLoss(n, n.where(isSmall, square, n.op<AddOp>(d, -0.5 * beta)), reduction);
+  return n.where(isSmall, square, n.op<AddOp>(d, -0.5 * beta));
 }
 
-/// Imports huber_loss(self, target, reduction, delta), which is delta * (|d| - delta / 2) where |d| > delta, and d^2 /
-/// 2 elsewhere.
-Results huberLoss(Node &n) {
-  Pair pair = pairOf(n);
-  const int64_t reduction = n.integer(2, "reduction", meanReduction);
+/// Returns the loss of huber_loss(self, target, reduction, delta), which is delta * (|d| - delta / 2) where |d| >
+/// delta, and d^2 / 2 elsewhere.
+Value huber(Node &n, const Pair &pair) {
   const double delta = n.number(3, "delta", 1);
-  if (n.failed())
-    return n.refused();
-  Value d = n.op<AbsOp>({difference(n, pair)});
+  Value d = absoluteDifference(n, pair);
   Value square = n.op<MulOp>({n.op<MulOp>(d, 0.5), d}), line = n.op<MulOp>(n.op<AddOp>(d, -0.5 * delta), delta);
-  Value isSmall = n.compare<LeOp>(d, n.scalar(delta, n.elementOf(d)));
-  return reducedLoss(n, n.where(isSmall, square, line), reduction);
+  return n.where(n.compare<LeOp>(d, n.scalar(delta, n.elementOf(d))), square, line);
+}
+
+/// Returns log(1 + exp(-x t)).
+Value softMargin(Node &n, const Pair &pair) {
+  Value product = n.op<NegOp>({n.op<MulOp>({pair.x, pair.target})});
+  return n.op<Log1pOp>({n.op<ExpOp>({product})});
+}
+
+/// Returns the loss of kl_div(self, target, reduction, *, log_target), which is t (log(t) - x). With log_target, the
+/// target is log(t).
+Value klDivergence(Node &n, const Pair &pair) {
+  if (n.flag(3, "log_target"))
+    return n.op<MulOp>({n.op<ExpOp>({pair.target}), n.op<SubOp>({pair.target, pair.x})});
+  Value zero = n.scalar(0, n.elementOf(pair.x));
+  Value entropy =
+      n.where(n.compare<EqOp>(pair.target, zero), zero, n.op<MulOp>({pair.target, n.op<LogOp>({pair.target})}));
+  return n.op<SubOp>({entropy, n.op<MulOp>({pair.target, pair.x})});
 }
 
 /// Multiplies `loss` by the optional argument `weight`.
@@ -102,10 +108,7 @@ Results binaryCrossEntropy(Node &n) {
   if (n.failed())
     return n.refused();
   constexpr double least = -100; // in ATen/native/Loss.cpp
-  Type compute = n.elementOf(pair.x);
-  Value inside = n.op<LogicalAndOp>(
-      {n.compare<GeOp>(pair.x, n.scalar(0, compute)), n.compare<LeOp>(pair.x, n.scalar(1, compute))}, n.i1());
-  Value x = n.checked(inside, pair.x, "all elements of input should be between 0 and 1");
+  Value x = n.checked(n.isBetween(pair.x, 0, 1), pair.x, "all elements of input should be between 0 and 1");
   Value ofTrue = n.op<MaximumOp>(n.op<LogOp>({x}), least);
   Value ofFalse = n.op<MaximumOp>(n.op<Log1pOp>({n.op<NegOp>({x})}), least);
   Value loss =
@@ -129,31 +132,6 @@ Results binaryCrossEntropyOfLogits(Node &n) {
   }
   Value rest = n.op<MulOp>({n.op<AddOp>(n.op<NegOp>({pair.target}), 1.0), pair.x});
   return reducedLoss(n, weighted(n, n.op<SubOp>({rest, logarithm}), 2), reduction);
-}
-
-/// Imports soft_margin_loss(self, target, reduction), which is log(1 + exp(-x t)).
-Results softMarginLoss(Node &n) {
-  Pair pair = pairOf(n);
-  const int64_t reduction = n.integer(2, "reduction", meanReduction);
-  if (n.failed())
-    return n.refused();
-  Value product = n.op<NegOp>({n.op<MulOp>({pair.x, pair.target})});
-  return reducedLoss(n, n.op<Log1pOp>({n.op<ExpOp>({product})}), reduction);
-}
-
-/// Imports kl_div(self, target, reduction, *, log_target), which is t (log(t) - x). With log_target, the target is
-/// log(t).
-Results klDivergence(Node &n) {
-  Pair pair = pairOf(n);
-  const int64_t reduction = n.integer(2, "reduction", meanReduction);
-  if (n.failed())
-    return n.refused();
-  if (n.flag(3, "log_target"))
-    return reducedLoss(n, n.op<MulOp>({n.op<ExpOp>({pair.target}), n.op<SubOp>({pair.target, pair.x})}), reduction);
-  Value zero = n.scalar(0, n.elementOf(pair.x));
-  Value entropy =
-      n.where(n.compare<EqOp>(pair.target, zero), zero, n.op<MulOp>({pair.target, n.op<LogOp>({pair.target})}));
-  return reducedLoss(n, n.op<SubOp>({entropy, n.op<MulOp>({pair.target, pair.x})}), reduction);
 }
 
 /// Imports poisson_nll_loss(input, target, log_input, full, eps, reduction). With `full`, Stirling's approximation of
@@ -211,13 +189,13 @@ Results marginRankingLoss(Node &n) {
 void registerCheckedLosses(Table &t) { t["aten.binary_cross_entropy.default"] = binaryCrossEntropy; }
 
 void registerLosses(Table &t) {
-  t["aten.mse_loss.default"] = mseLoss;
-  t["aten.l1_loss.default"] = l1Loss;
-  t["aten.smooth_l1_loss.default"] = smoothL1Loss;
-  t["aten.huber_loss.default"] = huberLoss;
+  t["aten.mse_loss.default"] = elementLoss<squaredDifference>;
+  t["aten.l1_loss.default"] = elementLoss<absoluteDifference>;
+  t["aten.smooth_l1_loss.default"] = elementLoss<smoothL1>;
+  t["aten.huber_loss.default"] = elementLoss<huber>;
   t["aten.binary_cross_entropy_with_logits.default"] = binaryCrossEntropyOfLogits;
-  t["aten.soft_margin_loss.default"] = softMarginLoss;
-  t["aten.kl_div.default"] = klDivergence;
+  t["aten.soft_margin_loss.default"] = elementLoss<softMargin>;
+  t["aten.kl_div.default"] = elementLoss<klDivergence>;
   t["aten.poisson_nll_loss.default"] = poissonLoss;
   t["aten.hinge_embedding_loss.default"] = hingeEmbeddingLoss;
   t["aten.margin_ranking_loss.default"] = marginRankingLoss;

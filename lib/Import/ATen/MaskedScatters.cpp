@@ -22,7 +22,7 @@ namespace {
 Value positionsOfTrue(Node &n, Value mask) {
   AffineExpr count = elementCount(n.typeOf(mask));
   Value flat = n.cast(n.reshape(mask, {count}), n.i64());
-  Value sums = ScanOp::create(n.builder, n.loc, flat.getType(), flat, ScanKind::Sum, 0);
+  Value sums = n.scan(ScanKind::Sum, flat, 0);
   return n.op<SubOp>({sums, n.scalarInt(1, n.i64())});
 }
 
@@ -98,8 +98,7 @@ Results maxUnpool(Node &n) {
   Value rows = n.reshape(indices, {planes, n.product(ArrayRef(n.sizesIn(x)).take_back(spatial))});
   Value values = n.reshape(x, n.sizesIn(rows));
   Value zeros = n.broadcast(n.scalar(0, n.element()), {planes, plane});
-  auto made = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, rows, values, 1, ScatterKind::Set);
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  Value made = scatterAlong(n, zeros, rows, values, 1, ScatterKind::Set);
   return n.reshape(made, n.type());
 }
 

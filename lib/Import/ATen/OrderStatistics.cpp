@@ -157,7 +157,7 @@ Results mode(Node &n) {
   Value position = n.alongDim(n.iota({rows.size}, 0, index), rows.dim, rows.rank()), zero = n.scalarInt(0, index);
   Value begins = n.op<LogicalOrOp>({n.compare<NeOp>(sorted.values, before), n.compare<EqOp>(position, zero)}, n.i1());
   Value begin = n.where(begins, position, zero); // where a run begins, otherwise 0
-  begin = ScanOp::create(n.builder, n.loc, begin.getType(), begin, ScanKind::Max, rows.dim);
+  begin = n.scan(ScanKind::Max, begin, rows.dim);
   Value length = n.op<SubOp>({position, begin}); // of the run up to each element, minus 1
   auto type = tensorWithSizes(reducedSizes(n, rows, false), index);
   Value longest = ArgReduceOp::create(n.builder, n.loc, type, length, ReduceKind::Max, rows.dim, false);

@@ -7,6 +7,7 @@
 // Test: test/Python/ops/test_decomposed.py, test/Python/test_plain_exports.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Import/ATen/Indexing.h"
 #include "lib/Import/ATen/Padding.h"
 #include "lib/Import/ATen/Table.h"
 
@@ -60,9 +61,7 @@ Value foldBeyond(Node &n, Value grad, const Copies &c) {
   Value index = n.op<MinimumOp>({n.op<MaximumOp>({from, n.scalarInt(0, n.i64())}), last});
   sizes[c.dim] = c.size;
   Value zeros = n.broadcast(n.scalar(0, n.elementOf(grad)), sizes);
-  auto made = PutOp::create(n.builder, n.loc, zeros.getType(), zeros, grad, ValueRange{index}, c.dim, ScatterKind::Add);
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return made;
+  return putAlong(n, zeros, index, grad, c.dim, ScatterKind::Add);
 }
 
 /// Returns the gradient along one dimension, which then has its size before the padding.

@@ -41,8 +41,7 @@ template <int64_t spatial, unsigned last> Results gradientOfMaxima(Node &n) {
   Value zeros = n.broadcast(n.scalar(0, n.element()), planes(n.type()));
   Value flatIndices = n.reshape(indices, planes(n.typeOf(indices)));
   Value flatGrad = n.reshape(n.cast(grad, n.element()), planes(n.typeOf(grad)));
-  auto sum = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, flatIndices, flatGrad, 1, ScatterKind::Add);
-  sum->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  Value sum = scatterAlong(n, zeros, flatIndices, flatGrad, 1, ScatterKind::Add);
   return n.reshape(sum, n.type());
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 /// Draws uniform numbers in [0, 1), as f32 or f64, which are compared with a probability.
 Value drawUniform(Node &n, ArrayRef<AffineExpr> sizes) {
-  return drawRandom(n, RandomKind::Uniform, sizes, n.element().isF64() ? n.f64() : n.f32());
+  return drawRandom(n, RandomKind::Uniform, sizes, sampleType(n, n.element()));
 }
 
 /// Imports an op that draws from a distribution. Uniform numbers are drawn in the result's type, because rounding a
@@ -38,11 +38,8 @@ Results bernoulli(Node &n) {
   Value p = n.has(1, "p") ? n.scalar(n.number(1, "p"), n.elementOf(drawn)) : n.cast(x, n.elementOf(drawn));
   if (n.failed())
     return n.refused();
-  if (!n.has(1, "p")) {
-    Value zero = n.scalar(0, n.elementOf(p)), one = n.scalar(1, n.elementOf(p));
-    Value valid = n.op<LogicalAndOp>({n.compare<GeOp>(p, zero), n.compare<LeOp>(p, one)}, n.i1());
-    p = n.checked(valid, p, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
-  }
+  if (!n.has(1, "p"))
+    p = n.checked(n.isBetween(p, 0, 1), p, "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
   return n.cast(n.compare<LtOp>(drawn, p), n.element());
 }
 

@@ -30,7 +30,7 @@ template <ScanKind kind> Results scan(Node &n) {
   Type compute = n.accumulator(n.element());
   x = n.cast(x, compute);
   if (n.rankOf(x))
-    x = ScanOp::create(n.builder, n.loc, x.getType(), x, kind, dim);
+    x = n.scan(kind, x, dim);
   return n.cast(x, n.element());
 }
 
@@ -47,12 +47,12 @@ template <ScanKind kind> Results runningExtreme(Node &n) {
   if (n.failed())
     return n.refused();
   Value wide = n.cast(x, compute);
-  Value extreme = ScanOp::create(n.builder, n.loc, wide.getType(), wide, kind, dim);
+  Value extreme = n.scan(kind, wide, dim);
   Value met = n.compare<EqOp>(wide, extreme);
   if (isa<FloatType>(compute))
     met = n.op<LogicalOrOp>({met, n.op<IsnanOp>({wide}, n.i1())});
   Value index = n.where(met, n.iota(n.sizesIn(x), dim, n.i64()), n.scalarInt(0, n.i64()));
-  Value last = ScanOp::create(n.builder, n.loc, index.getType(), index, ScanKind::Max, dim);
+  Value last = n.scan(ScanKind::Max, index, dim);
   return {n.cast(extreme, element), last};
 }
 

@@ -52,9 +52,7 @@ ScatterOperands readScatter(Node &n, ScatterKind kind) {
 
 /// Emits tw.scatter. As in eager, negative indices are errors.
 Value emitScatter(Node &n, const ScatterOperands &s, ScatterKind kind) {
-  auto made = ScatterOp::create(n.builder, n.loc, s.x.getType(), s.x, s.indices, s.source, s.dim, kind);
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return made;
+  return scatterAlong(n, s.x, s.indices, s.source, s.dim, kind);
 }
 
 /// Returns `s` with the tensor `x`, and with a source whose elements all are `scalar`.
@@ -205,9 +203,7 @@ template <ScatterKind kind> Results indexWrite(Node &n) {
   }
   if (n.rankOf(index) == 0)
     index = n.unsqueeze(index, 0);
-  auto made = PutOp::create(n.builder, n.loc, x.getType(), x, source, ValueRange{index}, dim, kind);
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr()); // as in eager, negative indices are errors
-  return n.reshape(made, n.type());
+  return n.reshape(putAlong(n, x, index, source, dim, kind), n.type());
 }
 
 /// Imports put(self, index, source, accumulate), which writes at indices of the flattened tensor.

@@ -121,7 +121,7 @@ Results nonzeroStatic(Node &n) {
   if (n.rankOf(x) == 0 || elements == none || size == none)
     return n.full(n.scalarInt(fill, index), n.type());
   Value counts = n.cast(n.cast(n.reshape(x, {elements}), n.i1()), index);
-  counts = ScanOp::create(n.builder, n.loc, counts.getType(), counts, ScanKind::Sum, 0);
+  counts = n.scan(ScanKind::Sum, counts, 0);
   Value wanted = n.op<AddOp>({n.iota({size}, 0, index), n.scalarInt(1, index)});
   Value found = countBefore(n, counts, wanted, /*right=*/false);
   if (n.failed())
@@ -162,8 +162,7 @@ Results histogram(Node &n) {
   bin = n.where(inside, bin, n.scalarInt(bins, index)); // bin `bins` is discarded
   Value zeros = n.broadcast(n.scalar(0, count), {n.constantSize(bins + 1)});
   Value ones = n.broadcast(n.scalar(1, count), {elements});
-  auto counts = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, bin, ones, 0, ScatterKind::Add);
-  counts->setAttr(fromStartAttrName, n.builder.getUnitAttr());
+  Value counts = scatterAlong(n, zeros, bin, ones, 0, ScatterKind::Add);
   return n.cast(n.sliceDim(counts, 0, n.constantSize(0), binCount), n.element());
 }
 

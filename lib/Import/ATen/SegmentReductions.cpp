@@ -64,7 +64,7 @@ Segments segmentsAt(Node &n, Value offsets, AffineExpr size) {
 Segments segmentsOf(Node &n, Value lengths, AffineExpr size) {
   const int64_t dim = n.rankOf(lengths) - 1;
   Segments s{size, n.sizesIn(lengths)[dim], {}, lengths, {}};
-  s.ends = ScanOp::create(n.builder, n.loc, lengths.getType(), lengths, ScanKind::Sum, dim);
+  s.ends = n.scan(ScanKind::Sum, lengths, dim);
   return s;
 }
 
@@ -78,9 +78,8 @@ Value countEnds(Node &n, const Segments &s) {
   // Ends outside of the dimension are possible if a call does not check them, and must not be written outside of it.
   Value ends = n.op<MaximumOp>({n.op<MinimumOp>({s.ends, n.indexScalar(s.size, index)}), zero});
   Value zeros = n.broadcast(zero, places);
-  auto counts = ScatterOp::create(n.builder, n.loc, zeros.getType(), zeros, ends, ones, dim, ScatterKind::Add);
-  counts->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  Value reached = ScanOp::create(n.builder, n.loc, zeros.getType(), counts, ScanKind::Sum, dim);
+  Value counts = scatterAlong(n, zeros, ends, ones, dim, ScatterKind::Add);
+  Value reached = n.scan(ScanKind::Sum, counts, dim);
   return n.sliceDim(reached, dim, n.constantSize(0), s.size);
 }
 
@@ -102,9 +101,7 @@ Value combineSegments(Node &n, Value data, Value first, int64_t axis, const Segm
   Value segment = n.op<MinimumOp>({reached, n.indexScalar(canonicalSize(s.number - 1), index)});
   segment = n.broadcast(withTrailingOnes(n, n.op<MaximumOp>({segment, zero}), rank), n.sizesIn(data));
   data = n.where(withTrailingOnes(n, inside, rank), data, n.scalar(kind.identity, n.elementOf(data)));
-  auto made = ScatterOp::create(n.builder, n.loc, first.getType(), first, segment, data, axis, kind.kind);
-  made->setAttr(fromStartAttrName, n.builder.getUnitAttr());
-  return made;
+  return scatterAlong(n, first, segment, data, axis, kind.kind);
 }
 
 /// Imports segment_reduce(data, reduce, *, lengths, indices, offsets, axis, unsafe, initial).

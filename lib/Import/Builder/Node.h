@@ -184,12 +184,21 @@ public:
   /// Reshapes `value`, a tensor of rank 1, to a tensor of rank `rank` whose sizes are 1 except that of dimension `dim`.
   Value alongDim(Value value, int64_t dim, int64_t rank);
   Value reduce(ReduceKind kind, Value value, ArrayRef<int64_t> dims, bool keepdim, Type element = {});
+  /// Returns the results of the scan `kind` of `value` along `dim`, such as cumulative sums.
+  Value scan(ScanKind kind, Value value, int64_t dim) {
+    return ScanOp::create(builder, loc, value.getType(), value, kind, dim);
+  }
   Value matmul(Value lhs, Value rhs, Type element = {});
   Value slice(Value value, ArrayRef<AffineExpr> offsets, ArrayRef<int64_t> strides, ArrayRef<AffineExpr> sizes);
   Value sliceDim(Value value, int64_t dim, AffineExpr offset, AffineExpr size, int64_t stride = 1);
   Value concat(ArrayRef<Value> values, int64_t dim);
   Value where(Value condition, Value yes, Value no) { return op<WhereOp>({condition, yes, no}, elementOf(yes)); }
 
+  /// Returns booleans that are true where `value` is in [low, high].
+  Value isBetween(Value value, double low, double high) {
+    Value above = compare<GeOp>(value, scalar(low, elementOf(value)));
+    return op<LogicalAndOp>({above, compare<LeOp>(value, scalar(high, elementOf(value)))}, i1());
+  }
   /// Returns `value`, broadcast with the booleans `condition`. A call on a CPU fails with `message` if an element of
   /// `condition` is false, unless the program does not use the returned value.
   Value checked(Value condition, Value value, llvm::StringRef message);

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import torch
 
-from .halves import widened
-
 aten = torch.ops.aten
 
 
@@ -24,7 +22,7 @@ def group_norm(x, weight, bias, N, C, HxW, group, eps):
     if not _channels_last(x) or not x.is_floating_point():
         return NotImplemented
     plane, each = x.shape[2:], C // group
-    columns = widened(x.movedim(1, -1)).reshape(N, HxW, C)
+    columns = (x.float() if x.dtype in (torch.bfloat16, torch.float16) else x).movedim(1, -1).reshape(N, HxW, C)
     variance, mean = torch.var_mean(columns, 1, correction=0)
     variance, mean = variance.view(N, group, each), mean.view(N, group, each)
     of_group = mean.mean(2, keepdim=True)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import torch
 from torch.fx.experimental.symbolic_shapes import statically_known_true
 
-from .demands import demand
-from .sizes import none, some
-
 aten = torch.ops.aten
 
 
@@ -27,10 +24,10 @@ def _at_true(x, begin: int, mask, values, accumulate: bool):
         fits = flat.sum() == count
         if not isinstance(count, int):  # a single value may be written to all elements
             fits = fits | (torch.full((), count, dtype=torch.int64, device=x.device) == 1)
-        demand(fits, said, on_gpus=True)
-        if none(count):
+        aten._assert_async.msg(fits, said)  # inspected after the call (fx/asserts.py)
+        if statically_known_true(count == 0):
             return x.clone(memory_format=torch.contiguous_format)
-        if not some(count):  # add an element, because the read below needs one
+        if not statically_known_true(count > 0):  # add an element, because the read below needs one
             values = torch.cat([values, values.new_zeros([*values.shape[:begin], 1, *values.shape[begin + 1 :]])], begin)
         values = values.index_select(begin, (flat.cumsum(0) - 1).clamp_max(count - 1).clamp_min(0))
     old = x.reshape([*front, flat.shape[0], *rest])

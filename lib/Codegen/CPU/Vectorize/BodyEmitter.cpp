@@ -284,17 +284,11 @@ void BodyEmitter::emitOp(OpBuilder &builder, Operation &inner, IRMapping &values
     operands.push_back(asVector(builder, values.lookupOrDefault(v)));
   // Lanes that are masked off have arbitrary indices, divisors and conditions. Replace these by valid values, so that
   // no error is reported for them.
-  if (mask && isa<tile::PlaceOp>(inner)) {
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(operands[0].getType()));
-    operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], zero);
-  }
-  if (mask && isa<tile::DivisorOp>(inner)) {
-    Value one = arith::ConstantOp::create(builder, loc, builder.getOneAttr(operands[0].getType()));
-    operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], one);
-  }
-  if (mask && isa<tile::RequireOp>(inner)) {
-    Value all = arith::ConstantOp::create(builder, loc, builder.getOneAttr(mask.getType()));
-    operands[0] = arith::SelectOp::create(builder, loc, mask, operands[0], all);
+  if (mask && isa<tile::PlaceOp, tile::DivisorOp, tile::RequireOp>(inner)) {
+    Type type = operands[0].getType();
+    TypedAttr valid = isa<tile::PlaceOp>(inner) ? builder.getZeroAttr(type) : builder.getOneAttr(type);
+    operands[0] =
+        arith::SelectOp::create(builder, loc, mask, operands[0], arith::ConstantOp::create(builder, loc, valid));
   }
   OperationState state(inner.getLoc(), inner.getName(), operands, {vectorOf(inner.getResult(0).getType())},
                        inner.getAttrs());
