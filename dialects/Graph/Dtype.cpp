@@ -16,6 +16,7 @@ static constexpr ScalarTypeInfo infos[] = {
 #include "dialects/Graph/Dtypes.def"
 };
 
+llvm::ArrayRef<ScalarTypeInfo> scalarTypes() { return infos; }
 const ScalarTypeInfo &infoOf(ScalarType type) { return infos[unsigned(type)]; }
 llvm::StringRef scalarTypeName(ScalarType type) { return infoOf(type).name; }
 unsigned scalarTypeBits(ScalarType type) { return infoOf(type).bits; }

@@ -2,6 +2,7 @@
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_DTYPE_H
 #define TILEWRIGHT_DIALECTS_GRAPH_DTYPE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <optional>
@@ -30,11 +31,13 @@ struct ScalarTypeInfo {
   llvm::StringLiteral npy;  ///< the field `descr` of a .npy file
 };
 const ScalarTypeInfo &infoOf(ScalarType type);
+/// Returns the properties of all element types, in the order of Dtypes.def.
+llvm::ArrayRef<ScalarTypeInfo> scalarTypes();
 
 /// Returns torch's name of a dtype, such as "float32" for F32, and the reverse (nullopt: the dtype is not supported).
 llvm::StringRef scalarTypeName(ScalarType type);
 std::optional<ScalarType> scalarTypeFromName(llvm::StringRef name);
-/// Returns the number of bits of one element in memory.
+/// Returns the number of bits of one element in memory. Elements of less than 8 bits are packed.
 unsigned scalarTypeBits(ScalarType type);
 
 /// Returns i1 for bool, ui8 for uint8 (likewise wider unsigned integers), and signless types for other integers.

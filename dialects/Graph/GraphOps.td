@@ -34,7 +34,8 @@ def TW_Dialect : Dialect {
         tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>
 
     Symbol k of the map is the function's k-th `index` argument with the attribute `tw.symbol`. Booleans are `i1`, and
-    unsigned integers are `ui8` to `ui64`. All other integers are signless and are interpreted as signed.
+    unsigned integers are `ui2` to `ui64`. All other integers are signless and are interpreted as signed. Elements of 2
+    and 4 bits are packed in memory (`--tw-pack-elements`), and integers of other widths take 1, 2, 4 or 8 bytes.
 
     Constraints are numbered per op (`matmul_c1`), and the verifier's message contains the number.
   }];

@@ -35,6 +35,10 @@ def WidenIntegers : Pass<"tw-widen-integers", "::mlir::func::FuncOp"> {
   let summary = "Convert integers of any width to 8, 16, 32 or 64 bits without changing their values";
 }
 
+def PackElements : Pass<"tw-pack-elements", "::mlir::func::FuncOp"> {
+  let summary = "Replace integers of other widths than 8, 16, 32 and 64 bits, such as int4, and 4-bit floats by whole bytes";
+}
+
 def GuardSizes : Pass<"tw-guard-sizes", "::mlir::func::FuncOp"> {
   let summary = "Prove the relations between symbolic sizes that ops require, or emit guards that each call checks";
 }

@@ -48,11 +48,8 @@ std::string textOf(Type type) {
 /// Returns the element types of graphs (Dtypes.def), separated by commas.
 std::string elementTypes(MLIRContext *context) {
   std::string text;
-  for (ScalarType type : {
-#define TW_DTYPE(ENUM, ...) ScalarType::ENUM,
-#include "dialects/Graph/Dtypes.def"
-       })
-    text += (text.empty() ? "" : ", ") + textOf(elementTypeOf(type, context));
+  for (const ScalarTypeInfo &info : scalarTypes())
+    text += (text.empty() ? "" : ", ") + textOf(elementTypeOf(info.type, context));
   return text;
 }
 

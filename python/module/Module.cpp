@@ -491,12 +491,14 @@ PYBIND11_MODULE(_tilewright, m) {
   m.def(
       "dtype_names",
       [] {
-        return std::vector<std::string>{
-#define TW_DTYPE(ENUM, NAME, ...) NAME,
-#include "dialects/Graph/Dtypes.def"
-        };
+        std::vector<std::string> names;
+        for (const ScalarTypeInfo &info : scalarTypes())
+          if (info.bits >=
+              8) // torch.int4 and similar dtypes have one byte per element, and graphs have packed elements
+            names.push_back(info.name.str());
+        return names;
       },
-      "Returns torch's names of the dtypes that graphs may have.");
+      "Returns torch's names of the dtypes that graphs imported from torch may have.");
   m.def("target_names", &targetNames);
   m.def(
       "target_options",

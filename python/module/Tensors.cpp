@@ -30,10 +30,10 @@ DLDataType dlpackType(ScalarType type) {
 }
 
 std::string dlpackTypeName(DLDataType type) {
-  for (unsigned i = 0; i <= unsigned(ScalarType::F8E5M2); ++i) {
-    DLDataType known = dlpackType(ScalarType(i));
+  for (const ScalarTypeInfo &info : scalarTypes()) {
+    DLDataType known = dlpackType(info.type);
     if (known.code == type.code && known.bits == type.bits && known.lanes == type.lanes)
-      return scalarTypeName(ScalarType(i)).str();
+      return info.name.str();
   }
   return "dtype with DLPack code " + std::to_string(type.code) + ", " + std::to_string(type.bits) + " bits";
 }

@@ -50,7 +50,7 @@ void fillIntegers(HostTensor &tensor, std::mt19937_64 &random) {
   for (int64_t i = 0; i < tensor.count(); ++i) {
     const uint64_t bits = random();
     const int64_t value = bits % 8 ? int64_t(bits / 8 % 200) - 100 : int64_t(random());
-    memcpy(&tensor.bytes[i * tensor.width()], &value, tensor.width());
+    tensor.setBits(i, uint64_t(value));
   }
 }
 
@@ -83,20 +83,6 @@ llvm::Expected<Results> runOn(llvm::StringRef target, ModuleOp module, const Run
   if (!(*program)->run(inputs.pointers.data(), pointers.data(), inputs.symbols.data(), nullptr, 0, error, nullptr))
     return llvm::createStringError(error.text);
   return results;
-}
-
-double valueAt(const HostTensor &tensor, int64_t index) {
-  uint64_t bits = 0;
-  memcpy(&bits, &tensor.bytes[index * tensor.width()], tensor.width());
-  auto type = dyn_cast<FloatType>(tensor.element);
-  if (!type) {
-    const int unused = 64 - 8 * int(tensor.width());
-    return tensor.element.isUnsignedInteger() ? double(bits) : double(int64_t(bits << unused) >> unused);
-  }
-  llvm::APFloat value(type.getFloatSemantics(), llvm::APInt(type.getWidth(), bits));
-  bool lossy;
-  value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &lossy);
-  return value.convertToDouble();
 }
 
 /// Returns the root mean square of the finite values among at(0), ..., at(count - 1).
@@ -164,9 +150,13 @@ llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp modul
         ++number;
         continue;
       }
+      const void *elements = inputs->pointers[number];
       const int64_t width = std::max(1u, tensor.getElementTypeBitWidth() / 8);
-      files.push_back(
-          {name("input", port++, ".bin"), bytesOf(inputs->pointers[number], tensor.getNumElements() * width)});
+      auto input =
+          llvm::find_if(inputs->tensors, [&](const HostTensor &each) { return each.bytes.data() == elements; });
+      files.push_back({name("input", port++, ".bin"), input == inputs->tensors.end()
+                                                          ? bytesOf(elements, tensor.getNumElements() * width)
+                                                          : input->fileBytes()});
       ++number;
     }
   for (Attribute attribute : arranged) {
@@ -180,19 +170,19 @@ llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp modul
   }
   double largest = 0;
   for (const HostTensor &result : *expected)
-    largest = std::max(largest, rms(result.count(), [&](int64_t i) { return valueAt(result, i); }));
+    largest = std::max(largest, rms(result.count(), [&](int64_t i) { return result.numberAt(i); }));
   for (auto [index, result] : llvm::enumerate(*expected)) {
-    files.push_back({name("output", index, ".bin"), bytesOf(result.bytes.data(), result.count() * result.width())});
+    files.push_back({name("output", index, ".bin"), result.fileBytes()});
     double bound = 0;
     if (!isa<FloatType>(result.element) && followsFromFloats(main, index)) {
       const HostTensor &other = (*usual)[index];
-      const double error = rms(result.count(), [&](int64_t i) { return valueAt(result, i) - valueAt(other, i); });
+      const double error = rms(result.count(), [&](int64_t i) { return result.numberAt(i) - other.numberAt(i); });
       bound = std::max(3 * error, 1 / std::sqrt(double(std::max<int64_t>(1, result.count()))));
     }
     if (auto type = dyn_cast<FloatType>(result.element)) {
       const double eps = std::ldexp(1.0, 1 - int(type.getFPMantissaWidth()));
       const HostTensor &other = (*usual)[index];
-      const double error = rms(result.count(), [&](int64_t i) { return valueAt(result, i) - valueAt(other, i); });
+      const double error = rms(result.count(), [&](int64_t i) { return result.numberAt(i) - other.numberAt(i); });
       bound = (result.count() < 1000 ? 3 : 2) * std::max(error, eps * largest);
       bound = std::min(bound, std::sqrt(eps) * largest);
     }

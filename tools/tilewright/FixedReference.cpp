@@ -32,13 +32,6 @@ double roundedTo(FloatType type, double value) {
   return number.convertToDouble();
 }
 
-int64_t integerAt(const HostTensor &tensor, int64_t index) {
-  int64_t value = 0;
-  memcpy(&value, &tensor.bytes[index * tensor.width()], tensor.width());
-  const int unused = 64 - 8 * int(tensor.width());
-  return int64_t(uint64_t(value) << unused) >> unused;
-}
-
 Type inDoubles(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !isa<FloatType>(tensor.getElementType()))
@@ -111,8 +104,7 @@ void FixedReference::fill(std::vector<HostTensor> &tensors) const {
       };
       // If the float type has less precision than the fixed-point format, it rounds the value again.
       const double held = roundedTo(type, std::ldexp(nearest(value), -point->fraction));
-      const int64_t integer = int64_t(nearest(held));
-      memcpy(&tensor.bytes[i * tensor.width()], &integer, tensor.width());
+      tensor.setBits(i, uint64_t(int64_t(nearest(held))));
     }
 }
 
@@ -136,7 +128,7 @@ llvm::Expected<std::vector<FixedError>> FixedReference::compare(const std::vecto
     std::vector<double> &values = doubles.emplace_back(std::max<int64_t>(1, tensor.getNumElements()));
     for (int64_t i = 0; i < tensor.getNumElements(); ++i)
       values[i] = weight ? doubleAt(weight + i * element.getWidth() / 8, element)
-                         : std::ldexp(double(integerAt(*input, i)), -point->fraction);
+                         : std::ldexp(double(input->integerAt(i)), -point->fraction);
     given.pointers.push_back(values.data());
   }
   useDoubles(main);
@@ -151,7 +143,7 @@ llvm::Expected<std::vector<FixedError>> FixedReference::compare(const std::vecto
     for (int64_t i = 0; i < result.count(); ++i) {
       double exact;
       memcpy(&exact, &real.bytes[i * sizeof(double)], sizeof(double));
-      const double off = std::ldexp(double(integerAt(result, i)), -point->fraction) - exact;
+      const double off = std::ldexp(double(result.integerAt(i)), -point->fraction) - exact;
       error.rms += off * off;
       error.largest = std::max(error.largest, std::fabs(off));
     }

@@ -8,7 +8,7 @@
 //
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 //
-// Test: test/Python/test_exported.py
+// Test: test/Python/test_exported.py, test/Python/test_narrow_elements.py
 //
 //===----------------------------------------------------------------------===//
 #include "NpyFile.h"
@@ -20,8 +20,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
-#include <new>
-#include <unistd.h>
 
 using llvm::StringRef;
 
@@ -34,12 +32,15 @@ struct NpyDtype {
   std::string name, descr;
 };
 
+/// Returns the number of bytes of one element in a file. An element smaller than a byte takes a whole byte.
+unsigned fileWidth(const HostTensor &tensor) { return std::max(1u, tensor.bits() / 8); }
+
 NpyDtype npyDtypeOf(mlir::Type element) {
   if (std::optional<ScalarType> type = scalarTypeOf(element))
     return {scalarTypeName(*type).str(), infoOf(*type).npy.str()};
   // No dtype corresponds to the element type, for example to an integer of 12 bits in a fixed-point model.
-  const unsigned bits = element.getIntOrFloatBitWidth();
-  return {dtypeName(element), (bits > 8 ? "<i" : "|i") + std::to_string(std::max(1u, bits / 8))};
+  const unsigned width = fileWidth(HostTensor{element, {}, {}});
+  return {dtypeName(element), (width > 1 ? "<i" : "|i") + std::to_string(width)};
 }
 
 /// Returns the part of `header` that begins after `'key':`.
@@ -73,49 +74,36 @@ std::optional<std::vector<int64_t>> sizesIn(StringRef text, uint64_t width, uint
   return total <= most ? std::optional(sizes) : std::nullopt;
 }
 
-/// Copies the elements of the column-major array `columns` to `tensor` in row-major order.
-void copyToRows(HostTensor &tensor, const char *columns) {
-  unsigned width = tensor.width(), rank = tensor.sizes.size();
+/// Sets the elements of `tensor` from a file's elements, which are in row-major or column-major order.
+llvm::Error copyElements(HostTensor &tensor, const char *from, bool columnMajor) {
+  const unsigned width = fileWidth(tensor), rank = tensor.sizes.size();
   std::vector<int64_t> indices(rank, 0), strides(rank, 1);
-  for (unsigned dim = 1; dim < rank; ++dim)
-    strides[dim] = strides[dim - 1] * tensor.sizes[dim - 1];
+  for (unsigned i = 1; i < rank; ++i) {
+    const unsigned dim = columnMajor ? i : rank - 1 - i, inner = columnMajor ? dim - 1 : dim + 1;
+    strides[dim] = strides[inner] * tensor.sizes[inner];
+  }
   for (int64_t i = 0, count = tensor.count(); i < count; ++i) {
-    int64_t from = 0;
+    int64_t at = 0;
     for (unsigned dim = 0; dim < rank; ++dim)
-      from += indices[dim] * strides[dim];
-    memcpy(&tensor.bytes[i * width], columns + from * width, width);
+      at += indices[dim] * strides[dim];
+    uint64_t value = 0;
+    memcpy(&value, from + at * width, width);
+    tensor.setBits(i, value);
     for (int dim = int(rank) - 1; dim >= 0 && ++indices[dim] == tensor.sizes[dim]; --dim)
       indices[dim] = 0;
+    if (tensor.bits() >= 8)
+      continue;
+    const bool kept = tensor.element.isUnsignedInteger() || mlir::isa<mlir::FloatType>(tensor.element)
+                          ? tensor.bitsAt(i) == value
+                          : uint64_t(tensor.integerAt(i)) == uint64_t(llvm::SignExtend64(value, 8 * width));
+    if (!kept)
+      return llvm::createStringError("the element " + std::to_string(i) + " is not a number of " +
+                                     std::to_string(tensor.bits()) + " bits");
   }
+  return llvm::Error::success();
 }
 
 } // namespace
-
-llvm::Error HostTensor::allocate(int64_t least) {
-  int64_t total = width();
-  bool fits = true;
-  std::string text;
-  for (int64_t size : sizes) {
-    text += (text.empty() ? "" : "x") + std::to_string(size);
-    fits &= size >= 0 && !__builtin_mul_overflow(total, size, &total);
-  }
-  static int64_t taken = 0; // bytes of all tensors that this process has allocated; it keeps them until it exits
-  const int64_t memory = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
-  fits = fits && total <= memory - taken;
-  try {
-    if (fits)
-      bytes.resize(std::max(least, total));
-  } catch (const std::bad_alloc &) {
-    fits = false;
-  }
-  if (!fits)
-    return llvm::createStringError("a tensor of " + text + " elements of " + dtypeNameOf(element) +
-                                   " does not fit into the memory of this machine, which has " +
-                                   std::to_string(memory >> 20) + " MiB" +
-                                   (taken ? ", of which other tensors use " + std::to_string(taken >> 20) : ""));
-  taken += total;
-  return llvm::Error::success();
-}
 
 std::string dtypeNameOf(mlir::Type element) { return npyDtypeOf(element).name; }
 
@@ -142,16 +130,17 @@ llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
   if (!same)
     return fail("has the dtype '" + descr + "'; " + wanted.name + " ('" + wanted.descr + "') is expected");
   HostTensor tensor{element, {}, {}};
-  std::optional<std::vector<int64_t>> sizes = sizesIn(valueOf(header, "shape"), tensor.width(), elements.size());
+  std::optional<std::vector<int64_t>> sizes = sizesIn(valueOf(header, "shape"), fileWidth(tensor), elements.size());
   if (!sizes)
     return fail("has no valid shape in its header, or fewer elements than its shape requires");
   tensor.sizes = std::move(*sizes);
   if (llvm::Error failed = tensor.allocate(/*least=*/1))
     return std::move(failed);
-  if (valueOf(header, "fortran_order").starts_with("True"))
-    copyToRows(tensor, elements.data());
-  else
-    memcpy(tensor.bytes.data(), elements.data(), tensor.count() * tensor.width());
+  const bool columnMajor = valueOf(header, "fortran_order").starts_with("True");
+  if (!columnMajor && tensor.bits() >= 8)
+    memcpy(tensor.bytes.data(), elements.data(), tensor.byteCount());
+  else if (llvm::Error failed = copyElements(tensor, elements.data(), columnMajor))
+    return fail("cannot be read as " + wanted.name + ": " + llvm::toString(std::move(failed)));
   return tensor;
 }
 
@@ -167,7 +156,7 @@ llvm::Error writeNpy(StringRef path, const HostTensor &tensor) {
   llvm::raw_fd_ostream out(path, problem);
   if (!problem) {
     out << magic << '\1' << '\0' << char(header.size() & 255) << char(header.size() >> 8) << header;
-    out.write(reinterpret_cast<const char *>(tensor.bytes.data()), tensor.count() * tensor.width());
+    out << tensor.fileBytes();
     out.close();
     problem = out.error();
     out.clear_error();

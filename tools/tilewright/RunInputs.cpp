@@ -169,7 +169,7 @@ void fillRandom(HostTensor &tensor, std::mt19937_64 &random) {
       value.convert(floats.getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven, &lossy);
       bits = value.bitcastToAPInt().getZExtValue();
     }
-    memcpy(&tensor.bytes[i * tensor.width()], &bits, tensor.width());
+    tensor.setBits(i, bits);
   }
 }
 

@@ -23,20 +23,11 @@ using llvm::StringRef;
 namespace tilewright::driver {
 namespace {
 
-double numberAt(const HostTensor &tensor, int64_t index) {
-  uint64_t bits = 0;
-  memcpy(&bits, &tensor.bytes[index * tensor.width()], tensor.width());
-  if (auto floats = mlir::dyn_cast<mlir::FloatType>(tensor.element))
-    return llvm::APFloat(floats.getFloatSemantics(), llvm::APInt(tensor.width() * 8, bits)).convertToDouble();
-  unsigned shift = 64 - 8 * tensor.width();
-  return double(int64_t(bits << shift) >> shift);
-}
-
 void printResult(const HostTensor &tensor, size_t number, StringRef name) {
   double sum = 0, magnitude = 0;
   for (int64_t i = 0; i < tensor.count(); ++i) {
-    sum += numberAt(tensor, i);
-    magnitude += std::fabs(numberAt(tensor, i));
+    sum += tensor.numberAt(i);
+    magnitude += std::fabs(tensor.numberAt(i));
   }
   llvm::outs() << "result " << number << (name.empty() ? "" : " (" + name.str() + ")") << ": " << tensor.element << "[";
   llvm::interleaveComma(tensor.sizes, llvm::outs());
@@ -77,12 +68,12 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
            llvm::join(llvm::map_range(wanted.sizes, [](int64_t n) { return std::to_string(n); }), ", ") + "]";
   auto values = [&](int64_t i) {
     std::string text = "at " + indexText(got, i) + ": ";
-    llvm::raw_string_ostream(text) << numberText("%.9g, not %.9g", numberAt(got, i), numberAt(wanted, i));
+    llvm::raw_string_ostream(text) << numberText("%.9g, not %.9g", got.numberAt(i), wanted.numberAt(i));
     return text;
   };
   if (!mlir::isa<mlir::FloatType>(got.element)) {
     for (int64_t i = 0; i < got.count(); ++i)
-      if (memcmp(&got.bytes[i * got.width()], &wanted.bytes[i * got.width()], got.width()) != 0)
+      if (got.bitsAt(i) != wanted.bitsAt(i))
         return values(i);
     said << "is equal to";
     return "";
@@ -90,7 +81,7 @@ std::string difference(const HostTensor &got, const HostTensor &wanted, double t
   double errors = 0, squares = 0, most = -1;
   int64_t worst = 0;
   for (int64_t i = 0; i < got.count(); ++i) {
-    double a = numberAt(got, i), b = numberAt(wanted, i);
+    double a = got.numberAt(i), b = wanted.numberAt(i);
     if (a == b || (std::isnan(a) && std::isnan(b))) {
       squares += std::isfinite(b) ? b * b : 0;
       continue;

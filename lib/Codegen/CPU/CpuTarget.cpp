@@ -44,6 +44,7 @@ public:
   }
 
   void buildGraph(OpPassManager &pm, const Options &) override {
+    pm.addNestedPass<func::FuncOp>(createPackElements());
     pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"bf16"}));
     pm.addNestedPass<func::FuncOp>(createSumRowProducts());
   }

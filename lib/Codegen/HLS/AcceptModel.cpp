@@ -59,7 +59,7 @@ struct HlsAcceptModel : impl::HlsAcceptModelBase<HlsAcceptModel> {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main)
       return;
-    std::string problems = symbolsOf(main) + operationsWithoutForm();
+    std::string problems = symbolsOf(main) + portsWithoutForm(main) + operationsWithoutForm();
     for (unsigned index = 0; index < main.getNumResults(); ++index)
       if (main.getResultAttr(index, intoAttrName))
         problems += "\n  the model writes argument or buffer number " +
@@ -88,6 +88,24 @@ private:
         text += "\n  the size " + (name ? "'" + name.str() + "'" : "s" + std::to_string(argument.getArgNumber())) +
                 " is symbolic, but hardware requires fixed sizes: export the model without dynamic_shapes";
       }
+    return text;
+  }
+
+  /// Returns the inputs and results whose elements have no type in C++, with the element type.
+  std::string portsWithoutForm(func::FuncOp main) {
+    std::string text;
+    auto check = [&](StringRef kind, unsigned index, Type type, StringAttr name) {
+      Type element = getElementTypeOrSelf(type);
+      if (!isa<RankedTensorType>(type) || !cppType(element).empty())
+        return;
+      text += ("\n  the " + kind + " " + (name ? "'" + name.str() + "'" : "number " + std::to_string(index)) +
+               " has elements of " + dtypeText(element) + ": convert the model to float32 or float16")
+                  .str();
+    };
+    for (auto [index, type] : llvm::enumerate(main.getArgumentTypes()))
+      check("input", index, type, main.getArgAttrOfType<StringAttr>(index, nameAttrName));
+    for (auto [index, type] : llvm::enumerate(main.getResultTypes()))
+      check("result", index, type, main.getResultAttrOfType<StringAttr>(index, nameAttrName));
     return text;
   }
 

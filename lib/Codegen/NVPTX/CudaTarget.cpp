@@ -65,6 +65,7 @@ public:
   std::string machineKey(const Options &options) override { return readCuda(options).arch; }
 
   void buildGraph(OpPassManager &pm, const Options &options) override {
+    pm.addNestedPass<func::FuncOp>(createPackElements());
     if (!hasFloat8(options))
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }
