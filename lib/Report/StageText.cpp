@@ -32,7 +32,7 @@ std::vector<std::string> linesOf(StringRef text) {
   return lines;
 }
 
-/// The kind of an assembly line.
+/// The kind of a line of assembly code.
 enum class Line { Text, Location, Debug };
 
 Line kindOf(StringRef trimmed) {

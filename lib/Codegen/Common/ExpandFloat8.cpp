@@ -101,8 +101,8 @@ Value rounded(ImplicitLocOpBuilder &b, Value x, Type to) {
   const int64_t dropped = 23 - format.mantissa, least = 1 - format.bias; // exponent of the smallest normal number
   Bits bits{b, x.getType()};
   Value all = arith::BitcastOp::create(b, bits.integers(32), x), magnitude = bits.mask(all, 0x7fffffff);
-  // For normal numbers, add half of the last retained bit, minus one if this bit is 0 (ties to even), and change the
-  // bias.
+  // For normal numbers, add half a unit in the last place, minus one if the last retained bit is 0 (ties to even), and
+  // change the bias.
   Value even = bits.mask(bits.right(magnitude, dropped), 1);
   Value normal = arith::AddIOp::create(b, bits.add(magnitude, (int64_t(1) << (dropped - 1)) - 1), even);
   normal = bits.add(bits.right(normal, dropped), -((127 - format.bias) << format.mantissa));

@@ -118,7 +118,8 @@ private:
   void report(Location loc, Value outside, Value number, Value limit, Value none) {
     emitIf(loc, combined(loc, outside, vector::CombiningKind::OR), [&] {
       if (isa<VectorType>(number.getType())) {
-        // MAXUI compares unsigned numbers, so a negative index, which is a very large unsigned number, is also found.
+        // MAXUI compares unsigned numbers, so a negative index, which is very large as an unsigned number, is also
+        // found.
         auto wide = VectorType::get(cast<VectorType>(number.getType()).getShape(), builder.getI64Type());
         number = arith::SelectOp::create(builder, loc, outside, number, none);
         number = arith::IndexCastOp::create(builder, loc, wide, number);
@@ -130,8 +131,8 @@ private:
     });
   }
 
-  /// Stores a status. A failed condition is not overwritten, because its message explains the index that follows from
-  /// it.
+  /// Stores a status. The status of a failed condition is not overwritten, because the failed condition may be the
+  /// cause of a later invalid index, and its message is more specific.
   void store(Location loc, Value number, Value limit, int64_t what = failedIndex) {
     if (!messages || what == failedCondition)
       return overwrite(loc, number, limit, what);

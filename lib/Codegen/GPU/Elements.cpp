@@ -309,7 +309,8 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
       continue;
     }
     Value moved = low == constant(0) ? index : arith::SubIOp::create(builder, loc, index, low).getResult();
-    // The comparison is unsigned, so an index before the beginning, as a very large unsigned number, is outside.
+    // A negative index is a very large unsigned number, so one unsigned comparison rejects indices on both sides of
+    // the source.
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, size(op.getSource(), dim));
     inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
     from.push_back(moved);

@@ -15,7 +15,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// An access of an array in affine loops.
+/// An access to an array in affine loops.
 struct AffineAccess {
   AffineMap map;
   ValueRange operands;

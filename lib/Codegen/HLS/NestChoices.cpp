@@ -91,7 +91,8 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   BodyCost body = bodyCost(*op.getBlock());
   body.depth += 2; // load and store
 
-  // Find the loops that are inside the reductions.
+  // Select the parallel loops that are placed inside the reduction loops: those of the last dimensions of the result,
+  // until there are at least `wantedDistance` iterations between two additions to the same element.
   SmallVector<int64_t> inside;
   int64_t distance = 1;
   for (int64_t loop : along)

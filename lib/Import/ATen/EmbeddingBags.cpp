@@ -32,8 +32,8 @@ Value bagsOf(Node &n, Value offsets, AffineExpr count) {
   Value begins = n.where(n.compare<EqOp>(position, n.scalarInt(0, n.i64())), n.scalarInt(-1, type), zero);
   begins = putAlong(n, begins, offsets, n.broadcast(one, n.sizesIn(offsets)), 0, ScatterKind::Add);
   begins = n.scan(ScanKind::Sum, begins, 0);
-  // If the first offset is not 0, the elements before it have the bag -1. The call fails because of the offset, or, on
-  // a GPU, does not write before the memory of the result.
+  // If the first offset is not 0, the elements before it have the bag -1, and the check of the offsets makes the call
+  // fail. GPU kernels have no such check. The maximum with 0 ensures that they do not write before the result.
   return n.op<MaximumOp>({n.sliceDim(begins, 0, n.constantSize(0), count), zero});
 }
 

@@ -37,7 +37,7 @@ LaunchGraph::~LaunchGraph() {
   if (!context->isOfThisProcess())
     return;
   if (exec)
-    context->api.destroyGraphExec(exec); // if the graph is running, the driver destroys it after it has finished
+    context->api.destroyGraphExec(exec); // a graph that is running is destroyed after its run
   if (graph)
     context->api.destroyGraph(graph);
 }

@@ -2,9 +2,11 @@
 
     python test/Conformance/passes/mutations.py [--files N] [--seed N] [--jobs N] [--bin build/bin] [--keep FOLDER]
 
-Each file is one of the tests' (or of models/) with one to four tokens, types, sizes or attributes changed. Files of a
-graph are run through all stages and through `tilewright compile`; others through the passes of their RUN line. Prints
-one line per crash, with the file, which --keep stores. LLVM's parsers crash on `array<index: ...>` and on iterator
+Each generated file is a part (between lines of `// -----`) of a .mlir file of the tests or of models/, with one to four
+random changes: of a token, a number, a type, a size, an attribute or a line. A file with a graph is run through a random
+number of the first stages, and through `tilewright compile`. Any other file is run through those passes of its RUN lines
+that have no options, or through the first two stages if it has none. The script prints one line per crash, with the path
+of the file. It keeps the file in the folder that --keep specifies, or in a temporary folder. LLVM's parsers crash on `array<index: ...>` and on iterator
 types that are not strings, so these are never generated.
 """
 
@@ -78,7 +80,8 @@ def replace(draw: random.Random, text: str, pattern: re.Pattern, make) -> str:
 
 
 def drawn(known: list[Seed], what: str) -> Seed:
-    """Returns the seed for the name `what`. For nearly all names, it does not change if files are added."""
+    """Returns the Seed (a part of a test file) that the hash of `what` selects. If test files are added, the selected part changes only
+    for a few values of `what`."""
     return max(known, key=lambda seed: zlib.crc32(f"{what} {seed.name}".encode()))
 
 
@@ -169,8 +172,7 @@ class Trial:
 
 
 def run(files: int, seed: int, bin: Path, jobs: int, keep: Path, only: Container[int] | None = None) -> Iterator[str]:
-    """Yields the crashes, one line each. `only` has the numbers of the files, among those that `seed` generates, that
-    are run."""
+    """Yields the crashes, one line each. If `only` is not None, only the generated files with these numbers are run."""
     known, trial = seeds(), Trial(bin, keep)
     groups: dict[tuple, list[tuple[str, str]]] = {}
     compiled = []

@@ -110,7 +110,7 @@ def test_gradient_through_concatenated_images_matches_eager():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_conv2d_with_odd_window_ignores_infinity_outside_window(dtype):
-    """A line of a window has 21 elements (an incomplete pair). An infinity next to the window must not matter (in oneDNN it does)."""
+    """A line of a window has 21 elements, so its last pair of elements along k is incomplete. An infinity next to the window must not matter (in oneDNN it does)."""
     x, w = torch.randn(1, 3, 20, 41).to(dtype), torch.randn(64, 3, 7, 7).to(dtype)
     x = x.contiguous(memory_format=torch.channels_last)
     check(lambda x, w: F.conv2d(x, w, stride=2), x, w)

@@ -7,7 +7,7 @@
 //   %e, %s = linalg.generic {exp(x - m), add} ["parallel", "reduction"] ins(%x, %m) outs(%empty, %zero)
 //
 // The merged op traverses the row once instead of twice. Its first result has an element for each iteration of all
-// loops. The code in lib/Codegen/CPU/Vectorize stores this element in the iteration, including the iterations of
+// loops. The vectorizer (lib/Codegen/CPU/Vectorize) stores this element in each iteration, also in the iterations of
 // reduction loops. A reduction is merged only if its innermost loop is a reduction loop, because otherwise the first
 // result would be stored with a large stride.
 //

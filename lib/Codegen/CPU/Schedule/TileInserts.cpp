@@ -12,8 +12,9 @@
 //     %1 = tensor.insert_slice (slice %b[%i, 0] [2, 5]) into %0[0, 3] [2, 5] [1, 1]
 //     in_parallel { tensor.parallel_insert_slice %1 into %o[%i, 0] [2, 8] } }
 //
-// A dimension is tiled only if every piece covers the whole result in this dimension, so that each task has a part of
-// each piece. If a linalg.generic of the kernel produces a piece, each task computes its part of the piece in place:
+// A dimension is tiled only if every inserted tensor (a piece) covers the whole result in this dimension, so that each
+// task has a part of each piece. If a linalg.generic of the kernel produces a piece, each task computes its part of the
+// piece in place:
 //     %p = linalg.generic ins(slice %a[%i, 0] [2, 3]) outs(slice %t[0, 0] [2, 3])
 //     %0 = tensor.insert_slice %p into %t[0, 0] [2, 3] [1, 1]
 //

@@ -152,7 +152,7 @@ private:
   Crossing loops;
 };
 
-/// Returns the loop along which all results are contiguous.
+/// Returns the loop along which all results are contiguous, or nullopt if there is none.
 std::optional<unsigned> alongResults(linalg::LinalgOp op) {
   for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
     if (llvm::all_of(op.getDpsInitsMutable(),

@@ -1,8 +1,8 @@
 //===- WarpGroupAttention.h - attention by warp groups, with TMA and wgmma ----------------===//
 //
-// This is attention of bf16 or f16 whose queries, keys and values TMA can load in boxes. A box has 64 elements of a
-// head times the rows of a tile. Each of the four dimensions of an operand is a dimension of its tensor map, in the
-// order of memory. For example:
+// This schedule computes attention of bf16 or f16 with queries, keys and values that TMA can load in boxes. A box has
+// 64 columns of the rows of a tile of one head. Each of the four dimensions of an operand is a dimension of its tensor
+// map, in the order of memory. For example:
 //
 //   K: tensor<2x4x300x80xbf16>, (b, h, row, column)  ->  a map of (80, 300, 4, 2), two boxes of 64 x 128 x 1 x 1
 //

@@ -30,9 +30,9 @@ void RtlParts::gates(int64_t bits) { lut += bits; }
 /// The first lookup table selects among three values. Each further lookup table adds two values, which have separate
 /// select bits.
 void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : divideCeilSigned(ways - 1, 2) * bits; }
-/// A lookup table selects among four values by two bits of the number. The next level of lookup tables selects among
-/// the results by the next two bits. If one value is left over, it is passed to the next level without a lookup table.
-/// The multiplexers of a slice could also be used, but yosys uses them only for functions of seven inputs.
+/// A lookup table selects among four values by two bits of the select index. The next level of lookup tables selects
+/// among the results by the next two bits. If one value is left over, it is passed to the next level without a lookup
+/// table. The multiplexers of a slice could also be used, but yosys uses them only for functions of seven inputs.
 void RtlParts::pick(int64_t ways, int64_t bits) {
   for (; ways > 1; ways = divideCeilSigned(ways, 4))
     lut += (ways + 2) / 4 * bits;
@@ -56,7 +56,7 @@ void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
 void RtlParts::table(int64_t inputs, int64_t bits) { lut += bits * (int64_t(1) << std::max<int64_t>(0, inputs - 6)); }
 
 void RtlParts::chain(int64_t length, int64_t bits) {
-  constexpr int64_t shortest = 3, longest = 32; // the least and the most stages for which one lookup table is used
+  constexpr int64_t shortest = 3, longest = 32; // numbers of stages of a shift register in one lookup table
   if (length >= shortest)
     lut += divideCeilSigned(length, longest) * bits;
   else
