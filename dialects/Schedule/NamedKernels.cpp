@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Schedule/NamedKernels.h"
 #include "dialects/Schedule/KnobNames.h"
+#include "lib/Interfaces/JsonText.h"
 #include "tilewright/AttributeNames.h"
-#include "tilewright/JsonText.h"
 #include "llvm/Support/GlobPattern.h"
 #include "llvm/Support/MemoryBuffer.h"
 

@@ -1,6 +1,6 @@
 //===- Schedule.cpp - the interface of all schedules ---------------------------===//
 #include "dialects/Schedule/Schedule.h"
-#include "tilewright/NumberText.h"
+#include "lib/Interfaces/NumberText.h"
 
 #include "dialects/Schedule/ScheduleEnums.cpp.inc"
 #include "dialects/Schedule/ScheduleInterfaces.cpp.inc"

@@ -10,10 +10,10 @@
 //===----------------------------------------------------------------------===//
 #include "lib/AOT/Link.h"
 #include "lib/Driver/TemporaryFolder.h"
+#include "lib/Interfaces/ForkMutex.h"
 #include "lib/Runtime/Host/Machine.h"
 #include "lib/Runtime/Jit/Codegen.h"
 #include "lld/Common/Driver.h"
-#include "tilewright/ForkMutex.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"

@@ -1,7 +1,7 @@
 //===- Manifest.cpp - description of a library as JSON -------------------------------===//
 #include "lib/AOT/Manifest.h"
+#include "lib/Interfaces/NumberText.h"
 #include "lib/Runtime/Host/InstructionSets.h"
-#include "tilewright/NumberText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/BLAKE3.h"

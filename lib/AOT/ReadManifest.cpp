@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/AOT/Manifest.h"
+#include "lib/Interfaces/JsonText.h"
 #include "lib/Runtime/Host/InstructionSets.h"
-#include "tilewright/JsonText.h"
 #include "tilewright/LoadedLibrary.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"

@@ -9,7 +9,7 @@
 #include "lib/Driver/AssemblePtx.h"
 #include "lib/Driver/CompileCache.h"
 #include "lib/Driver/ObjectCache.h"
-#include "tilewright/ForkMutex.h"
+#include "lib/Interfaces/ForkMutex.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,6 +1,6 @@
 //===- CompareKernels.cpp - check that a kernel's result is within its bound --------------===//
 #include "lib/Driver/CompareKernels.h"
-#include "tilewright/NumberText.h"
+#include "lib/Interfaces/NumberText.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>

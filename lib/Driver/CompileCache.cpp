@@ -10,9 +10,9 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Driver/CompileCache.h"
 #include "lib/Driver/ObjectCache.h"
+#include "lib/Interfaces/ForkMutex.h"
 #include "mlir/Pass/PassManager.h"
 #include "tilewright/DeviceCode.h"
-#include "tilewright/ForkMutex.h"
 #include "tilewright/SourceLine.h"
 #include "tilewright/StageContract.h"
 #include "tilewright/Tuner.h"

@@ -17,7 +17,7 @@
 #ifndef TILEWRIGHT_LIB_DRIVER_OBJECTCACHE_H
 #define TILEWRIGHT_LIB_DRIVER_OBJECTCACHE_H
 
-#include "tilewright/ForkMutex.h"
+#include "lib/Interfaces/ForkMutex.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/BLAKE3.h"

@@ -1,5 +1,5 @@
 //===- Targets.cpp - the registry of targets and their plug-ins ----------------------===//
-#include "tilewright/ForkMutex.h"
+#include "lib/Interfaces/ForkMutex.h"
 #include "tilewright/Target.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/DynamicLibrary.h"

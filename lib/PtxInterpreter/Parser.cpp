@@ -5,8 +5,8 @@
 // skipped. Each error contains a line and a column.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Interfaces/NumberText.h"
 #include "lib/PtxInterpreter/Cursor.h"
-#include "tilewright/NumberText.h"
 
 #include <bit>
 #include <cstring>

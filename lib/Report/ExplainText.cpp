@@ -3,10 +3,10 @@
 // Test: test/Tools/explain.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Interfaces/NumberText.h"
+#include "lib/Interfaces/OperationText.h"
 #include "lib/Report/Record.h"
 #include "tilewright/Explain.h"
-#include "tilewright/NumberText.h"
-#include "tilewright/OperationText.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"

@@ -7,10 +7,10 @@
 // Tests: test/Python/test_explain_html.py, test/Python/test_explain_browser.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Interfaces/JsonText.h"
 #include "lib/Report/PageFiles.h"
 #include "lib/Report/Record.h"
 #include "tilewright/Explain.h"
-#include "tilewright/JsonText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Base64.h"
 #include "llvm/Support/SHA256.h"

@@ -3,8 +3,8 @@
 // Test: test/Tools/explain.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Interfaces/JsonText.h"
 #include "lib/Report/Record.h"
-#include "tilewright/JsonText.h"
 #include "llvm/ADT/Twine.h"
 
 namespace tilewright::explain {

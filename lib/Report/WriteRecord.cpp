@@ -5,8 +5,8 @@
 // Test: test/Python/test_explain_html.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Interfaces/NumberText.h"
 #include "lib/Report/Record.h"
-#include "tilewright/NumberText.h"
 #include "llvm/Support/JSON.h"
 
 namespace tilewright::explain {

@@ -3,9 +3,9 @@
 // Test: test/Tuner/tune.test
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Interfaces/NumberText.h"
 #include "lib/Tuner/Digest.h"
 #include "lib/Tuner/Records.h"
-#include "tilewright/NumberText.h"
 #include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/FileSystem.h"

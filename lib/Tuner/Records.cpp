@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Records.h"
 #include "dialects/Schedule/KnobNames.h"
+#include "lib/Interfaces/JsonText.h"
 #include "lib/Tuner/Digest.h"
-#include "tilewright/JsonText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

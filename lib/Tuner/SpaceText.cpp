@@ -3,9 +3,9 @@
 // Test: test/Unit/Tuner/ScheduleSpaceTest.cpp
 //
 //===----------------------------------------------------------------------===//
-#include "tilewright/SpaceText.h"
+#include "lib/Interfaces/SpaceText.h"
 #include "dialects/Schedule/KnobNames.h"
-#include "tilewright/JsonText.h"
+#include "lib/Interfaces/JsonText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Table.h"
+#include "lib/Interfaces/JsonText.h"
+#include "lib/Interfaces/SpaceText.h"
 #include "lib/Tuner/WriteFile.h"
-#include "tilewright/JsonText.h"
-#include "tilewright/SpaceText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

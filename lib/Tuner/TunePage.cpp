@@ -3,8 +3,8 @@
 // Tests: test/Unit/Tuner/TunePageTest.cpp, test/Python/test_tuning.py, test/Tuner/tune.test
 //
 //===----------------------------------------------------------------------===//
-#include "tilewright/NumberText.h"
-#include "tilewright/OperationText.h"
+#include "lib/Interfaces/NumberText.h"
+#include "lib/Interfaces/OperationText.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

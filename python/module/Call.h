@@ -2,10 +2,10 @@
 #ifndef TILEWRIGHT_PYTHON_MODULE_CALL_H
 #define TILEWRIGHT_PYTHON_MODULE_CALL_H
 
+#include "lib/Interfaces/ForkMutex.h"
 #include "python/module/Sizes.h"
 #include "python/module/Tensors.h"
 #include "tilewright/Compiler.h"
-#include "tilewright/ForkMutex.h"
 #include <atomic>
 
 namespace tilewright::python {

@@ -11,7 +11,7 @@
 #ifndef TILEWRIGHT_PYTHON_MODULE_PROFILERSPAN_H
 #define TILEWRIGHT_PYTHON_MODULE_PROFILERSPAN_H
 
-#include "tilewright/StepObserver.h"
+#include "lib/Interfaces/StepObserver.h"
 #include <optional>
 #include <pybind11/pybind11.h>
 #include <string>

@@ -1,6 +1,6 @@
 //===- Tensors.cpp - torch tensors through DLPack's C exchange API ---------------===//
 #include "python/module/Tensors.h"
-#include "tilewright/OutputMemory.h"
+#include "lib/Interfaces/OutputMemory.h"
 #include <cstdlib>
 #include <vector>
 

@@ -116,13 +116,13 @@ def test_no_object_writes_or_reads_numbers_by_the_locale():
         name = path.relative_to(BUILD).as_posix()
         allowed = next((may for folder, may in MAY.items() if name.startswith(folder + "/")), set())
         found += [f"{name}: {symbol}" for symbol in sorted({m.group(1) for m in BY_LOCALE.finditer(symbols)} - allowed)]
-    assert not found, "use include/tilewright/NumberText.h:\n" + "\n".join(found)
+    assert not found, "use lib/Interfaces/NumberText.h:\n" + "\n".join(found)
 
 
 # For these functions, symbols do not show whether they format floats. Only the files in HOME and WITHOUT_FLOATS may
 # call them.
 SOURCES = re.compile(r"""\b(llvm::json::parse|json::OStream|sn?printf|llvm::formatv?|std::sto[dfl]d?)\s*\(|formatv\(""")
-HOME = {"include/tilewright/NumberText.h", "include/tilewright/JsonText.h"}
+HOME = {"lib/Interfaces/NumberText.h", "lib/Interfaces/JsonText.h"}
 WITHOUT_FLOATS = {
     "lib/Report/WriteRecord.cpp", "lib/AOT/Manifest.cpp",  # json::OStream, after PlainNumbers
     "lib/Runtime/CUDA/SaveLaunch.cpp", "lib/PtxInterpreter/Access.cpp",  # integers

@@ -2,8 +2,8 @@
 """Checks the layering: which libraries a library may include headers of, and which libraries' passes it may run.
 
 A library includes only its own headers and those of the libraries named in LIBRARIES. Data flows in one direction: importers, graph,
-kernels, then one target's code generator. Only lib/Driver and the libraries that use it include the runtime. Tools, the Python module and
-the examples use only include/tilewright. Tests may include any header.
+kernels, then one target's code generator. Only lib/Driver and the libraries that use it include the runtime. Tools and the Python module
+use only include/tilewright and lib/Interfaces, and examples only include/tilewright. Tests may include any header.
 
 A pass is defined in the folder of the stage that runs it. Code generators may also run passes of earlier stages and of lib/Codegen/Common,
 but not those of another target.
@@ -18,20 +18,21 @@ import re
 import sys
 from pathlib import Path
 
-# Groups of public headers. The entries of LIBRARIES refer to them by name.
+# Groups of headers. The entries of LIBRARIES refer to them by name.
 PASSES = {"tilewright/Passes.h", "tilewright/Passes.h.inc", "tilewright/StageContract.h", "tilewright/Pipelines.h"}
-RUNTIME_ABI = {"tilewright/RuntimeABI.h"}
-FORK = {"tilewright/ForkGeneration.h", "tilewright/ForkMutex.h"}  # locks that a forked child can acquire
-MEMORY = {"tilewright/CallersMemory.h", "tilewright/OutputMemory.h"}  # memory that callers own, for the runtime
+RUNTIME_ABI = {"lib/Interfaces/RuntimeABI.h"}
+FORK = {"lib/Interfaces/ForkGeneration.h", "lib/Interfaces/ForkMutex.h"}  # locks that a forked child can acquire
+MEMORY = {"tilewright/CallersMemory.h", "lib/Interfaces/OutputMemory.h"}  # memory that callers own, for the runtime
 RUN_ERROR = {"tilewright/RunError.h"}  # the reason why a call failed, which the runtime returns to its callers
-TEXTS = {"tilewright/JsonText.h", "tilewright/NumberText.h"}  # numbers as text that does not depend on the locale
+TEXTS = {"lib/Interfaces/JsonText.h", "lib/Interfaces/NumberText.h"}  # numbers as text that does not depend on the locale
 IR = {"tilewright/AttributeNames.h", "tilewright/ElementTypes.h", "tilewright/SourceLine.h"}  # properties of the IR
 RATES = {"tilewright/MachineRates.h"}  # plain numbers: the runtime measures them, the cost model reads them
-SPACES = {"tilewright/ScheduleSpace.h", "tilewright/SpaceText.h"}
+SPACES = {"tilewright/ScheduleSpace.h", "lib/Interfaces/SpaceText.h"}
 PTX = {"tilewright/PtxChecker.h", "tilewright/PtxTensorMap.h"}
 DECISIONS = {"dialects/Graph/Decisions.h"}  # reasons for the user's report
 DTYPES = {"dialects/Graph/Dtypes.def"}  # names, sizes and numbers of element types, as macros
 SCALARS = {"dialects/Graph/ScalarFunctions.def"}  # names and errors of functions, as macros
+ANY = {"lib/Interfaces", "tilewright"}
 BUILDER = {"tilewright/GraphBuilder.h", "tilewright/DynamicSizes.h"}
 
 # For each library, the path prefixes of headers that it may include in addition to its own headers. If the rules in this file's docstring
@@ -43,6 +44,7 @@ LIBRARIES = {
     "dialects/Plan": set(),
     "dialects/HLS": {*IR},
     "include": {"dialects", "tilewright"},
+    "lib/Interfaces": SPACES,
     "lib/Import/Builder": {"dialects/Graph", *BUILDER},
     "lib/Import/ATen": {"dialects/Graph", "lib/Import/Builder", *BUILDER},
     # lib/Import/TorchExport reads from the table of ATen operators which ops return views.
@@ -59,40 +61,40 @@ LIBRARIES = {
     "lib/Verify": {"dialects/Plan", "dialects/Schedule", *IR, *PASSES},
     "lib/Plan": {"dialects/Graph", "dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Runtime/Plan", *IR, *PASSES, *RUNTIME_ABI, *RUN_ERROR},
     # The PTX interpreter does not use MLIR, so that tests can run in builds with sanitizers, and because ptx-check links no other library.
-    "lib/PtxInterpreter": {"tilewright/NumberText.h", *PTX},
+    "lib/PtxInterpreter": {"lib/Interfaces/NumberText.h", *PTX},
     # A pass in lib/Codegen/Common applies the schedules in the tuner's records.
     "lib/Codegen/Common": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES, *IR},
-    "lib/Codegen/CPU": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
+    "lib/Codegen/CPU": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", *ANY},
     "lib/Codegen/CPU/Schedule": {"dialects/Schedule", "dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS, *IR},
     "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *DECISIONS, *PASSES, *IR},
     "lib/Codegen/CPU/MicroKernels": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *PASSES},
     "lib/Codegen/GPU": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *IR, *PASSES, *SPACES},
     "lib/Codegen/GPU/Schedule": {"dialects/Schedule", "dialects/Tile", "lib/Codegen/GPU", "tilewright/TensorMapRecipe.h", *IR, *PASSES, *SPACES},
-    "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "lib/Codegen/GPU/Schedule", "tilewright"},
-    "lib/Codegen/HLS": {"dialects/HLS", "dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright", *SCALARS},
+    "lib/Codegen/NVPTX": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", "lib/Codegen/GPU", "lib/Codegen/GPU/Schedule", *ANY},
+    "lib/Codegen/HLS": {"dialects/HLS", "dialects/Plan", "dialects/Tile", "lib/Codegen/Common", *ANY, *SCALARS},
     # The estimator does not use MLIR, because hls-estimate, which is evaluated with public designs, links no other library.
     "lib/Codegen/HLS/Estimate": SCALARS,
-    "lib/Codegen/Reference": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", "tilewright"},
+    "lib/Codegen/Reference": {"dialects/Plan", "dialects/Tile", "lib/Codegen/Common", *ANY},
     # lib/Runtime/Plan and lib/Runtime/Host do not use MLIR, because ahead-of-time libraries contain them.
     "lib/Runtime/Plan": RUNTIME_ABI,
-    "lib/Runtime/Host": {"lib/Runtime/Plan", "tilewright/StepObserver.h", *RUNTIME_ABI, *RATES, *FORK, *MEMORY, *RUN_ERROR},
+    "lib/Runtime/Host": {"lib/Runtime/Plan", "lib/Interfaces/StepObserver.h", *RUNTIME_ABI, *RATES, *FORK, *MEMORY, *RUN_ERROR},
     # lib/Runtime/Library is linked into each ahead-of-time library, but not into libTilewright.
     "lib/Runtime/Library": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *DTYPES},
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *SCALARS},
     # lib/Runtime/CUDA uses the frames of lib/Runtime/Host, which evaluate a plan for given sizes. Its emulated device is the PTX
     # interpreter.
     "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX, *RUN_ERROR},
-    "lib/Tuner": {"dialects/Schedule", "dialects/Tile", "tilewright"},
+    "lib/Tuner": {"dialects/Schedule", "dialects/Tile", *ANY},
     # The tuner's worker processes compile and run kernels with lib/Driver. The search in lib/Tuner does not depend on lib/Driver.
-    "lib/Tuner/Workers": {"dialects", "lib/Driver", "lib/Tuner", "tilewright"},
-    "lib/Driver": {"dialects", "lib/Plan", "lib/Runtime", "lib/Verify", "tilewright"},
-    "lib/AOT": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime", "tilewright"},
-    "lib/Report": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime/Plan", "tilewright"},
+    "lib/Tuner/Workers": {"dialects", "lib/Driver", "lib/Tuner", *ANY},
+    "lib/Driver": {"dialects", "lib/Plan", "lib/Runtime", "lib/Verify", *ANY},
+    "lib/AOT": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime", *ANY},
+    "lib/Report": {"dialects", "lib/Driver", "lib/Plan", "lib/Runtime/Plan", *ANY},
     # The Python module and the driver convert sizes and dtypes to types of the dialect `tw`.
-    "python": {"dialects/Graph", "tilewright"},
+    "python": {"dialects/Graph", *ANY},
     "tools/ptx-check": {"lib/PtxInterpreter", *PTX},
     "tools/hls-estimate": {"lib/Codegen/HLS/Estimate"},
-    "tools": {"dialects/Graph", "tilewright"},
+    "tools": {"dialects/Graph", *ANY},
 }
 
 # For each library that runs passes, the other libraries whose passes it may run.

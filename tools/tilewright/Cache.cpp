@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Commands.h"
+#include "lib/Interfaces/NumberText.h"
 #include "tilewright/CacheFolder.h"
-#include "tilewright/NumberText.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"

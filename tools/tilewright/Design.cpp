@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
+#include "lib/Interfaces/JsonText.h"
+#include "lib/Interfaces/NumberText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/AttributeNames.h"
-#include "tilewright/JsonText.h"
-#include "tilewright/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"

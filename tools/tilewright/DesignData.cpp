@@ -12,11 +12,11 @@
 #include "Design.h"
 #include "FixedReference.h"
 #include "RunInputs.h"
+#include "lib/Interfaces/NumberText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Parser/Parser.h"
 #include "tilewright/FixedPoint.h"
-#include "tilewright/NumberText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>

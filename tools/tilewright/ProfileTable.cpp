@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "ProfileTable.h"
-#include "tilewright/NumberText.h"
+#include "lib/Interfaces/NumberText.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tilewright::driver {

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Progress.h"
+#include "lib/Interfaces/NumberText.h"
 #include "tilewright/LoadedLibrary.h"
-#include "tilewright/NumberText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"

@@ -19,8 +19,8 @@
 #include "TargetFlags.h"
 #include "ThreadsFlag.h"
 #include "dialects/Graph/Graph.h"
+#include "lib/Interfaces/NumberText.h"
 #include "tilewright/Compiler.h"
-#include "tilewright/NumberText.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"

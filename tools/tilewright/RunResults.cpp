@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "RunResults.h"
-#include "tilewright/NumberText.h"
+#include "lib/Interfaces/NumberText.h"
 #include "tilewright/Target.h"
 
 #include "mlir/IR/BuiltinTypes.h"

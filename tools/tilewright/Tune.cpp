@@ -19,10 +19,10 @@
 #include "TargetFlags.h"
 #include "ThreadsFlag.h"
 #include "dialects/Graph/Graph.h"
+#include "lib/Interfaces/JsonText.h"
+#include "lib/Interfaces/NumberText.h"
+#include "lib/Interfaces/OperationText.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "tilewright/JsonText.h"
-#include "tilewright/NumberText.h"
-#include "tilewright/OperationText.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/CommandLine.h"

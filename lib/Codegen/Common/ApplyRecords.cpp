@@ -26,12 +26,12 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Schedule/Schedule.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Interfaces/ForkMutex.h"
 #include "lib/Tuner/KernelSignature.h"
 #include "lib/Tuner/Records.h"
 #include "lib/Tuner/SizeClasses.h"
 #include "mlir/IR/SymbolTable.h"
 #include "tilewright/AttributeNames.h"
-#include "tilewright/ForkMutex.h"
 #include "tilewright/Passes.h"
 #include "tilewright/ScheduleSpace.h"
 #include "llvm/Support/FileSystem.h"

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/DesignFiles.h"
+#include "lib/Interfaces/NumberText.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "tilewright/FixedPoint.h"
-#include "tilewright/NumberText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -1,7 +1,7 @@
 //===- Report.cpp - reports of a design's costs as text and as JSON -------===//
 #include "lib/Codegen/HLS/DesignFiles.h"
-#include "tilewright/JsonText.h"
-#include "tilewright/NumberText.h"
+#include "lib/Interfaces/JsonText.h"
+#include "lib/Interfaces/NumberText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"

@@ -1,6 +1,6 @@
 //===- Layers.cpp - results of range analysis for each rounding ----------------------===//
 #include "lib/Graph/Fixed/Layers.h"
-#include "tilewright/NumberText.h"
+#include "lib/Interfaces/NumberText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 

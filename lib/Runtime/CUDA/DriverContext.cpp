@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/DriverContext.h"
-#include "tilewright/ForkMutex.h"
+#include "lib/Interfaces/ForkMutex.h"
 
 #include <map>
 

@@ -2,8 +2,8 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERCONTEXT_H
 #define TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERCONTEXT_H
 
+#include "lib/Interfaces/ForkGeneration.h"
 #include "lib/Runtime/CUDA/DriverApi.h"
-#include "tilewright/ForkGeneration.h"
 
 #include <memory>
 #include <string>

@@ -7,9 +7,9 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_GRIDPLAN_H
 #define TILEWRIGHT_LIB_RUNTIME_CUDA_GRIDPLAN_H
 
+#include "lib/Interfaces/ForkMutex.h"
 #include "lib/Runtime/Host/Frame.h"
 #include "lib/Runtime/Plan/Plan.h"
-#include "tilewright/ForkMutex.h"
 #include "tilewright/RunError.h"
 #include "tilewright/TensorMapRecipe.h"
 

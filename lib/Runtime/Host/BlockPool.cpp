@@ -1,8 +1,8 @@
 //===- BlockPool.cpp - pool of large blocks of memory ----------------------------===//
 #include "lib/Runtime/Host/BlockPool.h"
+#include "lib/Interfaces/OutputMemory.h"
 #include "lib/Runtime/Host/PrefaultPages.h"
 #include "lib/Runtime/Host/ProcessWide.h"
-#include "tilewright/OutputMemory.h"
 
 #include <algorithm>
 #include <vector>

@@ -13,11 +13,11 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTOR_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_EXECUTOR_H
 
+#include "lib/Interfaces/ForkMutex.h"
 #include "lib/Runtime/Host/Kernel.h"
 #include "lib/Runtime/Host/Packing.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "tilewright/CallersMemory.h"
-#include "tilewright/ForkMutex.h"
 
 #include <atomic>
 

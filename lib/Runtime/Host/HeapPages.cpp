@@ -3,7 +3,7 @@
 // Test: test/Unit/Runtime/Host/BlockPoolTest.cpp
 //
 //===----------------------------------------------------------------------===//
-#include "tilewright/OutputMemory.h"
+#include "lib/Interfaces/OutputMemory.h"
 
 #include <cstdio>
 #include <malloc.h>

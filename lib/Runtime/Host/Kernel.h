@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_KERNEL_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_KERNEL_H
 
-#include "tilewright/RuntimeABI.h"
+#include "lib/Interfaces/RuntimeABI.h"
 
 #include <cstdint>
 #include <string>

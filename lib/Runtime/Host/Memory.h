@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_MEMORY_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_MEMORY_H
 
-#include "tilewright/OutputMemory.h"
+#include "lib/Interfaces/OutputMemory.h"
 
 #include <cstddef>
 #include <cstdint>

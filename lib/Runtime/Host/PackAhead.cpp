@@ -9,10 +9,10 @@
 // Tests: test/Unit/Runtime/Host/PackAheadTest.cpp, test/Python/test_pack_ahead.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Interfaces/ForkGeneration.h"
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/ExecutorLocks.h"
 #include "lib/Runtime/Host/FloatingPointMode.h"
-#include "tilewright/ForkGeneration.h"
 
 #include <condition_variable>
 #include <system_error>

@@ -1,9 +1,9 @@
 //===- PrefaultPages.cpp - memory pages that are faulted in before they are needed ---===//
 #include "lib/Runtime/Host/PrefaultPages.h"
+#include "lib/Interfaces/ForkGeneration.h"
+#include "lib/Interfaces/OutputMemory.h"
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/ProcessWide.h"
-#include "tilewright/ForkGeneration.h"
-#include "tilewright/OutputMemory.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 //===- ProcessTeam.cpp - the thread team shared by a process ---------------===//
+#include "lib/Interfaces/ForkGeneration.h"
 #include "lib/Runtime/Host/Affinity.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
-#include "tilewright/ForkGeneration.h"
 
 #include <pthread.h>
 

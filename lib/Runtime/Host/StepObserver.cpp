@@ -1,5 +1,5 @@
 //===- StepObserver.cpp - the observer of a thread --------------------------------------===//
-#include "tilewright/StepObserver.h"
+#include "lib/Interfaces/StepObserver.h"
 
 namespace tilewright {
 

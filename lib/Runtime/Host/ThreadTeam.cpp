@@ -1,7 +1,7 @@
 //===- ThreadTeam.cpp - the threads that execute a plan -------------------===//
 #include "lib/Runtime/Host/ThreadTeam.h"
+#include "lib/Interfaces/ForkGeneration.h"
 #include "lib/Runtime/Host/JobClaim.h"
-#include "tilewright/ForkGeneration.h"
 
 #include <algorithm>
 #include <csignal>

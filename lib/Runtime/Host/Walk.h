@@ -9,12 +9,12 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H
 #define TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H
 
+#include "lib/Interfaces/StepObserver.h"
 #include "lib/Runtime/Host/Frame.h"
 #include "lib/Runtime/Host/Futex.h"
 #include "lib/Runtime/Host/Kernel.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Host/TileClaims.h"
-#include "tilewright/StepObserver.h"
 
 namespace tilewright::runtime {
 

@@ -1,7 +1,7 @@
 //===- Jit.cpp - load machine code into this process ----------------------===//
 #include "lib/Runtime/Jit/Jit.h"
+#include "lib/Interfaces/ForkMutex.h"
 #include "lib/Runtime/Jit/PerfMap.h"
-#include "tilewright/ForkMutex.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"

@@ -8,7 +8,7 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_DESCRIPTION_H
 #define TILEWRIGHT_LIB_RUNTIME_LIBRARY_DESCRIPTION_H
 
-#include "tilewright/RuntimeABI.h"
+#include "lib/Interfaces/RuntimeABI.h"
 
 #include <cstddef>
 #include <cstdint>

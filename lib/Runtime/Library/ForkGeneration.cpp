@@ -4,7 +4,7 @@
 // handler would remain registered after the library is unloaded.
 //
 //===----------------------------------------------------------------------===//
-#include "tilewright/ForkGeneration.h"
+#include "lib/Interfaces/ForkGeneration.h"
 
 #include <unistd.h>
 

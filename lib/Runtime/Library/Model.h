@@ -8,13 +8,13 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_MODEL_H
 #define TILEWRIGHT_LIB_RUNTIME_LIBRARY_MODEL_H
 
+#include "lib/Interfaces/ForkMutex.h"
 #include "lib/Runtime/Host/Frame.h"
 #include "lib/Runtime/Host/Kernel.h"
 #include "lib/Runtime/Host/OnceSteps.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
 #include "lib/Runtime/Library/Description.h"
 #include "lib/Runtime/Library/ProcessGeneration.h"
-#include "tilewright/ForkMutex.h"
 
 #include <atomic>
 #include <memory>

@@ -2,7 +2,7 @@
 #ifndef TILEWRIGHT_LIB_RUNTIME_LIBRARY_PROCESSGENERATION_H
 #define TILEWRIGHT_LIB_RUNTIME_LIBRARY_PROCESSGENERATION_H
 
-#include "tilewright/ForkGeneration.h"
+#include "lib/Interfaces/ForkGeneration.h"
 
 #include <atomic>
 #include <new>

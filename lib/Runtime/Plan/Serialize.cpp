@@ -7,9 +7,9 @@
 // allocation nor an out-of-bounds read.
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Interfaces/RuntimeABI.h"
 #include "lib/Runtime/Plan/Hash.h"
 #include "lib/Runtime/Plan/Plan.h"
-#include "tilewright/RuntimeABI.h"
 
 #include <bit>
 #include <utility>

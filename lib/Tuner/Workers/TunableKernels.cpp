@@ -12,10 +12,10 @@
 #include "dialects/Graph/Graph.h"
 #include "dialects/Schedule/Schedule.h"
 #include "lib/Driver/LowerStructured.h"
+#include "lib/Interfaces/SpaceText.h"
 #include "lib/Tuner/Workers/CallSizes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "tilewright/AttributeNames.h"
-#include "tilewright/SpaceText.h"
 
 using namespace mlir;
 

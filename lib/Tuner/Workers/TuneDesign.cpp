@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Driver/LowerStructured.h"
+#include "lib/Interfaces/JsonText.h"
 #include "tilewright/BudgetError.h"
-#include "tilewright/JsonText.h"
 #include "tilewright/Tuner.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"

@@ -12,10 +12,10 @@
 // Tests: test/Tuner/tune.test, test/Tuner/size-classes.test
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Interfaces/NumberText.h"
+#include "lib/Interfaces/OperationText.h"
 #include "lib/Tuner/Workers/CallSizes.h"
 #include "lib/Tuner/Workers/TuneSession.h"
-#include "tilewright/NumberText.h"
-#include "tilewright/OperationText.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -20,11 +20,11 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Driver/CheckReference.h"
 #include "lib/Driver/LowerStructured.h"
+#include "lib/Interfaces/JsonText.h"
 #include "lib/Tuner/Workers/RandomCall.h"
 #include "lib/Tuner/WriteFile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
-#include "tilewright/JsonText.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/DJB.h"
 #include "llvm/Support/FormatVariadic.h"

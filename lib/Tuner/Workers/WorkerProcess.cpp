@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Tuner/Workers/WorkerProcess.h"
-#include "tilewright/JsonText.h"
-#include "tilewright/NumberText.h"
+#include "lib/Interfaces/JsonText.h"
+#include "lib/Interfaces/NumberText.h"
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cerrno>

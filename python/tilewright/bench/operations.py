@@ -6,7 +6,7 @@ import itertools
 
 
 def short_operations(operations: str) -> str:
-    """Replaces consecutive equal operations by one operation and its count, like include/tilewright/OperationText.h.
+    """Replaces consecutive equal operations by one operation and its count, like lib/Interfaces/OperationText.h.
 
     A kernel's list of operations has one entry for each structured op, and a layer norm consists of seven structured
     ops. "add+layer_norm+layer_norm+..." becomes "add+layer_norm x7".

@@ -1,5 +1,5 @@
 // Deeply nested JSON is an error and does not end the process. test/Python/test_locale.py tests other locales.
-#include "tilewright/JsonText.h"
+#include "lib/Interfaces/JsonText.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 //===- ScheduleSpaceTest.cpp - points, constraints, texts -----------------------===//
 #include "tilewright/ScheduleSpace.h"
-#include "tilewright/SpaceText.h"
+#include "lib/Interfaces/SpaceText.h"
 
 #include <algorithm>
 #include <gtest/gtest.h>

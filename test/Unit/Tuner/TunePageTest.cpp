@@ -1,5 +1,5 @@
 //===- TunePageTest.cpp - the drawings of a tuning and of designs --------------------===//
-#include "tilewright/OperationText.h"
+#include "lib/Interfaces/OperationText.h"
 #include "tilewright/Tuner.h"
 
 #include <gtest/gtest.h>

@@ -21,9 +21,9 @@
 #include "dialects/Tile/Blocks.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/CPU/Schedule/KernelShapes.h"
+#include "lib/Interfaces/SpaceText.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
-#include "tilewright/SpaceText.h"
 #include "tilewright/StageContract.h"
 
 using namespace mlir;

@@ -10,9 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/KernelSpace.h"
+#include "lib/Interfaces/SpaceText.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
-#include "tilewright/SpaceText.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 //===- BlockPoolTest.cpp - pool of large memory blocks -------------------------===//
 #include "lib/Runtime/Host/BlockPool.h"
+#include "lib/Interfaces/OutputMemory.h"
 #include "lib/Runtime/Host/ArenaPool.h"
-#include "tilewright/OutputMemory.h"
 
 #include <cstdint>
 #include <cstring>

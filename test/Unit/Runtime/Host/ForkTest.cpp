@@ -1,5 +1,5 @@
 // Tests ForkMutex and ForkSafe, locks that a child of fork() can acquire.
-#include "tilewright/ForkMutex.h"
+#include "lib/Interfaces/ForkMutex.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 //===- SerializeTest.cpp - plan images ------------------------------------===//
+#include "lib/Interfaces/RuntimeABI.h"
 #include "lib/Runtime/Plan/Hash.h"
 #include "lib/Runtime/Plan/Plan.h"
-#include "tilewright/RuntimeABI.h"
 
 #include <gtest/gtest.h>
 #include <random>

@@ -7,8 +7,8 @@
 // Test: test/Python/test_tuning.py
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_OPERATIONTEXT_H
-#define TILEWRIGHT_OPERATIONTEXT_H
+#ifndef TILEWRIGHT_LIB_INTERFACES_OPERATIONTEXT_H
+#define TILEWRIGHT_LIB_INTERFACES_OPERATIONTEXT_H
 
 #include <string>
 #include <string_view>

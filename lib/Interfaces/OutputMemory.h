@@ -1,6 +1,6 @@
 //===- OutputMemory.h - memory of the tensors that calls return ------------===//
-#ifndef TILEWRIGHT_OUTPUTMEMORY_H
-#define TILEWRIGHT_OUTPUTMEMORY_H
+#ifndef TILEWRIGHT_LIB_INTERFACES_OUTPUTMEMORY_H
+#define TILEWRIGHT_LIB_INTERFACES_OUTPUTMEMORY_H
 
 #include <cstdint>
 

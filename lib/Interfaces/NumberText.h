@@ -7,8 +7,8 @@
 // Test: test/Python/test_locale.py, which also finds new uses of the other functions in the object files
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_NUMBERTEXT_H
-#define TILEWRIGHT_NUMBERTEXT_H
+#ifndef TILEWRIGHT_LIB_INTERFACES_NUMBERTEXT_H
+#define TILEWRIGHT_LIB_INTERFACES_NUMBERTEXT_H
 
 #include <charconv>
 #include <clocale>

@@ -14,10 +14,10 @@
 // Test: test/Unit/Runtime/Host/ForkTest.cpp
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_FORKMUTEX_H
-#define TILEWRIGHT_FORKMUTEX_H
+#ifndef TILEWRIGHT_LIB_INTERFACES_FORKMUTEX_H
+#define TILEWRIGHT_LIB_INTERFACES_FORKMUTEX_H
 
-#include "tilewright/ForkGeneration.h"
+#include "lib/Interfaces/ForkGeneration.h"
 
 #include <atomic>
 #include <linux/futex.h>

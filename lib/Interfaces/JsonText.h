@@ -6,10 +6,10 @@
 // Test: test/Python/test_locale.py, test/Unit/Driver/JsonTextTest.cpp
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_JSONTEXT_H
-#define TILEWRIGHT_JSONTEXT_H
+#ifndef TILEWRIGHT_LIB_INTERFACES_JSONTEXT_H
+#define TILEWRIGHT_LIB_INTERFACES_JSONTEXT_H
 
-#include "tilewright/NumberText.h"
+#include "lib/Interfaces/NumberText.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 

@@ -4,8 +4,8 @@
  * arguments of the launch (sizes), the half-open range [begin, end) of the linear iteration space that this
  * thread computes, and per-thread scratch memory (64-byte aligned, of the size that the launch requested).
  * Kernels have no state and may run on any number of threads at once. */
-#ifndef TILEWRIGHT_RUNTIMEABI_H
-#define TILEWRIGHT_RUNTIMEABI_H
+#ifndef TILEWRIGHT_LIB_INTERFACES_RUNTIMEABI_H
+#define TILEWRIGHT_LIB_INTERFACES_RUNTIMEABI_H
 
 #include <stdint.h>
 

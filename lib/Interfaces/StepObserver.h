@@ -7,8 +7,8 @@
 // share of a step.
 //
 //===----------------------------------------------------------------------===//
-#ifndef TILEWRIGHT_STEPOBSERVER_H
-#define TILEWRIGHT_STEPOBSERVER_H
+#ifndef TILEWRIGHT_LIB_INTERFACES_STEPOBSERVER_H
+#define TILEWRIGHT_LIB_INTERFACES_STEPOBSERVER_H
 
 #include <string>
 

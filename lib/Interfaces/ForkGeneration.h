@@ -1,6 +1,6 @@
 //===- ForkGeneration.h - distinguishes a forked process from its parent -===//
-#ifndef TILEWRIGHT_FORKGENERATION_H
-#define TILEWRIGHT_FORKGENERATION_H
+#ifndef TILEWRIGHT_LIB_INTERFACES_FORKGENERATION_H
+#define TILEWRIGHT_LIB_INTERFACES_FORKGENERATION_H
 
 #include <cstdint>
 

@@ -1,6 +1,6 @@
 //===- SpaceText.h - schedule spaces as JSON, for attributes and tables ---------------------===//
-#ifndef TILEWRIGHT_SPACETEXT_H
-#define TILEWRIGHT_SPACETEXT_H
+#ifndef TILEWRIGHT_LIB_INTERFACES_SPACETEXT_H
+#define TILEWRIGHT_LIB_INTERFACES_SPACETEXT_H
 
 #include "tilewright/ScheduleSpace.h"
 
