@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 static int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
 
@@ -313,4 +313,4 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction) {
   return "";
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

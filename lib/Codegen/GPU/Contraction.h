@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "tilewright/ElementTypes.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// A reduction of the epilogue over the product's columns. `loops` maps each loop of `op` to a loop of the product.
 struct RowSum {
@@ -72,6 +72,6 @@ llvm::StringRef ptxName(mlir::Type float8);
 /// remain aligned to 16 bytes if their length is a multiple of 16 bytes.
 int64_t paddingOf(mlir::Type type);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

@@ -4,7 +4,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
     : ThreadCode(kernel), contraction(std::move(contraction)) {
@@ -209,4 +209,4 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
     }
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

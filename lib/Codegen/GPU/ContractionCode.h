@@ -5,7 +5,7 @@
 #include "lib/Codegen/GPU/Contraction.h"
 #include "lib/Codegen/GPU/ThreadCode.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// The common code of the schedules `mma`, `wgmma` and `fma`: the tiles of a grid, the indices of loops, and the
 /// epilogue of a sum.
@@ -74,6 +74,6 @@ private:
   llvm::SmallVector<mlir::Value> loops; ///< indices of the loops; those of the batch loops are set
 };
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

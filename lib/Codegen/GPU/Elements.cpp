@@ -16,7 +16,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 Type memoryType(Type element) {
   const bool isByte = element.isInteger(1) || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8);
@@ -474,4 +474,4 @@ Value Elements::outer(OpFoldResult given) {
   return made;
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -20,7 +20,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 class Elements {
 public:
@@ -137,6 +137,6 @@ mlir::Type memoryType(mlir::Type element);
 mlir::Value toMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value);
 mlir::Value fromMemory(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word, mlir::Type element);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

@@ -23,7 +23,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 /// Returns the key of `value`, an unsigned integer of the same bit width. The keys have the order of the sort.
@@ -117,4 +117,4 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
   return arith::IndexCastOp::create(builder, loc, builder.getI64Type(), search.getResult(1));
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

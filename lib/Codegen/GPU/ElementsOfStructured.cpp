@@ -18,7 +18,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// The maximum number of terms of a partial sum of floats.
 static constexpr int64_t longestSum = 32;
@@ -202,4 +202,4 @@ void Elements::cloneBody(Block &body, IRMapping &mapping, ArrayRef<Value> loops)
   }
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -19,7 +19,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 /// Returns the conjunction of `a` and `b`; a null `a` means true.
@@ -134,4 +134,4 @@ Value Elements::scatter(Operation *op, ArrayRef<Value> at) {
   return choose(reached, type, [&] { return nest(0, before); }, [&] { return before; });
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 struct Sums {
@@ -107,4 +107,4 @@ Value Elements::depthwiseGradient(Operation *op, ArrayRef<Value> at) {
   });
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -23,7 +23,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 class FmaEmitter : ThreadCode {
@@ -235,4 +235,4 @@ LogicalResult emitFma(ThreadKernel &kernel) {
   return FmaEmitter(kernel, std::move(*contraction)).run();
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -28,7 +28,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 /// The number of vectors that a thread adds to one partial sum if a row is too long for registers.
@@ -595,4 +595,4 @@ LogicalResult emitRows(ThreadKernel &kernel) {
   return RowEmitter(kernel, std::move(*rows)).run(members.back());
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -27,7 +27,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 std::optional<ScatterRows> matchScatterRows(func::FuncOp kernel, std::string &reason) {
   auto fails = [&](const char *why) {
@@ -277,4 +277,4 @@ LogicalResult emitScatter(ThreadKernel &kernel) {
   return success();
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -17,7 +17,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 void expandExponentials(func::FuncOp kernel) {
   constexpr double log2E = 1.44269504088896340736, ln2 = 0.693147180559945309417;
@@ -42,4 +42,4 @@ void expandExponentials(func::FuncOp kernel) {
   }
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -4,11 +4,11 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Rewrites each math.exp of an f32 scalar to ex2.approx.
 void expandExponentials(mlir::func::FuncOp kernel);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

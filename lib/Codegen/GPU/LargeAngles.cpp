@@ -19,7 +19,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 /// The leading 192 bits of 2/pi. The least significant word is first.
@@ -136,4 +136,4 @@ void expandLargeAngles(func::FuncOp kernel) {
   }
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -4,7 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Expands math.sin, math.cos and math.tan to integer arithmetic and polynomials. The operand must be extended from f32
 /// to f64, and its magnitude must be at least 2. The error is at most 1e-9. For tan, and near zeros of the function,
@@ -12,6 +12,6 @@ namespace tilewright::cuda {
 /// these ops.
 void expandLargeAngles(mlir::func::FuncOp kernel);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Returns true if `op` can be lowered for scalar floats of any width without a polynomial of --tw-expand-math, which
 /// supports only f32. NVPTX selects such an op, or --tw-cuda-lower-to-nvvm expands the op to ops that NVPTX selects.
@@ -20,6 +20,6 @@ inline bool hasCodeOfItsOwn(mlir::Operation *op) {
                    IsInfOp, IsFiniteOp, IsNormalOp>(op);
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

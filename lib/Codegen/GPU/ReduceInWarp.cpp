@@ -9,7 +9,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 bool isProduct(linalg::LinalgOp op) {
   if (op.getNumReductionLoops() == 0)
@@ -65,4 +65,4 @@ Value reduceInWarp(ThreadKernel &kernel, Operation *combiner, Value value) {
   return value;
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

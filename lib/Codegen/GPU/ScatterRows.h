@@ -5,7 +5,7 @@
 #include "dialects/Tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Each dimension of the destination is either determined by the index tensors (`searched`) or indexed by a loop of the
 /// source (`direct`). The other loops of the source are `free`. The index tensors depend only on free loops.
@@ -19,6 +19,6 @@ struct ScatterRows {
 /// reason.
 std::optional<ScatterRows> matchScatterRows(mlir::func::FuncOp kernel, std::string &reason);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

@@ -4,7 +4,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 void setSchedule(func::FuncOp kernel, const Schedule &chosen) {
   using Kind = Schedule::Kind;
@@ -72,4 +72,4 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   return std::nullopt;
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

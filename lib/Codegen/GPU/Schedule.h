@@ -10,7 +10,7 @@
 #include "dialects/Schedule/GpuSchedule.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 inline constexpr int64_t warpSize = 32, warpGroupSize = 128;
 /// Maximum number of threads of a block (CUDA C++ Programming Guide, compute capabilities).
@@ -40,6 +40,6 @@ void setSchedule(mlir::func::FuncOp kernel, const Schedule &schedule);
 /// or if the schedule has the kind `elements` or `scatter` and its `vector` does not divide the rows of the results.
 std::optional<Schedule> getSchedule(mlir::func::FuncOp kernel);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

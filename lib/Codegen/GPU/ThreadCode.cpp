@@ -6,7 +6,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 Value ThreadCode::divideUp(Value value, int64_t by) {
   if (std::optional<int64_t> known = getConstantIntValue(value))
@@ -48,4 +48,4 @@ void ThreadCode::when(Value condition, llvm::function_ref<void()> body) {
   });
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

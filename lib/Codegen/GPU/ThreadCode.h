@@ -5,7 +5,7 @@
 #include "lib/Codegen/GPU/ThreadKernel.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// The base class of the emitters of products, attention and scatters. Indices are values of type index.
 class ThreadCode {
@@ -36,6 +36,6 @@ protected:
   Schedule schedule;
 };
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

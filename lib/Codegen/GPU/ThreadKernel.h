@@ -7,7 +7,7 @@
 #include "lib/Codegen/GPU/Schedule.h"
 #include "lib/Codegen/GPU/ThreadOps.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Address spaces of pointers to global and to shared memory.
 inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
@@ -47,15 +47,12 @@ struct ThreadKernel {
   void setGrid(mlir::AffineExpr blocks);
 };
 
-/// Each function emits the body of the kernel for one kind of schedule, and reports errors at an op of `from`.
+/// Each function emits the body of the kernel for one kind of schedule, and reports errors at an op of `from`. The
+/// functions for tensor cores belong to the target of a vendor.
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitScatter(ThreadKernel &kernel);
-mlir::LogicalResult emitMma(ThreadKernel &kernel);
-mlir::LogicalResult emitWgmma(ThreadKernel &kernel);
 mlir::LogicalResult emitFma(ThreadKernel &kernel);
-mlir::LogicalResult emitAttention(ThreadKernel &kernel);
-mlir::LogicalResult emitWarpGroupAttention(ThreadKernel &kernel);
 
 /// Returns true if `op` is a sum of products that reads the elements of both operands repeatedly, because neither
 /// operand is indexed by all loops of the result. Such a matrix product cannot have the schedule `rows`. A
@@ -68,6 +65,6 @@ mlir::Value reduceInWarp(ThreadKernel &kernel, mlir::Operation *combiner, mlir::
 mlir::Value shuffle(ThreadKernel &kernel, mlir::Value value, int32_t mask);
 mlir::Value combine(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value a, mlir::Value b);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

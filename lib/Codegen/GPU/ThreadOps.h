@@ -4,7 +4,7 @@
 
 #include "mlir/IR/Builders.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Creates the ops by which threads exchange values and wait for each other. lib/Codegen/GPU creates these ops only
 /// through this interface, so its emitters do not depend on the vendor of the GPU.
@@ -22,6 +22,6 @@ public:
   virtual mlir::Value ballot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vote) const = 0;
 };
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

@@ -16,7 +16,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 void ContractionCode::writeRows(Value lane, Value firstRow, const Fragments &fragments, ArrayRef<Value> sums) {
   Value rows = extentOf(contraction.rows);
@@ -98,4 +98,4 @@ void ContractionCode::reduceRow(const RowSum &sum, size_t columns, llvm::functio
   }
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

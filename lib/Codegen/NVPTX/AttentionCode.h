@@ -5,6 +5,7 @@
 #include "lib/Codegen/NVPTX/TileCode.h"
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 
 /// The base class of emitters of attention: arithmetic on f32 values, tiles of rows of a head, and masks.
 class AttentionCode : protected TileCode {

@@ -13,6 +13,7 @@
 #include "lib/Codegen/NVPTX/AttentionCode.h"
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 
 /// The base class of the emitters of attention. The state of a thread consists of the sums of its two rows, the maximum
 /// of each row, and this thread's part of each total.

@@ -21,12 +21,14 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/NVPTX/AttentionRows.h"
+#include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 namespace {
 
 class AttentionEmitter : AttentionRows {

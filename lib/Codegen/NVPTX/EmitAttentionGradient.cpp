@@ -24,12 +24,14 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/NVPTX/AttentionCode.h"
+#include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 namespace {
 
 using Of = AttentionGradient;

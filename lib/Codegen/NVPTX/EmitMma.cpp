@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/ContractionCode.h"
 #include "lib/Codegen/GPU/Schedule/Product.h"
+#include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "lib/Codegen/NVPTX/TileCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -24,6 +25,7 @@
 using namespace mlir;
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 namespace {
 
 class MmaEmitter : TileCode {

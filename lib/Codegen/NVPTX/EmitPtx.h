@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 
 /// Returns the kernels of `module` as PTX for `arch`, which LLVM's NVPTX backend generates in this process. If
 /// `locations`, the PTX has the user's source lines (AttachLocations.h). If a kernel calls a library function, which

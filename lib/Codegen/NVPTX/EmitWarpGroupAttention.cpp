@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
 #include "lib/Codegen/NVPTX/AttentionRows.h"
+#include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "lib/Codegen/NVPTX/WarpGroupCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,6 +28,7 @@
 using namespace mlir;
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 namespace {
 
 /// Gives an emitter with a different base class access to the TMA, mbarriers and wgmma of WarpGroupCode.

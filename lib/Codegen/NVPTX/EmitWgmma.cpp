@@ -27,6 +27,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/ContractionCode.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
+#include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "lib/Codegen/NVPTX/WarpGroupCode.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,6 +35,7 @@
 using namespace mlir;
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 namespace {
 
 class WgmmaEmitter : WarpGroupCode {

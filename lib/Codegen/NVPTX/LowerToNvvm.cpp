@@ -30,6 +30,7 @@ namespace tilewright {
 #define GEN_PASS_DEF_LOWERTONVVM
 #include "tilewright/Passes.h.inc"
 namespace cuda {
+using namespace tilewright::gpu;
 namespace {
 
 /// Reports an error for ops that NVPTX cannot select, because NVPTX would end the process.

@@ -12,8 +12,8 @@
 //
 // The function has these parameters: one pointer per tensor, which is aligned to 16 bytes; the sizes as i64; the status
 // if indices are checked; and the tensor maps by value (include/tilewright/DeviceCode.h). The kernel's schedule
-// (Schedule.h) determines how the kernel is mapped to the grid. This file emits the parameters and the schedule
-// `elements`. EmitRows.cpp emits the schedule `rows`, EmitMma.cpp emits `mma`, and so on.
+// (Schedule.h) determines how the kernel is mapped to the grid. This file emits the parameters.
+// lib/Codegen/GPU/EmitElements.cpp emits the schedule `elements`, EmitMma.cpp emits `mma`, and so on.
 //
 // Test: test/Codegen/NVPTX/lower-to-threads.mlir
 //
@@ -21,6 +21,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Exponentials.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
+#include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "lib/Codegen/NVPTX/NvvmThreadOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tilewright/AttributeNames.h"
@@ -33,98 +34,7 @@ namespace tilewright {
 #define GEN_PASS_DEF_LOWERTOTHREADS
 #include "tilewright/Passes.h.inc"
 namespace cuda {
-
-SmallVector<std::pair<Value, BlockArgument>> ThreadKernel::results() {
-  SmallVector<std::pair<Value, BlockArgument>> all;
-  auto terminator = cast<func::ReturnOp>(from.getBody().front().getTerminator());
-  unsigned first = from.getNumArguments() - terminator.getNumOperands();
-  for (auto [number, value] : llvm::enumerate(terminator.getOperands()))
-    all.push_back({value, from.getArgument(first + number)});
-  return all;
-}
-
-Value ThreadKernel::allocateShared(int64_t bytes) {
-  int64_t offset = sharedBytes;
-  sharedBytes += (bytes + 15) / 16 * 16;
-  auto type = LLVM::LLVMPointerType::get(builder.getContext(), sharedSpace);
-  Value base = LLVM::AddressOfOp::create(builder, loc(), type, (from.getName() + "_shared").str());
-  return LLVM::GEPOp::create(builder, loc(), type, builder.getI8Type(), base, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-}
-
-Value ThreadKernel::dynamicShared(int64_t bytes) {
-  dynamicBytes = std::max(dynamicBytes, bytes);
-  auto type = LLVM::LLVMPointerType::get(builder.getContext(), sharedSpace);
-  return LLVM::AddressOfOp::create(builder, loc(), type, (from.getName() + "_dynamic").str());
-}
-
-void ThreadKernel::setGrid(AffineExpr blocks) {
-  unsigned symbols = tile::indexArguments(from).size();
-  to->setAttr(gridAttrName, AffineMapAttr::get(AffineMap::get(0, symbols, blocks)));
-}
-
-LogicalResult emitElements(ThreadKernel &kernel) {
-  OpBuilder &builder = kernel.builder;
-  Elements &elements = kernel.elements;
-  int64_t vector = kernel.schedule.vector, threads = kernel.schedule.threads;
-  Value number = elements.add(elements.multiply(kernel.block, elements.constant(threads)), kernel.thread);
-  SmallVector<AffineExpr> groups;
-  auto results = kernel.results();
-  for (size_t begin = 0; begin < results.size();) {
-    BlockArgument sample = results[begin].second;
-    SmallVector<Value> extents = elements.extents(sample);
-    size_t end = begin + 1;
-    while (end < results.size() && elements.extents(results[end].second) == extents)
-      ++end;
-    AffineExpr total = getAffineConstantExpr(1, builder.getContext());
-    for (AffineExpr size : tile::sizesOf(sample))
-      total = total * size;
-    groups.push_back(total.floorDiv(vector));
-    // From here on, an index of the last dimension is the index of a group of `vector` adjacent elements.
-    if (vector > 1)
-      extents.back() = elements.constant(cast<ShapedType>(sample.getType()).getShape().back() / vector);
-    Value count = elements.constant(1);
-    for (Value extent : extents)
-      count = elements.multiply(count, extent);
-    auto inside = arith::CmpIOp::create(builder, kernel.loc(), arith::CmpIPredicate::ult, number, count);
-    auto branch = scf::IfOp::create(builder, kernel.loc(), TypeRange(), inside, /*withElse=*/false);
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      SmallVector<Value> at = elements.delinearize(number, extents);
-      Value first = at.empty() ? Value() : elements.multiply(at.back(), elements.constant(vector));
-      // Compute all results before storing any of them, because a result may be stored in the memory of an operand.
-      struct Made {
-        Value value;
-        BlockArgument destination;
-        SmallVector<Value> at;
-      };
-      SmallVector<Made> made;
-      SmallVector<Value> lanes;
-      for (int64_t lane = 0; lane < vector; ++lane)
-        lanes.push_back(first ? elements.add(first, elements.constant(lane)) : Value());
-      for (auto [value, destination] : ArrayRef(results).slice(begin, end - begin))
-        for (Value lane : lanes) {
-          if (lane)
-            at.back() = lane;
-          made.push_back({elements.element(value, at), destination, at});
-        }
-      for (Made &each : made)
-        elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
-    });
-    begin = end;
-  }
-  // The grid has one thread per group of elements. The number of threads is the maximum of the numbers of groups of the
-  // results. If sizes are unknown, the sum of these numbers is used, which is an upper bound.
-  AffineExpr all = groups.front();
-  for (AffineExpr other : ArrayRef(groups).drop_front()) {
-    auto a = dyn_cast<AffineConstantExpr>(all), b = dyn_cast<AffineConstantExpr>(other);
-    if (a && b)
-      all = a.getValue() < b.getValue() ? other : all;
-    else if (all != other)
-      all = all + other;
-  }
-  kernel.setGrid(all.ceilDiv(threads));
-  return success();
-}
+using namespace tilewright::gpu;
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include "lib/Codegen/GPU/ThreadOps.h"
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 
 class NvvmThreadOps : public ThreadOps {
 public:

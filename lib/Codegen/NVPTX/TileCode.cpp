@@ -6,6 +6,7 @@
 using namespace mlir;
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 
 TileCode::TileCode(ThreadKernel &kernel, Type element, Type rhsElement)
     : ThreadCode(kernel), element(element), rhsElement(rhsElement), chunkElements(chunkBytes / bytesOf(element)) {

@@ -18,6 +18,7 @@
 #include "lib/Codegen/GPU/ThreadCode.h"
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 
 /// The base class of the emitters of schedules on tensor cores.
 class TileCode : protected ThreadCode {

@@ -6,6 +6,7 @@
 using namespace mlir;
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 
 Value WarpGroupCode::i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
 Value WarpGroupCode::i64(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 64); }

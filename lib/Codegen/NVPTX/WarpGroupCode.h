@@ -14,6 +14,7 @@
 #include "lib/Codegen/GPU/ThreadCode.h"
 
 namespace tilewright::cuda {
+using namespace tilewright::gpu;
 
 /// The base class of the emitters of schedules for warp groups. Slot indices and parities are values of type i32.
 class WarpGroupCode : protected ThreadCode {

@@ -10,7 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include <string>
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 static constexpr Arch arches[] = {
     {"sm_80", 163 * 1024, "", 108, 1.41, 2048, 0, 2000, 40e6, false},
@@ -49,4 +49,4 @@ llvm::StringRef archOfCapability(int capability) {
   return best;
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -5,7 +5,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Element formats that the tensor cores multiply in addition to bf16, f16 and int8.
 struct TensorFormats {
@@ -42,6 +42,6 @@ llvm::Expected<Arch> findArch(llvm::StringRef name);
 /// one, otherwise the newest architecture whose PTX the chip accepts, otherwise `defaultArch`.
 llvm::StringRef archOfCapability(int capability);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

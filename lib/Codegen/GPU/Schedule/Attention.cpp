@@ -3,7 +3,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 static constexpr int64_t mostWarps = 4;
 /// The largest supported size of a head. For larger heads, a thread does not have enough registers for the sums.
@@ -137,4 +137,4 @@ std::string whyNotAttention(const Schedule &schedule, const Attention &attention
   return whyNotResources(sharedBytes(schedule, attention), queries + attention.valueSize / 2 + schedule.n / 2 + 60);
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

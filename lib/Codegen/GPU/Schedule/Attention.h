@@ -6,7 +6,7 @@
 #include "lib/Codegen/GPU/Schedule.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// The number of rows per warp, which is the number of rows of one m16n8k16.
 inline constexpr int64_t rowsOfWarp = 16;
@@ -75,6 +75,6 @@ std::string whyNotResources(int64_t bytes, int64_t registers);
 /// Returns the reason why a schedule cannot be emitted, or an empty string if it can.
 std::string whyNotAttention(const Schedule &schedule, const Attention &attention);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

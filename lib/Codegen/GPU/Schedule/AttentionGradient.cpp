@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 int64_t AttentionGradient::sizeOf(Operand operand, unsigned dim) const {
   return cast<ShapedType>(op.getInputs()[operand].getType()).getDimSize(dims[operand][dim]);
@@ -115,4 +115,4 @@ std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGra
   return whyNotResources(GradientTiles(schedule, gradient).bytes, sums + own + rowsAtOnce(schedule, gradient) + others);
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -5,7 +5,7 @@
 #include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// The only attention gradient of a kernel. Its type is bf16 or f16, and its operands are arguments of the kernel.
 struct AttentionGradient {
@@ -50,8 +50,6 @@ int64_t rowsAtOnce(const Schedule &schedule, const AttentionGradient &gradient);
 /// Returns the reason why a schedule cannot be emitted, or an empty string if it can.
 std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGradient &gradient);
 
-mlir::LogicalResult emitAttentionGradient(ThreadKernel &kernel, const AttentionGradient &gradient);
-
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

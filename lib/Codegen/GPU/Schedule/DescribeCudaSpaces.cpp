@@ -19,7 +19,7 @@ using namespace mlir;
 namespace tilewright {
 #define GEN_PASS_DEF_DESCRIBECUDASPACES
 #include "tilewright/Passes.h.inc"
-namespace cuda {
+namespace gpu {
 namespace {
 
 struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
@@ -48,5 +48,5 @@ struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
   }
 };
 } // namespace
-} // namespace cuda
+} // namespace gpu
 } // namespace tilewright

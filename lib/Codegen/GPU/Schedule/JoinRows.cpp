@@ -28,7 +28,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 struct Timed {
@@ -270,4 +270,4 @@ private:
 
 void joinRows(ModuleOp module, const Arch &arch) { Joiner(module, arch).run(); }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -5,13 +5,13 @@
 #include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "mlir/IR/BuiltinOps.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Fuses kernels of `module` that reduce rows into the kernels of the products that compute these rows. A kernel is
 /// fused if a block's tile can have whole rows and the cost model predicts less time. Sets the schedules of the fused
 /// kernels.
 void joinRows(mlir::ModuleOp module, const Arch &arch);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

@@ -5,7 +5,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 std::optional<KernelSpace> KernelSpace::of(func::FuncOp kernel, const Schedule &initial, const Arch &arch) {
   std::string reason;
@@ -32,4 +32,4 @@ std::string KernelSpace::whyNot(const Schedule &schedule) const {
                                        : whyNotMma(schedule, product, arch.sharedBytes);
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -6,7 +6,7 @@
 #include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "tilewright/ScheduleSpace.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// The search space of a kernel with several schedules of one kind. Only products on tensor cores (`mma` or `wgmma`)
 /// have one.
@@ -32,6 +32,6 @@ private:
   Arch arch;
 };
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

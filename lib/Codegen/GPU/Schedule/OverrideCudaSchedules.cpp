@@ -25,7 +25,7 @@ using namespace mlir;
 namespace tilewright {
 #define GEN_PASS_DEF_OVERRIDECUDASCHEDULES
 #include "tilewright/Passes.h.inc"
-namespace cuda {
+namespace gpu {
 namespace {
 
 /// Selects attention with the number of consumer warp groups in `entry`, or with mma.sync. Returns the reason if this
@@ -119,5 +119,5 @@ private:
   }
 };
 } // namespace
-} // namespace cuda
+} // namespace gpu
 } // namespace tilewright

@@ -5,7 +5,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 Type elementOf(Contraction product) { return getElementTypeOrSelf(product.lhs()->get().getType()); }
 Type rhsElementOf(Contraction product) { return getElementTypeOrSelf(product.rhs()->get().getType()); }
@@ -68,4 +68,4 @@ std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sha
   return "";
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

@@ -5,7 +5,7 @@
 #include "lib/Codegen/GPU/Contraction.h"
 #include "lib/Codegen/GPU/Schedule/Arch.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Return the element types of A and B. The two types are equal, or they are two different 8-bit floats.
 mlir::Type elementOf(Contraction product);
@@ -30,6 +30,6 @@ int64_t registersOf(const Schedule &schedule, int64_t sets);
 /// Returns the reason why a schedule cannot be emitted with this much shared memory, or an empty string if it can.
 std::string whyNotMma(const Schedule &schedule, Contraction product, int64_t sharedBytes);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

@@ -17,7 +17,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, tileRowsPerBand };
@@ -231,4 +231,4 @@ Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
       [&](const Schedule &schedule) { return Estimate(schedule, sizes, arch).nanoseconds(); });
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

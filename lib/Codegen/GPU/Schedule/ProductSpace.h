@@ -7,7 +7,7 @@
 #include "tilewright/ScheduleSpace.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Returns the space of `product`, for which whyNotOnTensorCores() must return an empty string. The knobs are the size
 /// of a warp's tile, the numbers of warps, the k of a step, the number of stages, and the number of rows of tiles in a
@@ -53,6 +53,6 @@ std::vector<int64_t> bandHeightsFor(const ProductSizes &sizes, const Arch &arch)
 /// Returns the schedule of the space with the least predicted time, for a reduction that is split into `parts` parts.
 Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts = 1);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

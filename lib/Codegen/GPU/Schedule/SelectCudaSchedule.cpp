@@ -32,7 +32,7 @@ using namespace mlir;
 namespace tilewright {
 #define GEN_PASS_DEF_SELECTCUDASCHEDULE
 #include "tilewright/Passes.h.inc"
-namespace cuda {
+namespace gpu {
 namespace {
 
 /// Returns the reason why `op`, an op of a kernel's body, cannot be emitted, or an empty string if it can.
@@ -408,5 +408,5 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
 };
 
 } // namespace
-} // namespace cuda
+} // namespace gpu
 } // namespace tilewright

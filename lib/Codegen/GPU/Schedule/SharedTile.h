@@ -10,7 +10,7 @@
 #include "mlir/IR/Types.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// The bytes of one cp.async, and of one row of ldmatrix.
 inline constexpr int64_t chunkBytes = 16;
@@ -38,6 +38,6 @@ struct SharedTile {
   }
 };
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

@@ -34,7 +34,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 /// The number of terms of a part of a product is at least `leastTerms`, and is a multiple of `termsUnit`, so that rows
@@ -358,4 +358,4 @@ void splitSums(ModuleOp module, const Arch &arch) {
   }
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

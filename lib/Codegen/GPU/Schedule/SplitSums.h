@@ -5,7 +5,7 @@
 #include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "mlir/IR/BuiltinOps.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Splits long reductions into parts if the kernel has too few blocks to occupy the card. One kernel computes the
 /// parts, which form a batch, and a second kernel adds them. A product on tensor cores is split if the cost model
@@ -13,6 +13,6 @@ namespace tilewright::cuda {
 /// depends on the numbers of blocks and terms. Kernels that already have a schedule are unchanged.
 void splitSums(mlir::ModuleOp module, const Arch &arch);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

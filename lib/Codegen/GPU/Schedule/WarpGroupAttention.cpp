@@ -4,7 +4,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 HeadTile tileOfHead(const Schedule &schedule, const Attention &attention, Attention::Operand operand) {
   const int64_t rows = operand == Attention::Query ? schedule.m : schedule.n;
@@ -96,4 +96,4 @@ std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &
   return "";
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

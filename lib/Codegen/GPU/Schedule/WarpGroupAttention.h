@@ -15,7 +15,7 @@
 #include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// A tile of rows of a head in shared memory. It consists of consecutive boxes, whose lines have 64 elements.
 struct HeadTile {
@@ -39,6 +39,6 @@ Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedByte
 /// Returns the reason why the schedule cannot be emitted with this much shared memory, or an empty string if it can.
 std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

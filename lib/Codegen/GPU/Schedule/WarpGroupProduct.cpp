@@ -5,7 +5,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 bool multiplySize(MappedOperand::Run &run, AffineExpr size) {
   if (auto number = dyn_cast<AffineConstantExpr>(size))
@@ -162,4 +162,4 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
   return "";
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

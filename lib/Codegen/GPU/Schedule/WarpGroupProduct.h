@@ -19,7 +19,7 @@
 #include "lib/Codegen/GPU/Schedule/Product.h"
 #include "tilewright/TensorMapRecipe.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Bytes of a line of a tile in shared memory, which is the period of the swizzle; a step over k is one line.
 inline constexpr int64_t lineBytes = 128;
@@ -73,6 +73,6 @@ int64_t bytesOfRing(const Schedule &schedule);
 /// Returns the reason why a schedule cannot be emitted with this much shared memory, or an empty string if it can.
 std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

@@ -17,7 +17,7 @@
 
 using namespace mlir;
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 namespace {
 
 enum Knobs : size_t { consumerRows, consumers, columns, stages, tileRowsPerBand, tilesPerBlock, cluster };
@@ -178,4 +178,4 @@ Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
       [&](const Schedule &schedule) { return Estimate(schedule, sizes, arch).nanoseconds(); });
 }
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu

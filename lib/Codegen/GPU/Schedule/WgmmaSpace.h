@@ -6,7 +6,7 @@
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "tilewright/ScheduleSpace.h"
 
-namespace tilewright::cuda {
+namespace tilewright::gpu {
 
 /// Returns the space of `product`, for which whyNotOnWarpGroups() must return an empty string. The knobs are the rows
 /// of a warp group, the number of warp groups, the columns, the number of stages, the number of rows of tiles in a
@@ -23,6 +23,6 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 /// Returns the schedule of the space with the least predicted time, for a reduction that is split into `parts` parts.
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts = 1);
 
-} // namespace tilewright::cuda
+} // namespace tilewright::gpu
 
 #endif

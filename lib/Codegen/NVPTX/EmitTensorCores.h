@@ -1,0 +1,20 @@
+//===- EmitTensorCores.h - kernels that use NVIDIA's tensor cores ------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_EMITTENSORCORES_H
+#define TILEWRIGHT_LIB_CODEGEN_NVPTX_EMITTENSORCORES_H
+
+#include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
+#include "lib/Codegen/GPU/ThreadKernel.h"
+
+namespace tilewright::cuda {
+
+/// Each function emits the body of the kernel for one kind of schedule, and reports errors at an op of `from`.
+mlir::LogicalResult emitMma(gpu::ThreadKernel &kernel);
+mlir::LogicalResult emitWgmma(gpu::ThreadKernel &kernel);
+mlir::LogicalResult emitAttention(gpu::ThreadKernel &kernel);
+mlir::LogicalResult emitWarpGroupAttention(gpu::ThreadKernel &kernel);
+/// Emits the gradient of attention, for the schedule `attention`.
+mlir::LogicalResult emitAttentionGradient(gpu::ThreadKernel &kernel, const gpu::AttentionGradient &gradient);
+
+} // namespace tilewright::cuda
+
+#endif
