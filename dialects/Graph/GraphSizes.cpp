@@ -137,8 +137,8 @@ SizePolynomial quotientOf(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs) {
   }
   if (single)
     splitMultiples(numerator, divisor, whole);
-  // The remaining numerator is in [0, d), where d is the divisor, if it is 0 or a constant that splitMultiples() has
-  // reduced.
+  // A numerator that is 0, or a constant that splitMultiples() has reduced modulo the constant divisor d, is in [0, d).
+  // Its quotient is then 0, and its remainder is the numerator itself.
   bool small = numerator.empty() || (constant && numerator.size() == 1 && numerator.begin()->first.empty());
   if (single && small)
     return kind == AffineExprKind::Mod ? numerator : whole;

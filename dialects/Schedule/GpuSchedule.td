@@ -46,8 +46,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
 
     - **elements**: a thread computes `vector` adjacent elements of each result. Its reductions are sequential.
     - **rows**: `group` threads share a row of the kernel. Values of the whole row are reduced by shuffles, and through
-      shared memory if the group is more than a warp. With `rows_across_lanes`, a block has 32 rows, one per lane, and
-      one lane of each warp shares a row. This is for reductions over outer dimensions, where adjacent elements in
+      shared memory if the group is more than a warp. With `rows_across_lanes`, a block has 32 rows, and row l is
+      computed by lane l of every warp (`group` is the number of warps). This is for reductions over outer dimensions, where adjacent elements in
       memory belong to different rows. On sm_90 the blocks of a `cluster` may share a row, with `group` threads in each.
     - **scatter**: a warp computes a row of the destination, or a piece of it, and tests 32 indices of the source at a
       time.
@@ -72,8 +72,9 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     2. (schedule_c2) the parameters of the kind, as in the examples, are positive, and there are no others.
     3. (schedule_c3) `vector` is at most 32, because each adjacent element is unrolled.
     4. (schedule_c4) `group` is 32 or `threads`; with `rows_across_lanes`, `threads` is 32 times `group`.
-    5. (schedule_c5) mma and wgmma may have `tile_rows_per_band`, wgmma may have `tiles_per_block`, wgmma and rows whose
-       `group` is `threads` may have `cluster`; that of rows is 2, 4 or 8.
+    5. (schedule_c5) `tile_rows_per_band` is allowed for the kinds mma and wgmma, and `tiles_per_block` for wgmma.
+       `cluster` is allowed for wgmma, and for rows if `group` equals `threads` and `rows_across_lanes` is not set; for
+       rows, it is 2, 4 or 8.
   }];
   let parameters = (ins EnumParameter<GpuSchedule_Kind>:$kind,
     "int64_t":$threads,

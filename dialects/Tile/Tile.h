@@ -19,8 +19,8 @@
 
 namespace tilewright::tile {
 /// Returns true if each element's innermost index is unchanged, so that adjacent elements of the source are written
-/// next to each other. The innermost size of the source must be static, at least 2, and at most that of the
-/// destination. The elements must not be i1.
+/// next to each other, if the innermost size of the source is static, at least 2, and at most that of the destination,
+/// and if the elements are not i1.
 bool writesRows(ScatterOp scatter);
 /// Returns 1 if `divisor` is 0, otherwise `divisor`; tw_tile.divisor has the same result. If `isZero` is not null, sets
 /// it to a value that is true if `divisor` is 0.

@@ -48,8 +48,8 @@ llvm::Expected<DynamicSize> parseDynamicSize(llvm::StringRef text);
 
 /// Sets the ranges of the symbolic sizes of @main's inputs, which have names (tw.name). A size that is fixed to a
 /// number becomes a constant of the module. Returns an error if the input, dimension or name does not exist, if the
-/// size is a constant for which the code was compiled, if the dimensions have different symbols, or if the range is not
-/// within the model's range.
+/// size is static in the model or computed from other sizes, if the dimensions have different symbols, or if the range
+/// is not within the model's range.
 llvm::Error narrowSizes(mlir::ModuleOp module, llvm::ArrayRef<DynamicSize> sizes);
 
 } // namespace tilewright

@@ -136,7 +136,7 @@ Value flipped(Lowering &l, Value tensor, ArrayRef<AffineExpr> sizes) {
                        });
 }
 
-/// Returns a new tensor with the elements of a value, converted to the type `meeting`, into which the scatter writes.
+/// Returns a copy of `graphValue`, converted to the element type `meeting`. The scatter writes into this copy.
 Value writableCopy(Lowering &l, Value graphValue, Type meeting) {
   RankedTensorType type = indexedType(graphValue);
   SmallVector<AffineExpr> sizes = graph::sizesOf(type);

@@ -91,7 +91,7 @@ private:
     Epoch reads[4];
   };
   void split(uint64_t at, uint64_t bytes);
-  /// Adds the read to the stored reads of the run.
+  /// Stores a read by `who` in `run`. If all slots are in use, it replaces one of the stored reads.
   void noteRead(const Accessor &who, Run &run);
 
   uint64_t size = 0;

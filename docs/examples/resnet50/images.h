@@ -11,8 +11,8 @@
 #define CLASSES 1000
 
 /* Reads an image from the file, resizes it (bilinear), normalizes red, green and blue as for ImageNet, and writes it to
- * `image`, [3, SIDE, SIDE]. Returns 0. Returns 1 if the file cannot be read, is not a binary PPM image with 8 bits per
- * channel, or has a width or height above 16384, or if memory cannot be allocated. */
+ * `image`, [3, SIDE, SIDE]. Returns 0. Returns 1 if memory cannot be allocated, or if the file cannot be read, is not a
+ * binary PPM image with 8 bits per channel, or has a width or height above 16384. */
 static int read_image(const char *path, float *image) {
   static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
   FILE *file = fopen(path, "rb");

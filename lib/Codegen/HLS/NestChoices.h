@@ -12,15 +12,16 @@ struct BlockLoop {
   int64_t loop, size;
 };
 
+/// A schedule of a nest with its estimated cost.
 struct Choice {
   llvm::SmallVector<int64_t> order, unroll;
   int64_t ii = 1, cycles = 0, dsp = 0;
   int64_t blockCycles = 0; ///< cycles of one block; 0 if the nest has no loop over blocks
 };
 
-/// Returns the schedules of `op`, with increasing multipliers and decreasing cycles. If `shares`, products of an
-/// iteration that start in different cycles of the II share a multiplier. If `block` is set, the nest is inside this
-/// loop over blocks.
+/// Returns the schedules of `op`, sorted by increasing number of multipliers and decreasing number of cycles. If
+/// `shares`, products of an iteration that start in different cycles of the II share a multiplier. If `block` is set,
+/// the nest is inside this loop over blocks.
 llvm::SmallVector<Choice> choicesOf(mlir::linalg::LinalgOp op, bool shares, std::optional<BlockLoop> block = {});
 
 } // namespace tilewright::hls

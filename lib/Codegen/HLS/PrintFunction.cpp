@@ -287,7 +287,8 @@ void FunctionPrinter::statement(Operation &op) {
   problems.insert(op.getName().getStringRef().str() + sourceLineAfter(op.getLoc()));
 }
 
-/// Declares variables for the results of a loop or a branch, and for the loop-carried values `inside` the loop.
+/// Declares one variable per result of a loop or a branch, initialized with `initial`. In a loop, the same variable
+/// holds the loop-carried value in `inside`.
 void FunctionPrinter::carried(Operation &op, ValueRange initial, ValueRange inside) {
   for (auto [index, result] : llvm::enumerate(op.getResults())) {
     std::string name = names.take("t" + std::to_string(temporaries++));

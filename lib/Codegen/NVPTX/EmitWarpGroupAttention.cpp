@@ -198,7 +198,7 @@ LogicalResult emitWarpGroupAttention(ThreadKernel &kernel) {
   std::optional<Attention> attention = matchAttention(kernel.from, reason);
   if (!attention)
     return kernel.from.emitOpError("its schedule `attention` with consumers does not fit: ") << reason;
-  // The limit is INT64_MAX, because the size of shared memory was checked when the schedule was selected.
+  // The limit of shared memory is INT64_MAX, because its size was checked when the schedule was selected.
   if (std::string wrong = whyNotWarpGroupAttention(kernel.schedule, *attention, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `attention` with consumers is invalid: ") << wrong;
   return WarpGroupAttentionEmitter(kernel, *attention).run();

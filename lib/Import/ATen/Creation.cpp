@@ -114,8 +114,8 @@ template <typename OpT> Results triangle(Node &n) {
   return n.where(keep, x, n.scalarInt(0, n.element()));
 }
 
-/// Imports tril_indices and triu_indices(row, col, offset): a constant with the rows and the columns of all elements of
-/// a matrix whose columns are at most (with `lower`) or at least row + offset.
+/// Imports tril_indices and triu_indices(row, col, offset): a constant with the row and column indices of all elements
+/// of a matrix with column <= row + offset (with `lower`), or with column >= row + offset.
 template <bool lower> Results triangleIndices(Node &n) {
   int64_t rows = n.integer(0, "row"), columns = n.integer(1, "col"), offset = n.integer(2, "offset", 0);
   constexpr int64_t most = 1 << 16;

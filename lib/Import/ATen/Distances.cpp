@@ -125,8 +125,8 @@ std::pair<Value, Value> rowsOfPairs(Node &n, AffineExpr rows, AffineExpr count) 
     const int64_t pairs = first.size();
     return {constantIndices(n, first, {pairs}), constantIndices(n, second, {pairs})};
   }
-  // The first pair of row i has the number i (2 rows - 1 - i) / 2. The solution for i in f64 has an error of at most 1,
-  // which two comparisons correct.
+  // The first pair of row i has the index i (2 rows - 1 - i) / 2. The row of an index, computed from this formula in
+  // f64, has an error of at most 1, which two comparisons correct.
   Value number = n.iota({count}, 0, n.i64()), twice = n.indexScalar(canonicalSize(rows * 2 - 1), n.i64());
   auto firstPairOf = [&](Value row) { return half(n, n.op<MulOp>({row, n.op<SubOp>({twice, row})})); };
   Value square = n.op<SubOp>({n.op<MulOp>({twice, twice}), n.op<MulOp>(number, 8.0)});

@@ -28,7 +28,7 @@ struct WindowLine {
 /// [lead.., windows.., elements..]. The first of equal elements is chosen, and a NaN is larger than numbers.
 Results largestOf(Node &n, Value values, ArrayRef<WindowLine> lines);
 
-/// Returns the two results of max pooling whose results have no elements.
+/// Returns empty tensors for the maxima and the indices of a max pooling operator whose output has no elements.
 Results noMaxima(Node &n);
 
 } // namespace tilewright

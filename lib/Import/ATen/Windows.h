@@ -18,9 +18,10 @@ struct FoldedWindows {
   }
 };
 
-/// Returns an image [n, c, sizes..] from its windows `x` [n, c * kernels, windows]. Each pixel is the sum of its copies
-/// in all windows, computed in f32 for f16 and bf16. `windows` has one entry per spatial dimension of the image. The
-/// number of windows in `x` must be the number that fits in the image.
+/// Returns the image [n, c, sizes..] whose windows are the columns of `x` [n, c * k, l] (col2im). k is the product of
+/// the kernel sizes, and l is the total number of windows, which must be the number that fits in the padded image. Each
+/// pixel is the sum of its copies in all windows, computed in f32 for f16 and bf16. `windows` has one entry per spatial
+/// dimension of the image.
 Value imageOfWindows(Node &n, Value x, ArrayRef<FoldedWindows> windows);
 
 } // namespace tilewright

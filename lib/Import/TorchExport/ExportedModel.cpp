@@ -376,7 +376,7 @@ private:
       exported::visitTensors(result, [&](const std::string &name) { refused.insert(name); });
   }
 
-  /// Imports a node without side effects.
+  /// Imports a node that has no side effects.
   void emit(const exported::Node &node) {
     // Symbolic numbers need no op; their expressions are used directly.
     if (!node.results.empty() && llvm::all_of(node.results, isNumber))

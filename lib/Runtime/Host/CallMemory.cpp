@@ -1,4 +1,4 @@
-//===- CallMemory.cpp - the memory of one call over a frame ----------------===//
+//===- CallMemory.cpp - the memory of one call of a frame ----------------===//
 #include "lib/Runtime/Host/CallMemory.h"
 #include "lib/Runtime/Host/GuardedOperands.h"
 

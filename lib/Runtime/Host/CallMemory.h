@@ -1,4 +1,4 @@
-//===- CallMemory.h - the memory of one call over a frame ------------------===//
+//===- CallMemory.h - the memory of one call of a frame ------------------===//
 //
 // One block contains all memory that a call needs in addition to the caller's tensors:
 //

@@ -188,8 +188,8 @@ private:
     }
     std::vector<std::vector<double>> times(lanes.size());
     std::vector<std::string> failures(lanes.size());
-    // The number of calls per round is equal for all lanes, so that the inputs of all lanes are in the same state of
-    // the caches.
+    // All lanes make the same number of calls per round. Otherwise, a lane with more calls would have a larger share of
+    // calls whose inputs are already in the caches.
     int64_t calls = 1;
     const bool madeUp = std::getenv("TILEWRIGHT_TUNE_TIMES") != nullptr;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {

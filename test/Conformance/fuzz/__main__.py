@@ -12,7 +12,7 @@ compared.
     python test/Conformance/fuzz summary [--results FILE]  prints a summary of the table, or of a run
     python test/Conformance/fuzz planted                   checks which planted bugs the fuzzer finds
 
---results FILE stores the results of a run; the same command again continues that run.
+--results FILE stores the results of a run; running the same command again continues that run.
 """
 
 from __future__ import annotations

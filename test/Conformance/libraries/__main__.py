@@ -8,7 +8,7 @@ x-transformers) with Tilewright: docs/conformance.md describes what is compared.
     python test/Conformance/libraries table --results FILE      writes the results of a run into table.json
     python test/Conformance/libraries summary --results FILE    prints the counts of a run
 
---results FILE stores the results of a run; the same command again continues that run.
+--results FILE stores the results of a run; running the same command again continues that run.
 """
 
 from __future__ import annotations

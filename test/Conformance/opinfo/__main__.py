@@ -1,4 +1,4 @@
-"""Compiles the operators of torch's op_db with Tilewright: docs/conformance.md describes what is compared.
+"""Compiles the operators of torch's op_db with Tilewright. docs/conformance.md describes what is compared.
 
     python test/Conformance/opinfo case ENTRY [--dtype f32] [--mode forward] [--sample N]   one case, in this process
     python test/Conformance/opinfo share                     a sample of every entry in every mode
@@ -8,7 +8,7 @@
     python test/Conformance/opinfo summary --results FILE    prints the counts of a run
     python test/Conformance/opinfo core                      counts the core ATen overloads that are imported, decomposed or run in eager
 
---results FILE stores the results of a run; the same command again continues that run.
+--results FILE stores the results of a run; running the same command again continues that run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compiles small models of the architectures of `transformers` with Tilewright: docs/conformance.md describes what is
+"""Compiles small models of the architectures of `transformers` with Tilewright. docs/conformance.md describes what is
 compared.
 
     python test/Conformance/transformers case bert [--mode training]   one case, in this process
@@ -8,7 +8,7 @@ compared.
     python test/Conformance/transformers table --results FILE    writes the results of a run into table.json
     python test/Conformance/transformers summary --results FILE  prints the counts of a run
 
---results FILE stores the results of a run; the same command again continues that run.
+--results FILE stores the results of a run; running the same command again continues that run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-// Deeply nested JSON is an error and does not end the process. test/Python/test_locale.py tests other locales.
+// Tests that deeply nested JSON is an error and does not crash the process, and that numbers are written and read with
+// a decimal point. test/Python/test_locale.py tests the latter in a locale with a decimal comma.
 #include "lib/Interfaces/JsonText.h"
 
 #include <gtest/gtest.h>

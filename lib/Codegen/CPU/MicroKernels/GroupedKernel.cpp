@@ -14,7 +14,7 @@
 // loaded once for all pixels whose windows contain it, and a vector of the weight is loaded once for all pixels. Taps
 // outside of the image are skipped. The bounds of the loop over kh skip whole lines of the window. If the set of taps
 // in the image is known at compile time (WindowLoops.h), no code is emitted for the other taps. Otherwise, the bounds
-// of a loop over kw skip these taps for pixels near the ends of the line. There are two ways to multiply filters with
+// of a loop over kw skip these taps for pixels near the ends of the line. There are two ways to multiply filters by
 // channels:
 //   spread: a vector contains the filters of several groups. It is multiplied by a vector in which all lanes of a group
 //     contain the same channel of this group.

@@ -62,9 +62,9 @@ private:
 
   /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.
   double cyclesOf(int64_t blocks) const {
-    // The constants are: bytes per cycle and multiprocessor of shared memory, and from the L2 cache; cycles of the
-    // latency of the L2 cache, and of a block's start and end; the number of tensor cores, each used by one warp at a
-    // time; cycles of the barrier of a step.
+    // sharedRate, cacheRate: bytes per cycle and multiprocessor that shared memory and the L2 cache transfer.
+    // latency: cycles of an access to the L2 cache. aside: cycles to start and end a block. cores: tensor cores per
+    // multiprocessor, each used by one warp at a time. barrier: cycles of the barrier of a step.
     constexpr double sharedRate = 128, cacheRate = 48, latency = 700, aside = 1500, cores = 4, barrier = 80;
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
     const double rate = arch.halfFlops * 2 / double(bytes) * std::min(1.0, there * double(warps()) / cores);

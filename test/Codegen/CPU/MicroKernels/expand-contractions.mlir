@@ -42,7 +42,7 @@ func.func private @prefetched(%a: memref<256x512xf32>, %b: memref<2x512x48xf32>,
   return
 }
 
-// A product with a batch dimension loads, for each batch, the index of B's matrix.
+// A product with a third operand loads from it, for each batch element, the index of the matrix of B.
 // CHECK-LABEL: func @chosen
 // CHECK: scf.for %[[B:.*]] = %c0{{.*}} to %c2
 // CHECK: %[[N:.*]] = memref.load %arg2[%[[B]]] : memref<2xi64>
