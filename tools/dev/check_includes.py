@@ -63,7 +63,7 @@ LIBRARIES = {
     # The PTX interpreter does not use MLIR, so that tests can run in builds with sanitizers, and because ptx-check links no other library.
     "lib/PtxInterpreter": {"lib/Interfaces/NumberText.h", *PTX},
     # A pass in lib/Codegen/Common applies the schedules in the tuner's records.
-    "lib/Codegen/Common": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Tuner", *PASSES, *FORK, *SCALARS, *SPACES, *IR},
+    "lib/Codegen/Common": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Tuner", *PASSES, *RUNTIME_ABI, *FORK, *SCALARS, *SPACES, *IR},
     "lib/Codegen/CPU": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", "lib/Codegen/Common", *ANY},
     "lib/Codegen/CPU/Schedule": {"dialects/Schedule", "dialects/Tile", *DECISIONS, *PASSES, *RATES, *SPACES, *TEXTS, *IR},
     "lib/Codegen/CPU/Vectorize": {"dialects/Plan", "dialects/Schedule", "dialects/Tile", *DECISIONS, *PASSES, *IR},

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
+#include "lib/Interfaces/RuntimeABI.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
@@ -30,9 +31,6 @@ namespace tilewright {
 #include "tilewright/Passes.h.inc"
 namespace vector_stage {
 namespace {
-
-/// The kinds of failed checks, which the runtime reads (RuntimeABI.h).
-constexpr int64_t failedIndex = 1, failedDivisor = 2, failedCondition = 3;
 
 class PlaceExpander {
 public:
@@ -71,7 +69,7 @@ public:
     Value safe = tile::divideByOne(builder, loc, op.getDivisor(), &isZero);
     if (status) {
       Value any = combined(loc, isZero, vector::CombiningKind::OR);
-      emitIf(loc, any, [&] { store(loc, zero, zero, failedDivisor); });
+      emitIf(loc, any, [&] { store(loc, zero, zero, TILEWRIGHT_FAILED_DIVISOR); });
     }
     op.replaceAllUsesWith(safe);
     op.erase();
@@ -86,7 +84,7 @@ public:
       Value fails = arith::XOrIOp::create(builder, loc, holds, arith::ConstantIntOp::create(builder, loc, 1, 1));
       emitIf(loc, fails, [&] {
         Value number = arith::ConstantIndexOp::create(builder, loc, message - messages.begin());
-        store(loc, number, zero, failedCondition);
+        store(loc, number, zero, TILEWRIGHT_FAILED_CONDITION);
       });
     }
     op.replaceAllUsesWith(op.getValue());
@@ -133,11 +131,11 @@ private:
 
   /// Stores a status. The status of a failed condition is not overwritten, because the failed condition may be the
   /// cause of a later invalid index, and its message is more specific.
-  void store(Location loc, Value number, Value limit, int64_t what = failedIndex) {
-    if (!messages || what == failedCondition)
+  void store(Location loc, Value number, Value limit, int64_t what = TILEWRIGHT_FAILED_INDEX) {
+    if (!messages || what == TILEWRIGHT_FAILED_CONDITION)
       return overwrite(loc, number, limit, what);
     Value old = memref::LoadOp::create(builder, loc, status, zero);
-    Value condition = arith::ConstantIntOp::create(builder, loc, failedCondition, 64);
+    Value condition = arith::ConstantIntOp::create(builder, loc, TILEWRIGHT_FAILED_CONDITION, 64);
     Value isOther = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, old, condition);
     emitIf(loc, isOther, [&] { overwrite(loc, number, limit, what); });
   }

@@ -28,7 +28,7 @@ struct Frame {
     plan::Step::Kind kind;
     bool serial;        ///< executed by thread 0 only
     bool barrierBefore; ///< all threads synchronize before this step
-    bool checks;        ///< the kernel reports failed checks (FailedCheck in Walk.h)
+    bool checks;        ///< the kernel reports failed checks (tilewright_failed_check)
     int32_t callee;
     int32_t number; ///< index among the plan's steps
     uint32_t firstOperand, firstSize;

@@ -55,7 +55,7 @@ void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {
   if (indexFailed.exchange(true, std::memory_order_relaxed))
     return;
   indexStep = step.number;
-  failedCheck = FailedCheck(status[0]);
+  failedCheck = tilewright_failed_check(status[0]);
   badIndex = status[1];
   badSize = status[2];
 }
@@ -196,15 +196,15 @@ RunError Walk::error(const plan::Plan &plan) const {
   const std::string location = ", in " + plan.steps[indexStep].label;
   RunError error;
   switch (failedCheck) {
-  case FailedCheck::Index:
+  case TILEWRIGHT_FAILED_INDEX:
     error = {RunError::Kind::IndexOutOfRange, "index " + std::to_string(badIndex) +
                                                   " is out of range for a dimension of size " +
                                                   std::to_string(badSize) + location};
     break;
-  case FailedCheck::Divisor:
+  case TILEWRIGHT_FAILED_DIVISOR:
     error = {RunError::Kind::DivisionByZero, "ZeroDivisionError: an integer is divided by 0" + location};
     break;
-  case FailedCheck::Condition: {
+  case TILEWRIGHT_FAILED_CONDITION: {
     const std::vector<std::string> &messages = plan.steps[indexStep].messages;
     error = {RunError::Kind::ConditionFailed,
              (size_t(badIndex) < messages.size() ? messages[badIndex] : "a condition does not hold") + location};

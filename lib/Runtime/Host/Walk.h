@@ -18,13 +18,6 @@
 
 namespace tilewright::runtime {
 
-/// The kinds of checks that kernels report in word 0 of their status, see --tw-lower-index-checks.
-enum class FailedCheck : int64_t {
-  Index = 1,     ///< word 1: the index; word 2: the size of the dimension
-  Divisor = 2,   ///< a division of integers by 0
-  Condition = 3, ///< word 1: the number of the message in the step's `messages`
-};
-
 class Walk {
 public:
   /// Executes steps [begin, end) of `frame`. `begin` and `end` must be at a barrier or at an end of the frame.
@@ -82,7 +75,7 @@ private:
   /// The first failed check that a kernel reported. Execution continues: kernels use index 0 instead of an index out of
   /// range and divide by 1 instead of by 0.
   std::atomic<bool> indexFailed{false};
-  FailedCheck failedCheck = FailedCheck::Index;
+  tilewright_failed_check failedCheck = TILEWRIGHT_FAILED_INDEX;
   int64_t badIndex = 0, badSize = 0;
   int32_t indexStep = -1;
   TileClaims claims;
