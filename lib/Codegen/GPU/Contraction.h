@@ -38,11 +38,12 @@ struct Contraction {
   /// Returns an estimate of the number of iterations of `loops`: an unknown size is assumed to be 1024.
   int64_t likelySizeOf(llvm::ArrayRef<unsigned> loops);
   /// The classes of tiles. Large tiles are used if the product has enough of them for all multiprocessors. Narrow
-  /// tiles, which have few rows, are used for products with few rows.
+  /// tiles, which have few rows, are used for products with at most 16 rows. Medium tiles are used for all other
+  /// products.
   enum class TileClass { Large, Medium, Narrow };
   TileClass tileClass();
-  /// Returns the size in bytes of one tile of A and one tile of B in shared memory. The schedule `fma` has two tiles of
-  /// each operand.
+  /// Returns the total size in bytes of one tile of A and one tile of B in shared memory. The schedule `fma` has two
+  /// tiles of each operand.
   int64_t bytesOfTiles(const Schedule &schedule);
 };
 

@@ -127,8 +127,8 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
   return best;
 }
 
-/// Returns the reduction loop to split and the number of parts. The number is 1 if enough blocks are occupied without a
-/// split, or if the reduction cannot be split.
+/// Returns the reduction loop to split and the number of parts. The number is 1 if the kernel has enough blocks without
+/// a split, or if the reduction is short or cannot be split.
 std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
   constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole reduction; of one part
   const std::pair<unsigned, int64_t> whole{0, 1};
@@ -330,7 +330,7 @@ private:
   OpBuilder builder;
   RankedTensorType partial;
   SmallVector<unsigned> sides; ///< the kernel's arguments that are operands
-  SmallVector<int64_t> dims;   ///< for each of them, the dimension of the loop that is split, or -1
+  SmallVector<int64_t> dims;   ///< for each of `sides`, the dimension that the split loop indexes, or -1
   SmallVector<unsigned> unused;
 };
 
