@@ -53,7 +53,7 @@ bool sizesAreKnown(mlir::func::FuncOp kernel);
 /// Nanoseconds that the cost models add for a second kernel, which starts after the first has ended.
 inline constexpr double secondKernel = 2500;
 
-/// Returns the contraction of `kernel`, or null with the reason.
+/// Returns the contraction of `kernel`. If the kernel does not have this form, returns std::nullopt and sets `reason`.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::string &reason);
 
 /// If the kernel reduces rows and a tile of `columns` columns does not have whole rows, returns the reason. Otherwise

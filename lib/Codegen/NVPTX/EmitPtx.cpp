@@ -136,8 +136,8 @@ void keepLoopsOfFloat8(llvm::Module &module) {
   }
 }
 
-/// Returns an error if the module declares a function that is not an LLVM intrinsic, because no device library could
-/// define it.
+/// Returns an error if the module declares a function that is not an LLVM intrinsic, because there is no device library
+/// that could define it.
 llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())

@@ -72,7 +72,7 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
     builder.setInsertionPointToStart(loop.getBody());
     emitter.block(blockRows, loop.getInductionVar());
   }
-  // A static number of remaining rows is one block.
+  // If the number of remaining rows is static, these rows are computed as one block.
   if (constant) {
     if (int64_t rest = *constant % blockRows)
       emitter.block(rest, emitter.constant(*constant - rest));

@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Specifies how C is updated. Product: the product overwrites C. Added: the product is added to C, and A consists of
-/// whole tiles of rows and k. AddedInParts: like Added, but the operands are split into high and low parts
+/// Specifies how C is updated. Product: the product overwrites C. Added: the product is added to C, and the buffer of A
+/// has whole tiles of rows and k. AddedInParts: like Added, but the operands are split into high and low parts
 /// (SplitKernel.h).
 enum class TileSums { Product, Added, AddedInParts };
 

@@ -411,8 +411,8 @@ private:
     return sumsFloats();
   }
 
-  /// Adds the sum of each block to `totals`. A block that is larger than the smallest size is summed in sub-blocks of
-  /// one sixteenth of its size.
+  /// Adds the sum of each block to `totals`. A block of more than sumBlock() elements is summed in sub-blocks of one
+  /// sixteenth of its size.
   SmallVector<Value> overBlocks(int64_t block, Value from, OpFoldResult to, ValueRange totals, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {

@@ -57,8 +57,8 @@ struct MappedOperand {
 /// the constant factor overflows.
 bool multiplySize(MappedOperand::Run &run, mlir::AffineExpr size);
 
-/// Returns `operand` of `product` as a TMA tensor, or null with the reason. `side` are the loops of its rows (of A) or
-/// columns (of B).
+/// Returns `operand` of `product` as a TMA tensor. `side` are the loops of the operand's rows (A) or columns (B). If
+/// TMA cannot load the operand, returns std::nullopt and sets `reason`.
 std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side,
                                         std::string &reason);
 
