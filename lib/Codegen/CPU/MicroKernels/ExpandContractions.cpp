@@ -113,8 +113,9 @@ public:
   }
 
   /// Returns the index of the matrix of B for batch index `batch`, which tw_tile.matmul reads from its third input.
-  /// With `from_end`, a negative index counts from the end. An index out of range is replaced by 0, because a kernel
-  /// that is not tiled cannot report it.
+  /// With `from_end`, a negative index counts from the end. An index out of range is replaced by 0 and is not reported.
+  /// If a tile has one batch, tiling has already replaced the third input by tw_tile.place, which reports such an
+  /// index.
   Value chosenBatch(tile::MatmulOp matmul, Value batch) {
     Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
     number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
