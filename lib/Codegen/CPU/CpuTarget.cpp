@@ -1,8 +1,8 @@
 //===- CpuTarget.cpp - the cpu target -------------------------------------------------===//
 //
 // This target compiles for AVX-512, AMX and AVX2 machines. The machine description (CPUID, caches, the measured rate of
-// vdpbf16ps) determines the vector width, the number of registers and layouts. LLVM compiles the kernels to object code
-// in parallel.
+// vdpbf16ps) determines the vector width, the number of registers and the layouts of packed operands. LLVM compiles the
+// kernels to object code in parallel.
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Pass/PassManager.h"

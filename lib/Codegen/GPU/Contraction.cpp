@@ -264,9 +264,9 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
 std::optional<Schedule> chooseFma(Contraction contraction) {
   int64_t m = contraction.likelySizeOf(contraction.rows), n = contraction.likelySizeOf(contraction.columns),
           k = contraction.likelySizeOf(contraction.depth);
-  // The schedule `fma` is not faster if tiles are mostly empty, or if their elements are read only once. If only the
-  // rows are few, a large B is an exception: without tiles, adjacent threads would read cache lines that are far apart,
-  // while a block reads a tile of B in contiguous runs.
+  // The schedule `fma` is not faster than one thread per element if tiles are mostly empty, or if their elements are
+  // read only once. A product with few rows and a large B is an exception: without tiles, adjacent threads would read
+  // cache lines that are far apart, while a block reads a tile of B in contiguous runs.
   constexpr int64_t large = 64 * 1024;
   if ((m < 4 && n * k * contraction.likelySizeOf(contraction.batches) < large) || n < 8 || k < 8)
     return std::nullopt;

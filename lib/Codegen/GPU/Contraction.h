@@ -38,11 +38,12 @@ struct Contraction {
   /// Returns an estimate of the number of iterations of `loops`: an unknown size is assumed to be 1024.
   int64_t likelySizeOf(llvm::ArrayRef<unsigned> loops);
   /// The classes of tiles. Large tiles are used if the product has enough of them for all multiprocessors. Narrow
-  /// tiles, which have few rows, are used for products with few rows.
+  /// tiles, which have few rows, are used for products with at most 16 rows. Medium tiles are used for all other
+  /// products.
   enum class TileClass { Large, Medium, Narrow };
   TileClass tileClass();
-  /// Returns the size in bytes of one tile of A and one tile of B in shared memory. The schedule `fma` has two tiles of
-  /// each operand.
+  /// Returns the total size in bytes of one tile of A and one tile of B in shared memory. The schedule `fma` has two
+  /// tiles of each operand.
   int64_t bytesOfTiles(const Schedule &schedule);
 };
 
@@ -52,7 +53,7 @@ bool sizesAreKnown(mlir::func::FuncOp kernel);
 /// Nanoseconds that the cost models add for a second kernel, which starts after the first has ended.
 inline constexpr double secondKernel = 2500;
 
-/// Returns the contraction of `kernel`, or null with the reason.
+/// Returns the contraction of `kernel`. If the kernel does not have this form, returns std::nullopt and sets `reason`.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::string &reason);
 
 /// If the kernel reduces rows and a tile of `columns` columns does not have whole rows, returns the reason. Otherwise

@@ -382,7 +382,7 @@ Value Elements::checkedIndex(Value number, Value limit, bool fromEnd) {
 }
 
 /// Converts `number` to an index. If `fromEnd`, a negative number counts from the end. If the index is out of range,
-/// the emitted code reports the index in `status`, unless `status` is null. The returned index is then out of range.
+/// the emitted code reports the index in `status`, unless `status` is null. The returned index remains out of range.
 Value Elements::indexOrNone(Value number, Value limit, bool fromEnd) {
   Location loc = kernel.getLoc();
   Value index = number;

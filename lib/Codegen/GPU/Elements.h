@@ -41,7 +41,8 @@ public:
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
   void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
 
-  /// Declares that `index` is a multiple of `of`. Only aligned accesses can be merged.
+  /// Declares that `index` is a multiple of `of`. LLVM merges accesses to adjacent elements only if it can prove that
+  /// they are aligned.
   void assumeMultiple(mlir::Value index, int64_t of) { multiples[index] = of; }
 
   /// Returns the values that the loop body of `op` yields at the indices `loops` if its accumulators have the values

@@ -1,8 +1,9 @@
 //===- ElementsOfTile.cpp - elements of scans and scatters, as one thread computes them --===//
 //
 //   scan:     element (i, j) = x[i, 0] + ... + x[i, j], in order
-//   scatter:  element p = old[p], then the source elements scattered to p, in order. The thread searches the source
-//             elements that may be scattered to p. There are no atomics, and all runs produce the same result.
+//   scatter:  element p = old[p] combined with the source elements that are scattered to p, in order. The thread
+//             searches the source elements that may be scattered to p. There are no atomics, and all runs produce the
+//             same result.
 //
 // If the index of a destination dimension is a loop over a source dimension, the destination's index determines the
 // source's index, so there is no loop over this dimension. Only the destination dimensions that index tensors determine

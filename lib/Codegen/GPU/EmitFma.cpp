@@ -9,9 +9,10 @@
 //                sums += the step's sums ; store tile + 1 into the other buffer ; barrier
 //   compute the epilogue from each sum (Elements.h), and store the results
 //
-// Elements.h computes each element of A or B from its indices, so an operand may consist of windows of a convolution,
-// and may be padded, gathered or computed. f32 is not rounded to tf32. Each step has a separate sum, which is then
-// added to the total. Otherwise, rounding errors would accumulate along all of k.
+// Class Elements (Elements.h) emits the code that computes each element of A or B from its indices. Therefore, an
+// operand may consist of windows of a convolution, and may be padded, gathered or computed. f32 is not rounded to tf32.
+// Each step has a separate sum, which is then added to the total. Otherwise, rounding errors would accumulate along all
+// of k.
 //
 // Tests: test/Codegen/NVPTX/fma.mlir, test/Python/test_cuda.py
 //

@@ -210,7 +210,8 @@ private:
 
   Value ballot(Value vote) { return kernel.threads.ballot(builder, loc, vote); }
 
-  /// Adds the source elements whose bits are set in state[0], in the order of their bits.
+  /// Combines the sums, which follow state[0] in `state`, with the source elements whose bits are set in state[0], in
+  /// the order of the bits. Returns the new sums.
   SmallVector<Value> takeAll(Value begin, ArrayRef<Value> state) {
     auto loop = scf::WhileOp::create(
         builder, loc, TypeRange(ValueRange(state)), state,

@@ -6,7 +6,7 @@
 
 namespace tilewright::gpu {
 
-/// Rewrites each math.exp of an f32 scalar to ex2.approx.
+/// Expands each math.exp of an f32 scalar to the formula in Exponentials.cpp, which uses ex2.approx.
 void expandExponentials(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::gpu

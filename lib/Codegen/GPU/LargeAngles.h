@@ -6,10 +6,10 @@
 
 namespace tilewright::gpu {
 
-/// Expands math.sin, math.cos and math.tan to integer arithmetic and polynomials. The operand must be extended from f32
-/// to f64, and its magnitude must be at least 2. The error is at most 1e-9. For tan, and near zeros of the function,
-/// the error is relative to the result. The result for infinities and NaN is NaN. --tw-expand-math does not expand
-/// these ops.
+/// Expands each math.sin, math.cos and math.tan of f64 whose operand is extended from f32, to integer arithmetic and
+/// polynomials. The magnitude of the operand must be at least 2. The error is at most 1e-9. For tan, and near zeros of
+/// the function, the error is relative to the result. The result for infinities and NaN is NaN. --tw-expand-math does
+/// not expand these ops.
 void expandLargeAngles(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::gpu

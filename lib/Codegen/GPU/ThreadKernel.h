@@ -13,7 +13,8 @@ namespace tilewright::gpu {
 inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
 /// Bytes of shared memory that a block can use without an explicit request.
 inline constexpr int64_t mostStaticShared = 48 * 1024;
-/// The maximum number of elements of a row that a thread stores in registers. Each op reads longer rows again.
+/// The maximum number of elements of a row that a thread stores in registers. If a thread's part of a row is larger,
+/// each op reads the row again.
 inline constexpr int64_t mostOfRowInRegisters = 32;
 
 /// State shared by the files that emit kernels. `from` is the kernel on tensors; the builder inserts the new code in
@@ -30,8 +31,8 @@ struct ThreadKernel {
   const ThreadOps &threads;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< pointers of the tensor arguments of `from`
   mlir::Value block, thread;                         ///< indices of the block and of the thread, of type index
-  int64_t sharedBytes = 0;                           ///< size of the static array, which is aligned to 16
-  int64_t dynamicBytes = 0;                          ///< size of the dynamic shared memory, aligned to 1024
+  int64_t sharedBytes = 0;                           ///< bytes of the static shared memory, aligned to 16 bytes
+  int64_t dynamicBytes = 0;                          ///< bytes of the dynamic shared memory, aligned to 1024 bytes
   llvm::SmallVector<mlir::Value> maps;               ///< pointers to the parameters that are tensor maps
 
   mlir::Location loc() { return from.getLoc(); }

@@ -10,8 +10,8 @@ using namespace tilewright::gpu;
 /// The base class of emitters of attention: arithmetic on f32 values, tiles of rows of a head, and masks.
 class AttentionCode : protected TileCode {
 protected:
-  /// An operand with the dimensions (batch, head, row, column). `dims` has the corresponding dimension of the tensor
-  /// for each of them.
+  /// An operand with the dimensions (batch, head, row, column). For each of these dimensions, `dims` contains the
+  /// corresponding dimension of the tensor.
   struct Operand {
     mlir::Value tensor;
     llvm::ArrayRef<int64_t> dims;

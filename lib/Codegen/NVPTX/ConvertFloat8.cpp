@@ -4,7 +4,7 @@
 //   %y = arith.truncf %x : f32 to f8E5M2
 // After:
 //   %0 = llvm.call_intrinsic "llvm.nvvm.ff.to.e5m2x2.rn"(%zero, %x) : (f32, f32) -> i16
-//   ... the infinity where |%x| rounds to one, a byte, arith.bitcast : i8 to f8E5M2
+//   ... infinity if |%x| rounds to infinity, a byte, arith.bitcast : i8 to f8E5M2
 //
 // This pass is for sm_89 and later. The instruction cvt saturates to the largest finite value of the type, which is
 // torch's behavior for e4m3. For e5m2, torch's result is infinite if the magnitude of the operand is at least halfway

@@ -420,7 +420,7 @@ private:
   GradientTiles tiles;
   int64_t atOnce; ///< rows of a tile whose scores are in registers at the same time
   Value shared;
-  Value pair; ///< this thread's first row in each group of eight other rows; it has two adjacent rows
+  Value pair; ///< this thread's first row of two adjacent rows in each group of eight other rows
   // The following fields depend on the kind of block that is being emitted:
   bool ofKeys = false; ///< the block's own rows are keys, else queries
   Value ownCount, otherCount, batch, head, warpRow;

@@ -90,7 +90,7 @@ private:
   struct Operand : SharedTile {
     Value tensor, pointer;
     AffineMap map;
-    ArrayRef<unsigned> rowLoops, columnLoops; ///< loops; if `unit` > 0, the last column loop is contiguous
+    ArrayRef<unsigned> rowLoops, columnLoops; ///< if `unit` > 0, the last column loop is contiguous
     Value origin;                             ///< origin of the tile in m or n
     Value rowExtent, columnExtent;            ///< extents of the whole operand
     int64_t unit; ///< contiguous, aligned elements per cp.async; 0 if cp.async cannot be used

@@ -136,8 +136,8 @@ void keepLoopsOfFloat8(llvm::Module &module) {
   }
 }
 
-/// Returns an error if the module declares a function that is not an LLVM intrinsic, because no device library could
-/// define it.
+/// Returns an error if the module declares a function that is not an LLVM intrinsic, because there is no device library
+/// that could define it.
 llvm::Error refuseCalls(llvm::Module &module) {
   for (llvm::Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())
@@ -229,7 +229,7 @@ llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch 
 llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
   MLIRContext *context = module.getContext();
   // If there are locations, there is only one part, because file numbers are unique only within a module. Otherwise,
-  // the number of parts does not depend on the machine, so that the text does not depend on it.
+  // the number of parts does not depend on the number of CPU cores, so that the text is the same on all machines.
   constexpr size_t mostParts = 64;
   const SmallVector<Part> parts = partsOf(module, locations ? 1 : mostParts);
   const llvm::StringRef version = versionFor(module);

@@ -9,8 +9,8 @@ namespace tilewright::cuda {
 using namespace tilewright::gpu;
 
 /// Returns the kernels of `module` as PTX for `arch`, which LLVM's NVPTX backend generates in this process. If
-/// `locations`, the PTX has the user's source lines (AttachLocations.h). If a kernel calls a library function, which
-/// PTX does not have, returns an error with the name of the function.
+/// `locations`, the PTX has the user's source lines (AttachLocations.h). PTX has no library functions. If a kernel
+/// calls one, returns an error with the name of the function.
 llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Arch &arch, bool locations);
 
 } // namespace tilewright::cuda

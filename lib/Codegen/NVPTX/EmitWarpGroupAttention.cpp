@@ -1,8 +1,9 @@
 //===- EmitWarpGroupAttention.cpp - attention on sm_90 by TMA and wgmma ---------------------===//
 //
-// This is the schedule `attention` with `consumers`. A block processes rows of queries of one head, 64 rows per
-// consumer warp group. The block's first warp group is the producer: one of its threads issues all loads. Queries are
-// in shared memory. Tiles of keys and values are copied to a ring of `stages` slots, each with two mbarriers:
+// This file emits the schedule `attention` with consumer warp groups (`consumers` is 1 or 2). A block processes rows of
+// queries of one head, 64 rows per consumer warp group. The block's first warp group is the producer: one of its
+// threads issues all loads. Queries are in shared memory. Tiles of keys and values are copied to a ring of `stages`
+// slots, each with two mbarriers:
 //
 //   producer:    TMA of queries ; for tiles of keys: wait until the slot is empty ; TMA of keys and values
 //   consumers:   for tiles of keys to which the block's rows attend: wait until the slot is full

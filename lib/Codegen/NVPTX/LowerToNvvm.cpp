@@ -1,7 +1,8 @@
 //===- LowerToNvvm.cpp - --tw-cuda-lower-to-nvvm: convert thread code to llvm functions --===//
 //
-// The pass first converts scf and affine to cf and arith, and then all remaining dialects to llvm. The width of `index`
-// is the kernel's attribute `tw_cuda.index`. It is 32 bits if all of the kernel's indices are in the range of 32-bit
+// The pass expands rsqrt and the functions of large angles (LargeAngles.h), and reports ops that NVPTX cannot select.
+// It then converts scf and affine to cf and arith, and finally all remaining dialects to llvm. The width of `index` is
+// the kernel's attribute `tw_cuda.index`. It is 32 bits if all of the kernel's indices are in the range of 32-bit
 // integers, because an operation on 64-bit integers takes at least two instructions.
 //
 // Test: test/Codegen/NVPTX/lower-to-nvvm.mlir
@@ -108,8 +109,8 @@ struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
         if (auto blocks = kernel->getAttrOfType<IntegerAttr>("tw_cuda.cluster"))
           kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                           builder.getDenseI32ArrayAttr({int32_t(blocks.getInt())}));
-        // This attribute requires that only one block can run on a multiprocessor at a time. Without it, ptxas may
-        // spill registers so that more blocks can run at the same time.
+        // This attribute states that it is sufficient if one block at a time can run on a multiprocessor. Without the
+        // attribute, ptxas may spill registers so that more blocks can run at the same time.
         if (kernel->hasAttr("tw_cuda.many_registers"))
           kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
         // Tensor maps must not be copied, because TMA can read only the original parameter.

@@ -38,9 +38,9 @@ using namespace tilewright::gpu;
 
 namespace {
 
-/// Returns true if the indices of all tensors and all loop counters, including those of one block after the end, are in
-/// the range of signed 32-bit integers. Returns false if indices are read from tensors or computed by the kernel's own
-/// arithmetic, because such indices may have any value.
+/// Returns true if the indices of all tensors and all loop counters are in the range of signed 32-bit integers. This
+/// includes the indices of the last block's threads that are after the last element. Returns false if indices are read
+/// from tensors or computed by the kernel's own arithmetic, because such indices may have any value.
 bool fitsInt32(func::FuncOp kernel) {
   constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
   auto fitsAll = [](ArrayRef<int64_t> sizes) {

@@ -73,8 +73,9 @@ private:
     return {image, part, tapLine, tap, sum(channel, v * lanes)};
   }
 
-  /// Computes the gradient for `vectors` vectors of channels, starting at `channel`, summed over the lines of this part
-  /// of the image (operand first_part).
+  /// Computes the gradient for `vectors` vectors of channels, starting at `channel`, as a sum over the lines of the
+  /// current part of the image. The operand first_part is the number of the tile's first part (null: 0). Part i begins
+  /// at line i * op.getLines().
   void ofChannels(Value channel) {
     Value none = zero();
     loop(constant(0), constant(lines.kernel), [&](Value tapLine) {

@@ -6,7 +6,7 @@
 //   memref.store %a, %b, %acc to buffers on the stack; scf.for %m { scf.for %pair {
 //     acc[m] += a[m][2 pair] * b[pair][0, 2, 4, ...] + a[m][2 pair + 1] * b[pair][1, 3, 5, ...] } }
 //
-// A tile becomes a vector of its rows. With this lowering, every machine can run the kernels of TileKernel.h. The
+// A tile becomes a vector of the same shape. With this lowering, every machine can run the kernels of TileKernel.h. The
 // generated code is not optimized for speed. Products are summed in f32. In each step, the product of the even k is
 // added before the product of the odd k. Unlike TDPBF16PS (Intel SDM), the lowering does not flush denormals to zero.
 // Bytes (amx.tile_muli) are extended to i32, and a step multiplies four elements along k.
@@ -122,8 +122,8 @@ struct SpilledTiles {
   Location loc;
 };
 
-/// Emits acc[m] += a[m][k] * b[k / group][k % group, ...] for all k. `group` consecutive k are adjacent in each row of
-/// b.
+/// Emits acc[m][n] += a[m][k] * b[k / group][group * n + k % group] for all m, n and k. For each n, the elements of
+/// `group` consecutive k are adjacent in a row of b.
 template <typename OpT> struct EmulateMultiply : OpConversionPattern<OpT> {
   using OpConversionPattern<OpT>::OpConversionPattern;
   LogicalResult matchAndRewrite(OpT op, typename OpT::Adaptor adaptor,

@@ -8,14 +8,15 @@
 //     %acc:24 = scf.for %k = 0 to 128 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma } 24
 //     stores }
 //
-// The figure omits prefetches of %b. A longer sum is computed in K-blocks. MicroKernel.h describes the blocks of rows
-// and vectors. A convolution uses the same blocks, with pixels as rows and up to three reduction loops (kh, kw, c). The
-// instructions depend on the dtype and on the number of elements along k that are packed together:
+// The figure omits prefetches of %b. If K is much larger than in this example, the sum is computed in K-blocks.
+// MicroKernel.h describes the blocks of rows and vectors. A convolution uses the same blocks, with pixels as rows and
+// up to three reduction loops (kh, kw, c). The instructions depend on the dtype and on the number of elements along k
+// that are packed together:
 //   bf16, 2 k     AMX tiles (TileKernel.h), or vdpbf16ps on machines without tiles
 //   bytes, 4 k    AMX tiles, or vpdpbusd
 //   bytes, 2 k    vpmaddwd
-//   f16, 2 k      AMX tiles; if the tiles are bf16, each operand is split into two parts (SplitKernel.h), or products
-//                 with few rows use FMAs in f32
+//   f16, 2 k      AMX tiles of f16; on machines that only have tiles of bf16, products with few rows use FMAs in f32,
+//                 and all other products split each operand into two parts (SplitKernel.h)
 //   any, 1 k      FMAs
 // If A has 16-bit elements and is stored as k x rows, a kernel with AMX tiles first transposes it (TransposedKernel.h).
 // PackPanels.h lowers packs. PackWindows.h gathers the windows of images with few channels. WindowKernels.h lowers
@@ -112,8 +113,9 @@ public:
   }
 
   /// Returns the index of the matrix of B for batch index `batch`, which tw_tile.matmul reads from its third input.
-  /// With `from_end`, a negative index counts from the end. An index out of range is replaced by 0, because a kernel
-  /// that is not tiled cannot report it.
+  /// With `from_end`, a negative index counts from the end. An index out of range is replaced by 0 and is not reported.
+  /// If a tile has one batch, tiling has already replaced the third input by tw_tile.place, which reports such an
+  /// index.
   Value chosenBatch(tile::MatmulOp matmul, Value batch) {
     Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
     number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
@@ -351,7 +353,8 @@ private:
   /// Returns the loop after `matmul` that iterates over all rows of the result, if an iteration can run as soon as the
   /// product has computed its row. This is the case if the loop reads only the current row of the result, and writes
   /// nothing that the product reads later. Ops between the product and the loop are moved before `matmul`. Returns null
-  /// for other loops, for products without AMX tiles, and for products with few rows.
+  /// for other loops, and for products without AMX tiles, with a batch dimension, with more than one panel, or with few
+  /// rows.
   scf::ForOp followingRowLoop(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     if (!onTiles(b, matmul.getGroup()))

@@ -19,7 +19,7 @@
 //   spread: a vector contains the filters of several groups. It is multiplied by a vector in which all lanes of a group
 //     contain the same channel of this group.
 //   broadcast: a vector contains filters of one group. It is multiplied by a vector whose lanes all contain one channel
-//   of this group.
+//     of this group.
 // If the number of filters (of all groups for spread, of a group for broadcast) is not a multiple of the vector length,
 // the last vector overlaps the previous vector, so no masks are needed.
 //
@@ -255,9 +255,10 @@ private:
     return carry(constant(0), constant(part.count), sums, one);
   }
 
-  /// Returns `sums` plus the products of one channel of each group. The channel has index `channel` + `number` in the
-  /// input, and index `weightChannel` in the weight. Each pixel of the input is loaded once, and is used for all pairs
-  /// of a result pixel and a tap that need it.
+  /// Returns `sums` plus the products of one channel of each group, for the taps firstTapHere + [from, to). In the
+  /// first group, this channel has index `channel` + `number` in the input. In the weight, the channel has index
+  /// `weightChannel`. Each pixel of the input is loaded once, and is used for all pairs of a result pixel and a tap
+  /// that need it.
   SmallVector<Value> products(const PixelBlock &block, Value filter, Value channel, int64_t number, Value weightChannel,
                               Value firstTapHere, int64_t from, int64_t to, SmallVector<Value> sums) {
     const int64_t stride = pixels.stride, dilation = pixels.dilation;

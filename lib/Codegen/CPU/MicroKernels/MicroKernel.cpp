@@ -72,7 +72,7 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
     builder.setInsertionPointToStart(loop.getBody());
     emitter.block(blockRows, loop.getInductionVar());
   }
-  // A static number of remaining rows is one block.
+  // If the number of remaining rows is static, these rows are computed as one block.
   if (constant) {
     if (int64_t rest = *constant % blockRows)
       emitter.block(rest, emitter.constant(*constant - rest));
@@ -174,7 +174,7 @@ int64_t mostRows(OpFoldResult rows) {
 
 /// Returns the number of sets of the L1 cache (64 in total) to which the elements of adjacent rows of A at one k map.
 /// The number is small if the row stride is a power of two. Returns nullopt if the row stride is unknown or not a
-/// multiple of a cache line, or if A is copied or converted.
+/// multiple of a cache line, or if A is not contiguous along k or is converted to f32.
 static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   constexpr int64_t setsBytes = 4096, lineBytes = 64;
   auto type = cast<MemRefType>(access.lhs.getType());

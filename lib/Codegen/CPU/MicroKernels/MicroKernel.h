@@ -14,9 +14,10 @@
 namespace tilewright::cpu {
 
 /// The number of steps of a K-block of the innermost reduction, unless a schedule's knob `k_block` sets another number.
-/// Each block is summed separately and then added to C. Therefore, a block of B (24 KiB for a panel of 48 columns in
-/// f32) fits in the L1 cache together with A, and the error of a long sum grows with the size and the number of blocks,
-/// not with K.
+/// Each block is summed separately and then added to C. A block of B (24 KiB for a panel of 48 columns in f32)
+/// therefore fits in the L1 cache together with the rows of A that it is multiplied by. The bound on the error of a
+/// long sum is proportional to the size of a block plus the number of blocks, not to K, which is the product of the
+/// two.
 inline constexpr int64_t defaultReductionBlock = 128;
 
 /// The operands of a product, and how its blocks access them.
@@ -51,9 +52,9 @@ struct BlockAccess {
   int64_t reductionBlock = defaultReductionBlock; ///< number of steps of a K-block
   int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: limited by registers and L1 sets
   int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
-  /// The dimension of A that the row number indexes, the dimension of A that the innermost reduction loop indexes, and
-  /// the dimension of C that the row number indexes. In A, adjacent rows of the tile have a distance of `lhsRowStep`
-  /// (the stride of a convolution).
+  /// `lhsRowDim` and `lhsDepthDim` are the dimensions of A that the row number and the innermost reduction loop index.
+  /// `outRowDim` is the dimension of C that the row number indexes. The indices of adjacent rows in dimension
+  /// `lhsRowDim` of A differ by `lhsRowStep` (the stride of a convolution).
   int64_t lhsRowDim = 0, lhsDepthDim = 1, outRowDim = 0, lhsRowStep = 1;
 
   /// Returns true if A is contiguous along k.
@@ -81,11 +82,12 @@ struct NextBlock {
 };
 
 /// Returns the next block of B. This is the block of the next panel at the same k. After the last panel, it is the
-/// block of the first panel `depth` steps after the current k. If there is only one panel, it is this panel's next
-/// block, because the panel of the next task is stored after this panel.
+/// block of the first panel `depth` steps after the current k. If there is only one panel, the next block is the block
+/// of this panel `depth` steps after the current k. After the last K-block, this address is in the panel of the next
+/// task, because that panel is stored after this panel.
 NextBlock nextBlock(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access, int64_t depth);
 
-/// Returns the maximum of `rows`, the number of rows of a tile; 0: unknown.
+/// Returns an upper bound of `rows`, the number of rows of a tile, or 0 if no constant bound is known.
 int64_t mostRows(mlir::OpFoldResult rows);
 
 /// Returns the number of rows per block for `vectors` accumulators per row, if `others` of the `registers` vector

@@ -5,8 +5,8 @@
 //
 // If columns are contiguous, a vector of columns of each of `g` rows is loaded, and the vectors are interleaved and
 // stored. If k is contiguous, a vector of units of k (16 or 32 bits, such as an f32, a pair of bf16 or four bytes) is
-// loaded for each of `lanes` columns. This square is transposed in registers, and stored as `lanes` rows. For other
-// layouts and units, and for panels that are not a multiple of `lanes`, there is a scalar version. If a task packs only
+// loaded for each of `lanes` columns. This square is transposed in registers, and stored as `lanes` rows. Other layouts
+// and units, and panels whose width is not a multiple of `lanes`, are packed element by element. If a task packs only
 // the columns of its tile, `in` is a view that starts at the tile's first column.
 //
 //===----------------------------------------------------------------------===//

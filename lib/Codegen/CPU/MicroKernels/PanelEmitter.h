@@ -144,10 +144,10 @@ private:
 
   /// Plans prefetches of the next block of B into the L2 cache, because reads from the L3 cache would delay the first
   /// rows of that block. Each block of rows prefetches a part of the next block of B. For a matrix product, nextBlock()
-  /// returns this block. In a convolution whose lines each read all of a panel, it is the next panel at the same k. If
-  /// all lines use a block of B before the next block is read, it is the same panel at the next k. One step of the next
-  /// block is prefetched after every few steps of the current block: with more outstanding misses than the core
-  /// supports, reads of A would wait.
+  /// returns the next block. In a convolution whose lines each read all of a panel, the next block is in the next
+  /// panel, at the same k. If all lines of a convolution use a block of B before the next block is read, the next block
+  /// is in the same panel, one K-block later. One step of the next block is prefetched after every few steps of the
+  /// current block: with more outstanding misses than the core supports, reads of A would wait.
   void planAhead(int64_t rows, Value first) {
     ahead.reset();
     const int64_t total = access.rowsBefore ? access.rowsInTask : totalRows;

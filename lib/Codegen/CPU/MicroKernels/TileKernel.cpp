@@ -14,8 +14,8 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-/// Specifies how C is updated. Product: the product overwrites C. Added: the product is added to C, and A consists of
-/// whole tiles of rows and k. AddedInParts: like Added, but the operands are split into high and low parts
+/// Specifies how C is updated. Product: the product overwrites C. Added: the product is added to C, and the buffer of A
+/// has whole tiles of rows and k. AddedInParts: like Added, but the operands are split into high and low parts
 /// (SplitKernel.h).
 enum class TileSums { Product, Added, AddedInParts };
 
@@ -145,7 +145,8 @@ private:
     });
   }
 
-  /// Computes the rows before `end` in blocks of two tiles. Computes only panels all of whose columns are columns of C.
+  /// Computes the rows before `end` in blocks of two tiles. Skips panels with padding columns, which are not columns of
+  /// C.
   void wholeBlocks(Value end) {
     auto everyBlock = [&](function_ref<Tiles(Value)> tilesOf) {
       access.overPanels([&] {
@@ -178,7 +179,9 @@ private:
         fetchFrom = Value();
         return tiles;
       });
-    // If K is a multiple of a suitable length, all K-blocks have this length. Otherwise, the last K-block is shorter.
+    // If K is known, search for a number of K-blocks that have equal lengths, a multiple of the depth of a tile and not
+    // much longer than `tileReductionBlock`. If there is no such number, the last K-block may be shorter than the
+    // others.
     int64_t block = tileReductionBlock;
     bool even = false;
     if (known) {
@@ -227,7 +230,7 @@ private:
   }
 
   /// Emits `blocks`, which calls overlappedBlocks(), under the condition that `end` is not zero. Sets `rowsLeft` to the
-  /// first row of the last block.
+  /// first row of the last block, or to 0 if there is no block.
   void whenThereAre(Value end, function_ref<void()> blocks) {
     const int64_t blockRows = 2 * rowsOfTile;
     if (std::optional<int64_t> known = getConstantIntValue(end)) {
@@ -553,7 +556,7 @@ private:
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool adds, split, lhsDepthContiguous = false, hasTail = false;
   std::function<void(Value)> duringStep; ///< called in each step, with its k
-  int64_t rowBlocks = 0;                 ///< number of blocks of two tiles of rows; unknown: for 128 rows
+  int64_t rowBlocks = 0;                 ///< number of blocks of two tiles of rows; for 128 rows if unknown
   Value fetchFrom;                       ///< first k of the current K-block; null: no prefetch
   int64_t fetchDepth = 0;                ///< number of k of the current K-block
 };

@@ -24,11 +24,12 @@ inline constexpr int64_t tileRowBytes = 64;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
 inline constexpr int64_t tileReductionBytes = 512;
 
-/// Returns the number of rows of the tiles of A and C. The number is 16, or the number of all rows if it is less. If
-/// the number of all rows is not a multiple of 16, the result is its largest divisor from 12 to 15, if there is one
-/// (for example 14 for 28 or 56 rows). All tiles of A in a kernel have the same number of rows, so that one tile
-/// configuration suffices. With tiles of two shapes, LLVM 22 runs out of registers. If products of a kernel would
-/// choose different numbers, all of them use 16.
+/// Returns the number of rows of the tiles of A and C in a product of `rows` rows. If `rows` is less than 16, the
+/// result is `rows`. If `rows` is greater than 16 and not a multiple of 16, the result is the largest divisor of `rows`
+/// from 12 to 15, if there is one (for example 14 for 28 or 56 rows). In all other cases, for example if `rows` is
+/// unknown, the result is 16. All tiles of A in a kernel have the same number of rows, so that one tile configuration
+/// suffices. With tiles of two shapes, LLVM 22 runs out of registers. If the result differs between the products of a
+/// kernel, all of them use 16.
 int64_t rowsOfTiles(mlir::OpFoldResult rows);
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. Returns the first row

@@ -3,8 +3,8 @@
 // WindowLoops is the base class of the emitters for grouped convolutions and for gradients of depthwise weights, which
 // read their input without a padded copy. It has functions for index arithmetic and loops, for the taps of a window
 // that are inside of the image, and for loops over blocks of pixels. The set of taps that are inside of the image is
-// known at compile time for each block of pixels, unless the length of a line or the first pixel of the tile is
-// unknown, or a window has many taps along a line.
+// known at compile time for each block of pixels, except in three cases: the length of a line is unknown, the first
+// pixel of the tile is not known to be pixel 0 of a line, or a window has many taps along a line.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H
@@ -72,8 +72,8 @@ protected:
   /// the line, grows with the square of the number of taps. Longer lines of a window are therefore computed in a loop.
   static constexpr int64_t mostUnrolledTaps = 32;
   bool hasLongLine() const { return pixels.kernel > mostUnrolledTaps; }
-  /// Emits overPixels() for windows with many taps along a line: blocks of `most` pixels, then the remaining pixels
-  /// one at a time. The body determines which taps are in the image.
+  /// The counterpart of overPixels() for windows with many taps along a line. Emits `body` for blocks of `most` pixels,
+  /// then for the remaining pixels one at a time. The body determines which taps are in the image.
   void overPixelsOfLongLines(mlir::Value firstPixel, mlir::Value count, int64_t most,
                              llvm::function_ref<void(const PixelBlock &)> body);
   /// Returns the first pixel of `block` as a block whose window begins at tap `tap` of the window of `block`.

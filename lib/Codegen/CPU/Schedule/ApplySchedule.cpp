@@ -196,7 +196,8 @@ private:
     return isa<BlockArgument>(init) ? init : Value();
   }
 
-  /// Returns the trip count of loop `loop` of `member`, from the size of an operand.
+  /// Returns the trip count of loop `loop` of `member`, which is the size of an operand's dimension that the loop
+  /// indexes. Returns null if no such size is known.
   OpFoldResult loopSize(Operation *member, int64_t loop) {
     for (OpOperand &operand : member->getOpOperands()) {
       if (!isa<ShapedType>(operand.get().getType()))

@@ -14,8 +14,9 @@
 //
 // The attribute tw.kernels is a kernel's name, its ops, a pattern over its ops, or a list of these. A sequence without
 // tw.kernels can be included by other sequences. --tw-apply-schedule tiles the kernels that no sequence names. A script
-// may create at most one scf.forall in a kernel, and all computation of the kernel must then be inside of this loop.
-// This pass does not check that a script preserves the semantics of a kernel. The option `check=reference` checks it.
+// may create at most one scf.forall in a kernel, and all ops of the kernel that compute elements, except linalg.fill,
+// must then be inside of this loop. This pass does not check that a script preserves the semantics of a kernel. The
+// option `check=reference` checks it.
 //
 // Test: test/Codegen/CPU/Schedule/apply-scripts.mlir
 //
@@ -116,8 +117,8 @@ private:
     tensor::populateFoldTensorEmptyPatterns(patterns);
     if (failed(applyPatternsGreedily(kernel, std::move(patterns))) || failed(mlir::verify(kernel)))
       return fail("leaves " + kernel.getName() + " invalid");
-    // The iterations of the loop are the kernel's tasks, so every task would execute an op outside of the loop, or no
-    // task would.
+    // The iterations of the loop are the kernel's tasks. An op outside of the loop would be executed by every task or
+    // by no task.
     auto loops = kernel.getOps<scf::ForallOp>();
     for (Operation &op : kernel.getBody().front())
       if (!loops.empty() && &op != *loops.begin() && isa<TilingInterface, scf::ForallOp>(op) &&

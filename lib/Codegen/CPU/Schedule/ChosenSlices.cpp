@@ -23,7 +23,7 @@ namespace tilewright::tiled {
 using namespace tile;
 namespace {
 
-/// Returns the generic op of `kernel` if the kernel has no other ops except constants.
+/// Returns the linalg.generic of `kernel` if the kernel has no other ops except constants, otherwise null.
 linalg::GenericOp onlyGenericOf(func::FuncOp kernel) {
   linalg::GenericOp generic;
   for (Operation &op : kernel.getBody().front())

@@ -22,7 +22,7 @@ struct FirstCache {
   int64_t ways = 8; ///< number of lines per set
   int64_t lineBytes = 64;
 
-  /// Returns the smallest distance between addresses that map to the same set.
+  /// Returns the distance in bytes between consecutive cache lines that map to the same set.
   int64_t setsBytes() const { return bytes / ways; }
 };
 

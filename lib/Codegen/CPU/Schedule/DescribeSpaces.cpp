@@ -101,8 +101,10 @@ private:
       space.knobs.push_back({name.str(), values, initial, reorders});
   }
 
-  /// Adds constraints on the number of tasks, unless the space is wide. An upper bound limits the overhead of tasks. If
-  /// the default schedule has at least one task per thread, the lower bound is the number of threads.
+  /// Adds constraints on the number of tasks, unless the space is wide. `cut` contains, for each tiled dimension, the
+  /// index of its knob and its size. `others` is the number of tasks along the other dimensions. An upper bound limits
+  /// the overhead of tasks. If the default schedule has at least one task per thread, the lower bound is the number of
+  /// threads.
   void limitTasks(ArrayRef<std::pair<size_t, int64_t>> cut, int64_t others) {
     Constraint most{
         Constraint::Kind::TasksAtMost, {}, {}, 1, 0, 0, "there are few enough tasks that their overhead is small", {}};

@@ -68,9 +68,9 @@ ProductShape productShapeOf(MatmulOp matmul, ArrayRef<AffineExpr> own, const Pro
   shape.panels = std::max<int64_t>(1, llvm::divideCeil(estimate(own[rank - 1]), shape.panelColumns));
   shape.k = std::max<int64_t>(1, estimate(tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())));
   shape.bytes = cast<ShapedType>(matmul.getInputs()[0].getType()).getElementTypeBitWidth() / 8;
-  // A task copies or converts its operands before it multiplies them in two cases: if A is transposed, or if the
-  // product has more than `rowsNotSplit` rows and f16 is split into two parts or 16-bit elements of B are not packed in
-  // groups along k for an instruction.
+  // A task copies or converts its operands before it multiplies them in two cases. In the first case, A is transposed.
+  // In the second case, the product has more than `rowsNotSplit` rows, and its 16-bit operands are either split into
+  // two parts (f16), or converted to f32 because B is not packed in groups along k.
   const bool split = machine.splitF16 && element.isF16(), widened = shape.bytes == 2 && matmul.getGroup() == 1;
   const bool grouped = isGrouped(matmul, machine.splitF16);
   shape.prepared = readsTransposed(matmul) || ((split || widened) && shape.m > rowsNotSplit);

@@ -26,7 +26,8 @@ template <typename Op> mlir::AffineExpr keysOf(Op attention) {
 }
 
 /// Returns the machine that a pass's options describe. Reports an error at `kernel` if the option `rates` cannot be
-/// parsed, or if the size of the L1 cache is not a multiple of `first.ways` * `first.lineBytes`.
+/// parsed, or if the L1 cache `first` has a value that is not positive, or a size that is not a multiple of
+/// `first.ways` * `first.lineBytes`.
 llvm::FailureOr<CostMachine> costMachineOf(mlir::func::FuncOp kernel, int64_t threads, int64_t cacheBytes,
                                            int64_t sharedBytes, FirstCache first, llvm::StringRef rates);
 
@@ -59,7 +60,8 @@ struct OpenRow {
 };
 
 /// Returns the rows of `kernel` whose tile size may be chosen. Returns std::nullopt if all rows have this property. The
-/// panel width of a contraction's packed operand is fixed.
+/// panel width of a contraction's packed operand is fixed, so `unit` is the panel width for the row that consists of
+/// the contraction's columns.
 std::optional<llvm::SmallVector<OpenRow>> openRows(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::tiled

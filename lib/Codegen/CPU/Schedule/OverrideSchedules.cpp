@@ -7,9 +7,11 @@
 // Before:  func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [32, 48]>}
 // After:   func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 48]>}
 //
-// The file may set only tile sizes that the kernel allows: the panel width of a contraction's packed operand is fixed.
-// If an entry cannot be applied, the error contains the file, the entry and the available kernels.
-// dialects/Schedule/CpuSchedule.h lists the knobs. A knob that the entry does not contain is not changed.
+// The file may set only tile sizes that the kernel allows (openRows()). For example, the tile size of a product's
+// columns must be a multiple of the panel width of the packed operand, which is fixed. If an entry cannot be applied,
+// the error contains the file, the entry and the reason. If no kernel has the name in the entry, the error lists the
+// graph's kernels. dialects/Schedule/CpuSchedule.h lists the knobs. A knob that the entry does not contain is not
+// changed.
 //
 // Test: test/Codegen/CPU/Schedule/override-schedules.mlir
 //

@@ -122,8 +122,9 @@ int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
 /// Returns the smallest tile size of each row. If an operand is contiguous along another row than the result, the tile
 /// has 32 elements (two cache lines of f32) along this other row, so that whole blocks can be read and transposed
 /// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). In this case, `mostColumns` is lowered if the lines of the operand,
-/// one per column, would evict each other from the cache. If the contiguous dimension of an operand is not the one that
-/// is reduced, a tile is so long along it that the hardware prefetchers are effective.
+/// one per column, would evict each other from the cache. If an operand of a reduction is contiguous along the
+/// same row as the result, and not along a reduced dimension, the tile has at least 64 elements (256 for bytes) along
+/// this row, so that the hardware prefetchers are effective.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
                                  const FirstCache &cache, int64_t &mostColumns) {
   constexpr int64_t lines = 32, columns = 64, columnsOfBytes = 256;
@@ -246,7 +247,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   /// Returns the images, lines and pixels per task of a grouped convolution with small groups. A task computes all
   /// channels of whole lines, so the taps of a pixel that are inside of the image are known at compile time. A task
   /// computes at most 16384 results or one line, so that the results stay in the cache for the epilogue. It computes
-  /// fewer lines if there would be less than four tasks per thread.
+  /// fewer lines if there would otherwise be fewer than four tasks per thread.
   SmallVector<int64_t> groupedTiles(ArrayRef<AffineExpr> own) const {
     constexpr int64_t grain = 16384;
     int64_t images = std::max<int64_t>(1, estimate(own[0])), height = std::max<int64_t>(1, estimate(own[1]));

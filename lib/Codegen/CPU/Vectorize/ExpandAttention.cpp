@@ -71,7 +71,7 @@ public:
       packedK = panelBuffer(size(q, 1), fold(block), elementOf(k));
       packedV = panelBuffer(fold(block), columns, elementOf(v));
     }
-    // If k is packed in pairs, both operands of the second product must have the same type.
+    // If operands are packed in groups of k, both operands of the second product must have the same type.
     Value weights = group == 1 ? Value() : scoreBuffer(few, block, element);
     Value m = alloc({rows}), l = alloc({rows}), next = alloc({few}), acc = alloc({rows, columns}),
           parts = once ? Value() : alloc({few, columns});

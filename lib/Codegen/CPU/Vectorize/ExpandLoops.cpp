@@ -2,8 +2,9 @@
 //
 // ScanLoops.h lowers scans, and ScatterLoops.h lowers scatters. A sort becomes a stable bottom-up merge sort of (value,
 // index) pairs in scratch memory for each row. NaN is the largest value. If only the first k results are needed (topk
-// with a small k), one pass over the row inserts each element that precedes the last of the current k results. Long
-// rows of bytes are sorted by counting: the position of an element is the number of elements that precede it.
+// with a small k), one pass over the row maintains the first k of the elements that have been read, in sorted order. An
+// element is inserted if it precedes the last of them. Long rows of bytes are sorted by counting: the position of an
+// element is the number of elements that precede it.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-loops.mlir
 //
@@ -34,7 +35,7 @@ public:
     if (keepsFew(typeOf(in).getDimSize(dim), typeOf(values).getDimSize(dim)))
       return sortFew(sort);
     Type element = typeOf(in).getElementType();
-    constexpr int64_t leastCounted = 64; // elements of a row for which counting bytes is faster than merging
+    constexpr int64_t leastCounted = 64; // minimum row length for which counting bytes is faster than merging
     if (element.isInteger(8) && (typeOf(in).isDynamicDim(dim) || typeOf(in).getDimSize(dim) >= leastCounted))
       return sortBytes(sort);
     OpFoldResult count = memref::getMixedSize(builder, loc, in, dim);

@@ -11,8 +11,8 @@
 // loops of two iterations occur in complex numbers and rotary embeddings, and innermost loops of three iterations in
 // colors and coordinates. A vector along such a loop would use only two or three of sixteen lanes. Instead, the body is
 // copied for each iteration of the innermost loop. In each copy, the index of this loop is a constant, so that
-// selections by this index are folded. BodyEmitter::readStrided() deinterleaves inputs that are read with the same
-// stride.
+// selections by this index are folded. BodyEmitter::readStrided() deinterleaves inputs whose elements along %i have a
+// small stride (isSmallStride()).
 //
 // Test: test/Codegen/CPU/Vectorize/interleaved-loops.mlir
 //
@@ -127,7 +127,7 @@ bool emitInterleavedLoops(linalg::LinalgOp op, int64_t lanes) {
   const SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   const int64_t count = sizes[inner.getPosition()];
   lanes = lanesFor(sizes[along.getPosition()], lanes);
-  // If the innermost loop has more iterations, a vector along it uses at least half of its lanes.
+  // If the innermost loop has more than a quarter as many iterations as a vector has lanes, vectors along it suffice.
   if (count < 2 || count * 4 > lanes || !bodyHasVectorForm(op) ||
       count * std::distance(op.getBlock()->begin(), op.getBlock()->end()) > mostBodyOps)
     return false;

@@ -7,9 +7,9 @@
 //     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
 //     masked step for the last 2 columns }
 //
-// LoopVectorizer.h describes how the vectorized loop is selected. TransposedLoops.h lowers ops with transposed
-// operands, and InterleavedLoops.h lowers ops whose innermost loop has few iterations. This pass lowers all linalg ops
-// of kernels, including linalg.fill and linalg.copy.
+// LoopVectorizer.h describes the two forms of vectorized loops, and VectorLoopChoice.cpp selects the loop to vectorize.
+// TransposedLoops.h lowers ops with transposed operands, and InterleavedLoops.h lowers ops whose innermost loop has few
+// iterations. This pass lowers all linalg ops of kernels, including linalg.fill and linalg.copy.
 //
 // Test: test/Codegen/CPU/Vectorize/vectorize-loops.mlir
 //
@@ -234,9 +234,10 @@ private:
     return true;
   }
 
-  /// Emits reduction loops like overReductions(), for sums of floats. Each inner loop, and each group of `partialSum`
-  /// steps or smaller groups of a long loop, has a separate sum, which starts at zero and is then added to the total.
-  /// If the number of elements is known, the rounding error therefore grows with its logarithm.
+  /// Emits reduction loops like overReductions(), for sums of floats. Each inner loop has a separate sum, which starts
+  /// at zero and is then added to the total. A long loop consists of groups of `partialSum` steps, which form larger
+  /// groups of `partialSum` groups, and so on. Each group also has a separate sum. If the number of elements is known,
+  /// the rounding error therefore grows with its logarithm.
   static constexpr int64_t partialSum = 16;
   SmallVector<Value> overPartialSums(size_t depth, SmallVector<Value> carried,
                                      function_ref<SmallVector<Value>(ValueRange)> step) {
@@ -410,8 +411,8 @@ private:
     return sumsFloats();
   }
 
-  /// Adds the sum of each block to `totals`. A block that is larger than the smallest size is summed in sub-blocks of
-  /// one sixteenth of its size.
+  /// Adds the sum of each block to `totals`. A block of more than sumBlock() elements is summed in sub-blocks of one
+  /// sixteenth of its size.
   SmallVector<Value> overBlocks(int64_t block, Value from, OpFoldResult to, ValueRange totals, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
@@ -526,8 +527,8 @@ struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
 
 private:
   /// Removes the fast-math flag that permits LLVM to reassociate reductions. Otherwise, LLVM might choose different
-  /// orders of additions for loops of different lengths, but schedules with the same class of order (tw.space) must
-  /// have bitwise equal results.
+  /// orders of additions for loops of different lengths. However, schedules that differ only in knobs that do not
+  /// reorder sums (tw.space) must have bitwise equal results.
   static void keepOrderOfSums(func::FuncOp kernel) {
     kernel.walk([](arith::ArithFastMathInterface op) {
       const arith::FastMathFlagsAttr has = op.getFastMathFlagsAttr();
@@ -540,9 +541,9 @@ private:
 };
 } // namespace
 
-/// Returns the ratio of 32 bits to the width of the widest type that `op` reads, computes or writes: 4, 2, or 1 for
-/// types of more than 16 bits. A vector of `op` can have this many times as many elements as a vector of 32-bit
-/// elements.
+/// Returns the ratio of 32 bits to the width of the widest type that `op` reads, computes or writes. The ratio is 4 for
+/// at most 8 bits, 2 for at most 16 bits, and 1 for wider types. A vector of `op` can have this many times as many
+/// elements as a vector of 32-bit elements.
 static int64_t narrowness(linalg::LinalgOp op) {
   unsigned widest = 1;
   auto see = [&](Type type) {

@@ -54,7 +54,7 @@ template <typename OpTy> OpTy onlyOp(mlir::func::FuncOp kernel, llvm::StringRef 
   return found;
 }
 
-/// Returns the attention of `kernel` for tensor cores, or null with the reason.
+/// Returns the attention of `kernel`. If tensor cores do not support it, returns std::nullopt and sets `reason`.
 std::optional<Attention> matchAttention(mlir::func::FuncOp kernel, std::string &reason);
 
 /// Returns a schedule for `attention`: the query rows of a block, 16 per warp, and the keys per step.
@@ -67,7 +67,7 @@ SharedTile tileOfQueries(const Schedule &schedule, const Attention &attention);
 /// Returns the size of a block's shared memory in bytes: the tiles of all stages, and the queries if
 /// keepsQueriesShared().
 int64_t sharedBytes(const Schedule &schedule, const Attention &attention);
-/// Returns the reason why a block cannot have the rows and threads of `schedule`, or an empty string.
+/// Returns the reason why a block cannot have the rows and threads of `schedule`, or an empty string if it can.
 std::string whyNotRowsOfBlock(const Schedule &schedule);
 /// Returns the reason if a block would need too many bytes of shared memory, or a thread too many registers. Otherwise
 /// returns an empty string.

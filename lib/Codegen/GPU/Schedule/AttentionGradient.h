@@ -20,7 +20,8 @@ struct AttentionGradient {
   bool hasMask() const { return op.getInputs().size() > Mask; }
 };
 
-/// Returns the gradient of attention in `kernel` for tensor cores, or null with the reason.
+/// Returns the gradient of attention in `kernel`. If tensor cores do not support it, returns std::nullopt and sets
+/// `reason`.
 std::optional<AttentionGradient> matchAttentionGradient(mlir::func::FuncOp kernel, std::string &reason);
 
 /// Returns a schedule of the kind `attention`. In this schedule, a block owns rows of keys or of queries, 16 per warp,

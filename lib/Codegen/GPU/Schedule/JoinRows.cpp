@@ -58,8 +58,9 @@ public:
   Join(func::CallOp first, func::CallOp second, SymbolTable &symbols)
       : first(first), second(second), symbols(symbols), builder(first.getContext()) {}
 
-  /// Returns true if both functions are kernels of the right form, and each op between the calls that reads the result
-  /// of the first call is a reshape that can be moved after the second call.
+  /// Returns true if the first function is a kernel that matchContraction() accepts, the second function is a kernel
+  /// with reductions but without products, and each op between the calls that reads the result of the first call is a
+  /// reshape that can be moved after the second call.
   bool possible() {
     product = symbols.lookup<func::FuncOp>(first.getCallee());
     rows = symbols.lookup<func::FuncOp>(second.getCallee());
@@ -240,8 +241,8 @@ private:
     return true;
   }
 
-  /// Returns the joined kernel with its schedule. Returns null if it has no schedule, or if the two kernels take less
-  /// time.
+  /// Returns the joined kernel with its schedule. Returns null if `product` or the joined kernel has no schedule on
+  /// tensor cores, or if the cost model predicts less time for the two kernels.
   func::FuncOp kernelOf(Join &both, func::FuncOp product) {
     std::string reason;
     std::optional<Timed> separate = fastest(*matchContraction(product, reason), arch);

@@ -205,9 +205,10 @@ private:
     return loops;
   }
 
-  /// Returns true if several threads should share a row. They must be able to share the row of each op. In addition, at
-  /// least one reduction must iterate over adjacent elements or over at least `many` elements, or an op that iterates
-  /// over the row must read its result.
+  /// Returns true if several threads should share a row. Each reduction must reduce exactly the dimensions within a
+  /// row, by ops with known combiners, and loops must index each result directly. In addition, at least one reduction
+  /// must iterate over adjacent elements or over at least `many` elements, or an op that iterates over the row must
+  /// read the result of a reduction.
   bool wantsRows(const tile::RowMap &rows) {
     constexpr int64_t many = 64; // minimum number of elements of a reduction that several threads should share
     bool wanted = false;
@@ -339,7 +340,7 @@ private:
 };
 
 /// Sets a schedule on tensor cores if the kernel is an attention or an attention gradient and has no schedule yet.
-/// Returns true if the kernel has a schedule afterwards.
+/// Returns true if the kernel is one of these two and has a schedule afterwards.
 bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   std::optional<Schedule> schedule;

@@ -127,10 +127,10 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
   return best;
 }
 
-/// Returns the reduction loop to split and the number of parts. The number is 1 if enough blocks are occupied without a
-/// split, or if the reduction cannot be split.
+/// Returns the reduction loop to split and the number of parts. The number is 1 if the kernel has enough blocks without
+/// a split, or if the reduction is short or cannot be split.
 std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
-  constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // of the whole reduction; of one part
+  constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // elements of the whole reduction; terms of one part
   const std::pair<unsigned, int64_t> whole{0, 1};
   Type type = getElementTypeOrSelf(op->getResult(0).getType());
   if (!sizesAreKnown(kernel) || type.isBF16() || type.isF16() || isProduct(op))
@@ -138,7 +138,7 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t results = 1, terms = 1;
   unsigned longest = 0;
-  bool contiguous = false; // contiguous terms: a row per warp or block; else 32 rows per warp
+  bool contiguous = false; // contiguous terms: one result per warp or block; otherwise 32 results per warp
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     (kind == utils::IteratorType::reduction ? terms : results) *= ranges[loop];
     if (kind != utils::IteratorType::reduction)
@@ -330,7 +330,7 @@ private:
   OpBuilder builder;
   RankedTensorType partial;
   SmallVector<unsigned> sides; ///< the kernel's arguments that are operands
-  SmallVector<int64_t> dims;   ///< for each of them, the dimension of the loop that is split, or -1
+  SmallVector<int64_t> dims;   ///< for each of `sides`, the dimension that the split loop indexes, or -1
   SmallVector<unsigned> unused;
 };
 

@@ -29,7 +29,8 @@ HeadTile tileOfHead(const Schedule &schedule, const Attention &attention, Attent
 /// Returns the total size in bytes: queries, `stages` times keys and values, and the mbarriers.
 int64_t bytesOfWarpGroups(const Schedule &schedule, const Attention &attention);
 
-/// Returns the recipe of an operand's tensor map for boxes of `rows` rows, or null with the reason.
+/// Returns the recipe of an operand's tensor map for boxes of `rows` rows. If TMA cannot load the operand, returns
+/// std::nullopt and sets `reason`.
 std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::Operand operand, int64_t rows,
                                         std::string &reason);
 

@@ -1,9 +1,9 @@
 //===- WarpGroupProduct.h - contractions by warp groups, with TMA and wgmma ---------------===//
 //
-// This is a contraction of bf16, f16, f32 (as tf32), 8-bit floats or int8 whose operands TMA can load in boxes. An
-// operand must be dense. A run is a group of adjacent dimensions that become one dimension of the tensor map. An
-// operand must consist of one run of the reduction loops, one run of its rows (or columns), and the batch dimensions.
-// For example:
+// The schedule `wgmma` supports contractions of bf16, f16, f32 (as tf32), 8-bit floats and int8 whose operands TMA can
+// load in boxes. An operand must be dense. A run is a group of adjacent dimensions that become one dimension of the
+// tensor map. An operand must consist of one run of the reduction loops, one run of its rows (or columns), and the
+// batch dimensions. For example:
 //
 //   A: tensor<8x128x96xbf16>, (b, m, k)   ->  a map of (k: 96, m: 128, b: 8), boxes of 64 (k) x rows of the tile
 //   A: tensor<2x70x96xbf16>, (m0, m1, k)  ->  a map of (k: 96, m: 140): a run is one dimension of the map
@@ -57,8 +57,8 @@ struct MappedOperand {
 /// the constant factor overflows.
 bool multiplySize(MappedOperand::Run &run, mlir::AffineExpr size);
 
-/// Returns `operand` of `product` as a TMA tensor, or null with the reason. `side` are the loops of its rows (of A) or
-/// columns (of B).
+/// Returns `operand` of `product` as a TMA tensor. `side` are the loops of the operand's rows (A) or columns (B). If
+/// TMA cannot load the operand, returns std::nullopt and sets `reason`.
 std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side,
                                         std::string &reason);
 

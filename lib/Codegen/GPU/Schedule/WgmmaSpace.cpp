@@ -98,7 +98,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   if (!product.rowSums.empty())
     widths = {initial.n};
   const int64_t least = widths.front(), rows = initial.m / initial.consumers;
-  // At most as many slots as there are tiles are useful.
+  // More slots than tiles along k are not useful, but whyNotWgmma() requires at least two slots.
   const int64_t tiles =
       int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), lineElements(elementOf(product))));
   std::vector<int64_t> slots{2, 3, 4, 5, 6, 8};
