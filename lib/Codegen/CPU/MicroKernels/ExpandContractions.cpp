@@ -76,38 +76,36 @@ public:
       BlockArgument memory = argumentOf(b);
       access.rhsNear = memory && isScratch(memory);
       readPanels(b, batchedB ? batches : 0, access, matmul.getPanel(), c, rank - 1);
-      {
-        access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) {
-          SmallVector<Value> at(rank);
-          for (int64_t dim = 0; dim < batches; ++dim)
-            at[permutation[dim]] = batch[dim];
-          at[permutation[rank - 2]] = row;
-          at[permutation[rank - 1]] = k[0];
-          return at;
+      access.lhsAt = [&](OpBuilder &, Value row, ValueRange k) {
+        SmallVector<Value> at(rank);
+        for (int64_t dim = 0; dim < batches; ++dim)
+          at[permutation[dim]] = batch[dim];
+        at[permutation[rank - 2]] = row;
+        at[permutation[rank - 1]] = k[0];
+        return at;
+      };
+      access.rhsAt = [&](OpBuilder &, Value panel, ValueRange k) {
+        SmallVector<Value> at(ofB);
+        at.append({panel, k[0], constant(0)});
+        return at;
+      };
+      access.outAt = [&](OpBuilder &, Value row, Value column) {
+        SmallVector<Value> at(batch);
+        at.append({row, column});
+        return at;
+      };
+      access.lhsRowDim = permutation[rank - 2];
+      access.lhsDepthDim = permutation[rank - 1];
+      access.outRowDim = rank - 2;
+      scf::ForOp following = followingRowLoop(matmul);
+      if (following)
+        access.rowsDone = [&](OpBuilder &inside, Value from, Value to) {
+          auto part = cast<scf::ForOp>(inside.clone(*following));
+          part.setLowerBound(from);
+          part.setUpperBound(to);
         };
-        access.rhsAt = [&](OpBuilder &, Value panel, ValueRange k) {
-          SmallVector<Value> at(ofB);
-          at.append({panel, k[0], constant(0)});
-          return at;
-        };
-        access.outAt = [&](OpBuilder &, Value row, Value column) {
-          SmallVector<Value> at(batch);
-          at.append({row, column});
-          return at;
-        };
-        access.lhsRowDim = permutation[rank - 2];
-        access.lhsDepthDim = permutation[rank - 1];
-        access.outRowDim = rank - 2;
-        scf::ForOp following = followingRowLoop(matmul);
-        if (following)
-          access.rowsDone = [&](OpBuilder &inside, Value from, Value to) {
-            auto part = cast<scf::ForOp>(inside.clone(*following));
-            part.setLowerBound(from);
-            part.setUpperBound(to);
-          };
-        if (Value left = emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup()))
-          following.setLowerBound(left);
-      }
+      if (Value left = emit(access, sizeFold(c, rank - 2), matmul.getPanel(), matmul.getGroup()))
+        following.setLowerBound(left);
     });
     op->erase();
   }
@@ -161,45 +159,43 @@ public:
       else
         access.reductionSizes = {size(w, 1), size(w, 2), size(in, pixels + 1)};
       readPanels(w, 0, access, conv.getPanel(), out, pixels + 1);
-      {
-        access.lhsAt = [&](OpBuilder &, Value row, ValueRange r) {
-          if (flat)
-            return SmallVector<Value>{image[0], row, r[2]};
-          Value line = strided(image[1], rowStride, r[0], conv.getDilations()[0]);
-          if (merged)
-            return SmallVector<Value>{image[0], line, strided(row, columnStride * channels, r[1], 1)};
-          return SmallVector<Value>{image[0], line, strided(row, columnStride, r[1], conv.getDilations()[1]), r[2]};
+      access.lhsAt = [&](OpBuilder &, Value row, ValueRange r) {
+        if (flat)
+          return SmallVector<Value>{image[0], row, r[2]};
+        Value line = strided(image[1], rowStride, r[0], conv.getDilations()[0]);
+        if (merged)
+          return SmallVector<Value>{image[0], line, strided(row, columnStride * channels, r[1], 1)};
+        return SmallVector<Value>{image[0], line, strided(row, columnStride, r[1], conv.getDilations()[1]), r[2]};
+      };
+      access.rhsAt = [&](OpBuilder &, Value panel, ValueRange r) {
+        SmallVector<Value> at{panel};
+        at.append(r.begin(), r.end());
+        at.push_back(constant(0));
+        return at;
+      };
+      access.outAt = [&](OpBuilder &, Value row, Value column) {
+        SmallVector<Value> at(image);
+        at.append({row, column});
+        return at;
+      };
+      access.lhsRowDim = access.outRowDim = pixels;
+      access.lhsDepthDim = merged ? 2 : pixels + 1;
+      access.lhsRowStep = merged ? columnStride * channels : columnStride;
+      std::optional<int64_t> lines = getConstantIntValue(sizeFold(out, 1)),
+                             width = getConstantIntValue(sizeFold(out, pixels));
+      if (!flat && lines && width)
+        access.rowsInTask = *lines * *width;
+      if (!flat)
+        access.overLines = [&](function_ref<void()> body) {
+          nest(sizesOf(out, 0, 2), image, [&] {
+            access.rowsBefore = access.rowsInTask == 0
+                                    ? Value()
+                                    : arith::MulIOp::create(builder, loc, image[1], constant(*width)).getResult();
+            body();
+          });
+          image.pop_back();
         };
-        access.rhsAt = [&](OpBuilder &, Value panel, ValueRange r) {
-          SmallVector<Value> at{panel};
-          at.append(r.begin(), r.end());
-          at.push_back(constant(0));
-          return at;
-        };
-        access.outAt = [&](OpBuilder &, Value row, Value column) {
-          SmallVector<Value> at(image);
-          at.append({row, column});
-          return at;
-        };
-        access.lhsRowDim = access.outRowDim = pixels;
-        access.lhsDepthDim = merged ? 2 : pixels + 1;
-        access.lhsRowStep = merged ? columnStride * channels : columnStride;
-        std::optional<int64_t> lines = getConstantIntValue(sizeFold(out, 1)),
-                               width = getConstantIntValue(sizeFold(out, pixels));
-        if (!flat && lines && width)
-          access.rowsInTask = *lines * *width;
-        if (!flat)
-          access.overLines = [&](function_ref<void()> body) {
-            nest(sizesOf(out, 0, 2), image, [&] {
-              access.rowsBefore = access.rowsInTask == 0
-                                      ? Value()
-                                      : arith::MulIOp::create(builder, loc, image[1], constant(*width)).getResult();
-              body();
-            });
-            image.pop_back();
-          };
-        emit(access, sizeFold(out, pixels), conv.getPanel(), conv.getGroup());
-      }
+      emit(access, sizeFold(out, pixels), conv.getPanel(), conv.getGroup());
     });
     op->erase();
   }

@@ -49,7 +49,7 @@ Value AttentionEmitter::wide(OpBuilder &b, Location at, Value x) {
   return x.getType().isF32() ? x : arith::ExtFOp::create(b, at, f32, x).getResult();
 }
 
-Value AttentionEmitter::view(Value value, ArrayRef<int64_t> drop, int64_t rank) {
+Value AttentionEmitter::view(Value value, ArrayRef<int64_t> drop) {
   auto type = cast<MemRefType>(value.getType());
   SmallVector<OpFoldResult> offsets(type.getRank(), fold(0)), strides(type.getRank(), fold(1)), sizes;
   SmallVector<int64_t> kept;
@@ -67,7 +67,7 @@ Value AttentionEmitter::matrix(Value value, int64_t operand) {
   auto dimOf = [&](int64_t dim) { return permutations ? (*permutations)[operand * 4 + dim] : dim; };
   if (dimOf(2) > dimOf(3))
     return {};
-  return view(value, {dimOf(0), dimOf(1)}, 2);
+  return view(value, {dimOf(0), dimOf(1)});
 }
 
 Value AttentionEmitter::slice(Value value, ArrayRef<OpFoldResult> offsets, ArrayRef<OpFoldResult> sizes) {
@@ -192,7 +192,7 @@ void AttentionEmitter::readMask(Value first, OpFoldResult count, Value kb, OpFol
                                 SmallVectorImpl<Value> &ins, SmallVectorImpl<StringRef> &maps) {
   if (!mask)
     return;
-  Value matrix = view(mask, {0, 1}, 2);
+  Value matrix = view(mask, {0, 1});
   auto type = cast<MemRefType>(matrix.getType());
   bool perRow = type.getDimSize(0) != 1, perColumn = type.getDimSize(1) != 1;
   ins.push_back(slice(matrix, {perRow ? OpFoldResult(first) : fold(0), perColumn ? OpFoldResult(kb) : fold(0)},

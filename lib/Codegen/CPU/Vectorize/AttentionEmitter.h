@@ -43,8 +43,8 @@ protected:
   /// number of remaining elements.
   Fold blockSize(Value at, Fold whole, int64_t most);
 
-  /// Returns a view of `value` of rank `rank`, without the dimensions `drop`, which have size 1.
-  Value view(Value value, llvm::ArrayRef<int64_t> drop, int64_t rank);
+  /// Returns a view of `value` without the dimensions `drop`, which have size 1.
+  Value view(Value value, llvm::ArrayRef<int64_t> drop);
   /// Returns `value`, which is operand number `operand` of the op, as a matrix of rows x columns. The attribute
   /// `permutations` of the op determines which dimensions are rows and columns. Returns null if the column dimension
   /// comes before the row dimension.

@@ -49,7 +49,7 @@ public:
         return op.emitOpError("expected f32, bf16 or f16 operands, got ") << elementOf(input);
     Value q = matrix(op.getInputs()[0], 0), k = matrix(op.getInputs()[1], 1), v = matrix(op.getInputs()[2], 2);
     Value out = matrix(op.getOutputs()[0], 3);
-    Value lse = view(op.getOutputs()[1], {0, 1}, 1);
+    Value lse = view(op.getOutputs()[1], {0, 1});
     if (!q || !k || !v || !out)
       return op.emitOpError("expected rows before columns in every operand");
     OpFoldResult rows = size(q, 0), keys = size(k, 0), columns = size(v, 1);

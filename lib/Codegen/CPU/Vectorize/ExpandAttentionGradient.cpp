@@ -138,7 +138,7 @@ private:
   /// Computes two values for each row: `base`, which is subtracted from the scores, and `delta`, which is subtracted
   /// from the gradients of the row's weights.
   void rowStatistics(Value result) {
-    Value lse = view(op.getInputs()[5], {0, 1}, 1);
+    Value lse = view(op.getInputs()[5], {0, 1});
     base = alloc({rows});
     delta = alloc({rows});
     // The base is an exponent of 2, or of e if isNatural(). If a row attends to no key, its base is infinite, which
