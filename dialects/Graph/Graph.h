@@ -71,8 +71,8 @@ mlir::AffineExpr canonicalSize(mlir::AffineExpr size);
 /// Returns the number of elements of `type`, in normal form.
 mlir::AffineExpr elementCount(mlir::RankedTensorType type);
 
-/// Returns the tensor type with these sizes in normal form: constants become static dimensions, all other sizes `?`
-/// with the encoding.
+/// Returns the tensor type with these sizes in normal form. Constants become static dimensions. If there are other
+/// sizes, they become `?`, and the encoding of the type contains all sizes.
 mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
 
 /// Returns true if `a` and `b` have the same size expressions.

@@ -26,8 +26,9 @@ def CpuSchedule_ScheduleAttr : AttrDef<CpuSchedule_Dialect, "CpuSchedule",
   let description = [{
     For example, `#tw_cpu.schedule<tiles = [64, 48], k_block = 512, nanoseconds = 9300, bound = L2>`.
 
-    - `tiles` has at most one size per row dimension of the kernel (`dialects/Tile/Rows.h`): the number of its indices
-      for one task. A size of 0 means that the dimension is not tiled. If the list is empty, the kernel is one task.
+    - `tiles` has at most one size per row dimension of the kernel (`dialects/Tile/Rows.h`): the number of indices of
+      this dimension in one task. A size of 0 means that the dimension is not tiled. If the list is empty, the kernel is
+      one task.
     - `order`, 0 or 1: with 1, consecutive tasks belong to the same column of tiles; with 0, to the same row.
     - `k_block`, the K-block of a product, which is summed in registers. It counts steps along K: elements, or groups of
       elements that one instruction multiplies.

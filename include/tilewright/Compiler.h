@@ -81,8 +81,8 @@ struct KernelTime {
 
 /// A program calls this function when it has packed input `input`, whose elements are at `data`, and reads the input
 /// only in packed form. The function returns true if it has released the memory of the input. In this case, the caller
-/// passes a null pointer and the version `number` for the input in every later call, and keeps `packs` alive as long as
-/// the input exists.
+/// passes a null pointer and the version `number` for the input in every later call, and keeps the packed copies
+/// `packs` alive as long as the input exists.
 using ReleaseInput = std::function<bool(size_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const void>> packs)>;
 
@@ -163,7 +163,7 @@ public:
   mlir::MLIRContext &context();
 
   /// Returns false in a forked child of the process that created the session: the threads that run passes exist only in
-  /// the parent. The child must neither compile with the session nor destroy it; it creates its own.
+  /// the parent. The child must neither compile with the session nor destroy it, but may create a new session.
   bool isOfThisProcess() const;
 
   /// Compiles @main of `module`, which is consumed stage by stage. Errors name the op, its types and the user's line.

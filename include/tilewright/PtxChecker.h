@@ -49,7 +49,8 @@ public:
   std::vector<std::string> kernels() const;
   /// Returns the parameters of `kernel`, or nullopt if there is no such kernel.
   std::optional<std::vector<Parameter>> parameters(const std::string &kernel) const;
-  /// Returns the address and size of a variable in .global or .const; null if there is none.
+  /// Returns the address and the size in bytes of a variable in .global or .const. The address is null if there is no
+  /// such variable.
   std::pair<uint8_t *, size_t> variable(const std::string &name) const;
 
   const Syntax &syntax() const { return *tree; }
