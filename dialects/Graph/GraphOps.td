@@ -25,8 +25,8 @@ def TW_Dialect : Dialect {
     The dialect represents a model at the level of torch operators. Operators for which later stages have kernels
     (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, sort, random) are one op each.
     All other operators are expressed by elementwise ops, reductions and views. Ops of `tw` are independent of
-    layouts, schedules and targets. They take and return values of builtin ranked tensor types and have no side
-    effects on memory.
+    layouts, schedules and targets. These ops take and return values of builtin ranked tensor types and have no
+    side effects on memory.
 
     A dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from
     the symbols of the function to all sizes. Sizes with equal expressions are equal:
@@ -81,7 +81,7 @@ class TW_Elementwise<string mnemonic, dag ins, string what, list<Trait> traits =
 class TW_Unary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what>;
 class TW_Binary<string mnemonic, string what, list<Trait> traits = []>
     : TW_Elementwise<mnemonic, (ins TW_Tensor:$lhs, TW_Tensor:$rhs), what, traits>;
-/// A function that is defined only for floats: integers are converted to floats before the op. If the function is in
+/// A function that is defined only for floats. Importers convert integers to floats before the op. If the function is in
 /// C's math library, ScalarFunctions.def has a row for it.
 def FloatsOnly : DeclareOpTrait<"FloatsOnly">;
 class TW_UnaryOfFloats<string mnemonic, string what>

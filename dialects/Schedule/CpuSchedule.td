@@ -12,8 +12,9 @@ def CpuSchedule_Dialect : Dialect {
   let summary = "Schedules of kernels for CPUs";
   let description = [{
     The attributes of this dialect are values of a kernel's attribute `tw.schedule`. `--tw-select-schedule` selects a
-    schedule by the cost model, `--tw-override-schedules` replaces it by that of the user's file, `--tw-apply-records`
-    replaces it by a measured one, and the passes of the tiled and the vector stage generate code according to it.
+    schedule by the cost model, `--tw-apply-records` replaces this schedule by a measured one, and
+    `--tw-override-schedules` replaces it by that of the user's file. The later passes of the tiled stage and the passes
+    of the vector stage generate code according to the schedule.
   }];
   let useDefaultAttributePrinterParser = 1;
 }

@@ -78,8 +78,9 @@ struct ScheduleSpace {
   std::vector<SchedulePoint> points(int64_t *visited = nullptr) const;
 
   /// Returns a point of the space that is near `values`. Each knob in `values` is set to its nearest value on a
-  /// logarithmic scale, the others to their defaults. If the point violates a constraint, one knob after the other is
-  /// set to its default until all constraints are satisfied.
+  /// logarithmic scale, the others to their defaults. If the point violates a constraint, the knobs are set to their
+  /// defaults one after another, beginning with the last knob, until all constraints are satisfied or all knobs have
+  /// their defaults.
   SchedulePoint nearest(const std::vector<std::pair<std::string, int64_t>> &values) const;
 
   /// Returns the values of the knobs that change the order of sums. Points for which this text is equal produce bitwise

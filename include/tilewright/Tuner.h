@@ -124,9 +124,9 @@ int runTuneWorker();
 /// Returns the spaces of the kernels of `module` as text: knobs, constraints, numbers of points.
 llvm::Expected<std::string> listSpaces(Session &session, mlir::ModuleOp module, const Options &options);
 
-/// Selects `count` random schedules of each kernel (with the seed `seed`), and returns them as lines of JSON for a
-/// schedule file (Options::scheduleFile): {"matmul_add_0": {"tiles": [64, 96], "order": 1}}. With `deterministic`,
-/// selects only schedules with the default's order of sums.
+/// Selects at most `count` random schedules of each kernel other than the default (with the seed `seed`). Returns them
+/// as lines of JSON for a schedule file (Options::scheduleFile): {"matmul_add_0": {"tiles": [64, 96], "order": 1}}.
+/// With `deterministic`, selects only schedules with the default's order of sums.
 llvm::Expected<std::string> drawSchedules(Session &session, mlir::ModuleOp module, const Options &options, int count,
                                           uint64_t seed, bool deterministic);
 
