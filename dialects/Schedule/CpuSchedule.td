@@ -35,8 +35,8 @@ def CpuSchedule_ScheduleAttr : AttrDef<CpuSchedule_Dialect, "CpuSchedule",
       elements that one instruction multiplies.
     - `block`, the number of rows in a product's register block; 16 means the largest number that the registers and the
       L1 cache allow.
-    - `unroll`, the number of vectors of a loop that are unrolled.
-    - `accumulators`, the number of vectors that accumulate a long reduction.
+    - `unroll`, the largest number of vectors over which a loop is fully unrolled.
+    - `accumulators`, the number of independent accumulator vectors of a long reduction.
     - `keys`, the number of keys per block of attention; `scores`, the number of rows per block of its scores.
     - `nanoseconds` and `bound` are the cost model's prediction: the time of one launch, and the resource that takes
       most of it.
