@@ -2,7 +2,7 @@
 //
 // The attribute tw.decisions of a function or of the module is an array of
 //   {kind = "fusion", done = false, subject = "matmul with gelu", reason = "...", where = "model.py:12"}
-// The driver removes these attributes after each stage, and reports them. Each decision is also emitted as a remark
+// Session::compile() moves these attributes to its report after each stage. Each decision is also emitted as a remark
 // (mlir/IR/Remarks.h), whose category is the kind of the decision. For example, tilewright-opt prints the remarks about
 // fusion with --remarks-filter-missed=fusion --remark-policy=all. The kinds of decisions are:
 //

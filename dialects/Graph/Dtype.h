@@ -34,18 +34,20 @@ const ScalarTypeInfo &infoOf(ScalarType type);
 /// Returns the properties of all element types, in the order of Dtypes.def.
 llvm::ArrayRef<ScalarTypeInfo> scalarTypes();
 
-/// Returns torch's name of a dtype, such as "float32" for F32, and the reverse (nullopt: the dtype is not supported).
+/// Returns torch's name of a dtype, such as "float32" for F32.
 llvm::StringRef scalarTypeName(ScalarType type);
+/// Returns the dtype with this name in torch, or nullopt if the dtype is not supported.
 std::optional<ScalarType> scalarTypeFromName(llvm::StringRef name);
 /// Returns the number of bits of one element in memory. Elements of less than 8 bits are packed.
 unsigned scalarTypeBits(ScalarType type);
 
-/// Returns i1 for bool, ui8 for uint8 (likewise wider unsigned integers), and signless types for other integers.
+/// Returns the element type in the IR: i1 for bool, unsigned types such as ui8 for unsigned integers, signless types
+/// for other integers, and the float type of the same format for floats.
 mlir::Type elementTypeOf(ScalarType type, mlir::MLIRContext *context);
 /// Returns the dtype of an element type of the IR; nullopt if graphs have no such dtype.
 std::optional<ScalarType> scalarTypeOf(mlir::Type elementType);
-/// Returns the dtype of an element type as torch prints it. If graphs have no such dtype, returns the type as MLIR
-/// prints it.
+/// Returns torch's name of the dtype of an element type, such as "float32". If graphs have no such dtype, returns the
+/// type as MLIR prints it.
 std::string dtypeName(mlir::Type elementType);
 
 } // namespace tilewright

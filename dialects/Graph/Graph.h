@@ -58,8 +58,8 @@ inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";
 /// Discardable unit attribute of convolutions and pooling ops that --tw-propagate-layout has changed to channels-last.
 /// Shapes are N x spatial x C, and weights spatial x C/groups x F (transposed convolutions: spatial x C x F/groups).
 inline constexpr llvm::StringLiteral channelsLastAttrName = "tw.channels_last";
-/// Attribute of a tw.cast that the importer inserted as part of another op's definition. If the cast is fused with
-/// adjacent ops, its rounding may be omitted.
+/// Attribute of a tw.cast between float types that the importer inserted in order to express another operator. If the
+/// cast is fused with adjacent ops, its rounding may be omitted.
 inline constexpr llvm::StringLiteral implicitAttrName = "tw.implicit";
 
 /// Returns the sizes of `type` as affine expressions over the function's symbols; static sizes are constants.
@@ -71,8 +71,8 @@ mlir::AffineExpr canonicalSize(mlir::AffineExpr size);
 /// Returns the number of elements of `type`, in normal form.
 mlir::AffineExpr elementCount(mlir::RankedTensorType type);
 
-/// Returns the tensor type with these sizes in normal form: constants become static dimensions, all other sizes `?`
-/// with the encoding.
+/// Returns the tensor type with these sizes in normal form. Constants become static dimensions. If there are other
+/// sizes, they become `?`, and the encoding of the type contains all sizes.
 mlir::RankedTensorType tensorWithSizes(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type elementType);
 
 /// Returns true if `a` and `b` have the same size expressions.

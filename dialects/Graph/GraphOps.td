@@ -25,19 +25,22 @@ def TW_Dialect : Dialect {
     The dialect represents a model at the level of torch operators. Operators for which later stages have kernels
     (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, sort, random) are one op each.
     All other operators are expressed by elementwise ops, reductions and views. Ops of `tw` are independent of
-    layouts, schedules and targets. They take and return values of builtin ranked tensor types and have no side
-    effects on memory.
+    layouts, schedules and targets. These ops take and return values of builtin ranked tensor types and have no
+    side effects on memory.
 
     A dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from
     the symbols of the function to all sizes. Sizes with equal expressions are equal:
 
         tensor<?x768xf32, affine_map<()[s0] -> (s0, 768)>>
 
-    Symbol k of the map is the function's k-th `index` argument with the attribute `tw.symbol`. Booleans are `i1`, and
-    unsigned integers are `ui2` to `ui64`. All other integers are signless and are interpreted as signed. Elements of 2
-    and 4 bits are packed in memory (`--tw-pack-elements`), and integers of other widths take 1, 2, 4 or 8 bytes.
+    Symbol k of the map is the function's k-th `index` argument (k = 0, 1, ...), whose attribute `tw.symbol` is the
+    symbol's name. Booleans are `i1`, and unsigned integers are `ui2` to `ui64`. All other integers are signless and are
+    interpreted as signed. Elements of 2 and 4 bits are packed in memory (`--tw-pack-elements`), and integers of other
+    widths take 1, 2, 4 or 8 bytes.
 
-    Constraints are numbered per op (`matmul_c1`), and the verifier's message contains the number.
+    Constraints are numbered per op (`matmul_c1`), and the verifier's message contains the number. The verifier accepts
+    an op if symbolic sizes neither satisfy nor violate a constraint for all values of the symbols. For such an op,
+    `--tw-guard-sizes` adds a guard that each call checks.
   }];
 }
 
@@ -57,8 +60,8 @@ def TW_ElementwiseOps : OpDocGroup {
     The operands are broadcast to the result's shape by NumPy's broadcasting rules. bf16 and f16 are computed in f32
     and rounded once. Every op of this group is written `tw.<name> operands attributes : (operand types) -> result type`
     and has these constraints:
-    1. (elementwise_c1) each operand's shape broadcasts to the result's: aligned at the last dimension, sizes are equal
-       or 1.
+    1. (elementwise_c1) each operand's shape broadcasts to the result's shape. The shapes are aligned at the last
+       dimension, and each size of the operand is 1 or equals the size of the result.
     2. (elementwise_c2) the operands whose values are used in the computation have one element type. The result has the
        same type. Exceptions are comparisons, logical ops and is* tests, whose result is i1, and conversions
        (`tw.cast`, `tw.quantize`, `tw.dequantize`).
@@ -78,7 +81,7 @@ class TW_Elementwise<string mnemonic, dag ins, string what, list<Trait> traits =
 class TW_Unary<string mnemonic, string what> : TW_Elementwise<mnemonic, (ins TW_Tensor:$input), what>;
 class TW_Binary<string mnemonic, string what, list<Trait> traits = []>
     : TW_Elementwise<mnemonic, (ins TW_Tensor:$lhs, TW_Tensor:$rhs), what, traits>;
-/// A function that is defined only for floats: integers are converted to floats before the op. If the function is in
+/// A function that is defined only for floats. Importers convert integers to floats before the op. If the function is in
 /// C's math library, ScalarFunctions.def has a row for it.
 def FloatsOnly : DeclareOpTrait<"FloatsOnly">;
 class TW_UnaryOfFloats<string mnemonic, string what>
@@ -234,7 +237,7 @@ class TW_View<string mnemonic, dag extra> : TW_Op<mnemonic>, Arguments<!con((ins
 }
 def TW_ReshapeOp : TW_View<"reshape", (ins)> {
   let summary = "The same elements in row-major order, with another shape";
-  let description = "1. (reshape_c1) both shapes have equally many elements, if both numbers are known.";
+  let description = "1. (reshape_c1) input and result have equal numbers of elements and equal element types.";
   let hasFolder = 1;
 }
 def TW_PermuteOp : TW_View<"permute", (ins DenseI64ArrayAttr:$permutation)> {
@@ -244,7 +247,7 @@ def TW_PermuteOp : TW_View<"permute", (ins DenseI64ArrayAttr:$permutation)> {
 }
 def TW_BroadcastOp : TW_View<"broadcast", (ins)> {
   let summary = "Repeat dimensions of size 1 by NumPy's broadcasting rules, aligned at the last dimension";
-  let description = "1. (broadcast_c1) the input's shape broadcasts to the result's.";
+  let description = "1. (broadcast_c1) the input's shape broadcasts to the result's shape, and the element types are equal.";
   let hasFolder = 1;
 }
 def TW_SliceOp : TW_View<"slice", (ins AffineMapAttr:$offsets, DenseI64ArrayAttr:$strides)> {
@@ -252,7 +255,8 @@ def TW_SliceOp : TW_View<"slice", (ins AffineMapAttr:$offsets, DenseI64ArrayAttr
   let description = [{
     `offsets` maps the function's symbols to one offset per dimension, e.g. affine_map<()[s0] -> (0, s0 - 1)>.
     1. (slice_c1) there is one offset, which is not negative, and one positive stride per dimension.
-    2. (slice_c2) input and result have equal ranks and element types, and the last element is inside the input.
+    2. (slice_c2) input and result have equal ranks and element types, and the last element of a slice that is not
+       empty is inside the input.
   }];
   let hasFolder = 1;
 }
@@ -262,7 +266,8 @@ def TW_FlipOp : TW_View<"flip", (ins DenseI64ArrayAttr:$dims)> {
 }
 def TW_PadOp : TW_View<"pad", (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, TypedAttrInterface:$value)> {
   let summary = "Pad with a constant; negative amounts crop";
-  let description = "1. (pad_c1) there are one low and one high amount per dimension. 2. (pad_c2) each size is the input's plus low plus high. "
+  let description = "1. (pad_c1) there are one low and one high amount per dimension, and the value has the input's element type. "
+    "2. (pad_c2) each size is the input's plus low plus high. "
     "3. (pad_c3) the negative amounts of a dimension crop at most all of its elements.";
 }
 def TW_ConcatOp : TW_Op<"concat"> {
@@ -435,11 +440,11 @@ def TW_ConvolutionWeightGradOp : TW_Op<"convolution_weight_grad"> {
 def TW_AttentionOp : TW_Op<"attention"> {
   let summary = "softmax(scale * Q K^T + mask) V, without storing the whole score matrix";
   let description = [{
-    The query is B x H x L x D, the key B x Hk x S x D and the value B x Hk x S x Dv. H is a multiple of Hk (grouped
-    heads). The mask, if present, is boolean (true: attend) or float (added to the scores), and broadcasts to
-    B x H x L x S. With `causal`, row i attends to columns up to i. `logsumexp` is B x H x L in f32: the logarithm of
-    the sum of exponentials of a row, which the backward pass reads.
-    1. (attention_c1) all ranks are 4, and the sizes B, D and S are equal in all operands.
+    The query is B x H x L x D, the key B x Hk x S x D and the value B x Hk x S x Dv. H is a multiple of Hk
+    (grouped-query attention). The mask, if present, is boolean (true: attend) or float (added to the scores), and
+    broadcasts to B x H x L x S. With `causal`, row i attends to columns up to i. `logsumexp` is B x H x L in f32.
+    It is the logarithm of the sum of the exponentials of a row of scores, which the backward pass reads.
+    1. (attention_c1) all ranks are 4, and operands that have a size B, Hk, D or S have the same size.
     2. (attention_c2) H is a multiple of Hk.
     3. (attention_c3) the mask broadcasts.
     4. (attention_c4) the result is B x H x L x Dv, logsumexp is B x H x L.
@@ -479,7 +484,7 @@ def TW_MaxPoolOp : TW_Op<"max_pool"> {
        entries.
     2. (max_pool_c2) both results have the same shape, with the input's N and C.
     3. (max_pool_c3) the number of windows is the number that torch computes with or without ceil_mode: the last
-       window begins inside the input or the padding before it.
+       window begins inside the input or inside its leading padding.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation);
   let results = (outs TW_Tensor:$result, TW_Tensor:$indices);

@@ -173,9 +173,10 @@ struct PoolWindow {
   int64_t kernel, stride, padding, dilation;
 };
 
-/// Returns false if torch does not compute `count` windows over `size` elements, either with or without ceil_mode. In
-/// both modes, the last window begins inside the input or its leading padding, and no further whole window is possible.
-/// A condition that depends on symbols becomes a rule (SizeRules.h).
+/// Returns true if torch computes `count` windows over `size` elements, with ceil_mode or without it. In both modes,
+/// the last window begins inside the input or its leading padding, and no further complete window fits into the padded
+/// input. A condition that depends on symbols becomes a rule (SizeRules.h). Also returns true if a parameter of the
+/// window is below its minimum of 1.
 bool windowsFit(AffineExpr size, AffineExpr count, const PoolWindow &w) {
   if (w.kernel < 1 || w.stride < 1 || w.dilation < 1)
     return true;

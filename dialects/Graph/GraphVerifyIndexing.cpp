@@ -50,6 +50,7 @@ FailureOr<Sizes> checkIndices(Operation *op, Value input, ValueRange indices, in
 }
 
 /// Checks that `value` is not larger than `whole` in any dimension except `dim`; otherwise reports constraint `number`.
+/// An empty `value` is always valid.
 LogicalResult checkWithin(Operation *op, unsigned number, StringRef what, Value value, Value whole, int64_t dim) {
   Sizes sizes = sizesOf(value), all = sizesOf(whole);
   if (llvm::any_of(sizes, [](AffineExpr size) { return constantOf(size) == 0; }))

@@ -1,8 +1,8 @@
 //===- SizeRules.h - relations between sizes that an op requires ----------------===//
 //
-// A verifier states each relation once: surelyDiffer(a, b) if two sizes must be equal, surelyBelow(a, b) if one must be
-// at least the other. Constants, and expressions that differ by a constant, are decided immediately. A relation that
-// depends on symbols, such as
+// A verifier states each relation once: surelyDiffer(a, b) if the sizes `a` and `b` must be equal, and surelyBelow(a,
+// b) if `a` must be at least `b`. If a - b is a constant, the verifier decides the relation immediately. A relation
+// that depends on symbols, such as
 //
 //   tw.concat %x, %w {dim = 1} : (tensor<?x8xf32, (s0, 8)>, tensor<17x8xf32>) -> ...      s0 == 17
 //
@@ -23,15 +23,15 @@ struct SizeRule {
   bool atLeast = false;
 };
 
-/// Collects the relations that the verifier of `op` cannot decide. Also adds a rule for each result size that may be
-/// negative. Fails if the op does not verify.
+/// Collects the relations that the verifier of `op` cannot decide. For each result size that is
+/// neither a constant nor a symbol, also adds the rule that the size is at least 0. Fails if the op does not verify.
 mlir::LogicalResult openSizeRules(mlir::Operation *op, llvm::SmallVectorImpl<SizeRule> &rules);
 
 /// Prints `size` with the names of its symbols: "n * 8 + 1".
 std::string sizeText(mlir::AffineExpr size, llvm::ArrayRef<SymbolicSize> symbols);
 
-/// Returns an element of tw.guards of a function with `symbols` symbols. `text` describes the op that requires the
-/// rule.
+/// Returns an element of tw.guards of a function with `symbols` symbols. `text` names the op and the condition for the
+/// error message.
 mlir::Attribute guardAttr(const SizeRule &rule, unsigned symbols, llvm::StringRef text);
 
 } // namespace tilewright::graph

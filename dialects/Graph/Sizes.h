@@ -8,7 +8,8 @@
 
 namespace tilewright::graph {
 
-/// Returns true if the product of the sizes `a` equals the product of the sizes `b`.
+/// Returns true if the products of the sizes `a` and of the sizes `b` are known to be equal, because they have the same
+/// normal form.
 bool sameNumElements(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mlir::AffineExpr> b);
 
 /// A group of a reshape: the adjacent dimensions `from` become the dimensions `to`, with an equal product of sizes.
@@ -16,14 +17,14 @@ struct ReshapeGroup {
   llvm::SmallVector<int64_t, 2> from, to;
 };
 
-/// Returns the grouping with the most groups that describes the reshape, or an empty list if only the total numbers of
-/// elements are known to be equal. Trailing unit dimensions belong to the last group. The list is also empty if a shape
-/// has rank 0.
+/// Returns the grouping with the most groups that describes the reshape. Trailing unit dimensions belong to the last
+/// group. The list is empty if no grouping is known to have equal products of sizes in each group, or if a shape has
+/// rank 0.
 llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<mlir::AffineExpr> from,
                                               llvm::ArrayRef<mlir::AffineExpr> to);
 
-/// Returns the range of `expr` for the given ranges of its symbols, which are indexed by their numbers. Unknown bounds
-/// are infinite.
+/// Returns the minimum and the maximum of `expr`, where rangeOfSymbol(k) is the range of symbol k. Unknown bounds are
+/// infinite.
 std::pair<double, double> rangeOf(mlir::AffineExpr expr,
                                   llvm::function_ref<std::pair<double, double>(unsigned)> rangeOfSymbol);
 

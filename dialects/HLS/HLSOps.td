@@ -36,7 +36,7 @@ def HLS_Dialect : Dialect {
     - `tw_hls.fabric` on a linalg op, and later on its arith.addf and arith.subf: f32 adders consist of lookup
       tables, without DSP blocks;
     - `tw_hls.value` on arguments of @main: the elements of a weight;
-    - `tw_hls.embedded` on the module: the numbers of the model's tensor arguments that have become constants of the
+    - `tw_hls.embedded` on the module: the indices of the model's tensor arguments that have become constants of the
       design.
 
     1. (loop_c1) a loop with directives is an affine.for with constant bounds and a step of 1.
@@ -134,7 +134,7 @@ def HLS_ScheduleAttr : HLS_Attr<"Schedule", "schedule"> {
   let description = [{
     For example, `#tw_hls.schedule<order = [0, 2, 1], unroll = [1, 1, 8], ii = 1>`. `order` lists the loops from the
     outermost to the innermost, and `unroll` is indexed by the op's loop numbers. The innermost loop of `order` is
-    pipelined with the initiation interval `ii`; the copies of the body are inside it. With `block = [0, 20]`, an
+    pipelined with the initiation interval `ii`, and its body contains all unrolled copies. With `block = [0, 20]`, an
     additional outer loop iterates over blocks of 20 iterations of loop 0, and the other loops run for each block.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$order, ArrayRefParameter<"int64_t">:$unroll, "int64_t":$ii,
@@ -205,8 +205,8 @@ def HLS_LockOp : HLS_Op<"lock", [TypesMatchWith<"the block of the stream", "stre
           %rows = tw_hls.lock write %queue : !tw_hls.stream<memref<20x190xf32>, 2>
           ...
         }
-    At the end of the loop's iteration, a writer passes the block to the reader, and a reader releases it. A writer
-    may read elements that it has written.
+    At the end of each iteration of the surrounding loop, a writer passes the block to the reader, and a reader releases
+    the block. A writer may read elements that it has written.
   }];
   let arguments = (ins HLS_StreamType:$stream, UnitAttr:$writes);
   let results = (outs Res<AnyStaticShapeMemRef, "", [MemAlloc]>:$block);
@@ -222,8 +222,8 @@ def HLS_DataflowOp : HLS_Op<"dataflow", [NoTerminator, SingleBlock, NoRegionArgu
           tw_hls.task @scale reads(%a) writes(%y) : ...
         }
     1. (dataflow_c1) the region contains only buffers, streams and tasks.
-    2. (dataflow_c2) one task writes and one task reads each buffer or stream of the region; one task reads a ROM, and
-       none writes it.
+    2. (dataflow_c2) each buffer or stream of the region is written by exactly one task and read by exactly one task. A
+       ROM is read by exactly one task, and no task writes it.
     3. (dataflow_c3) there is no feedback: the task that writes a channel precedes the task that reads it, and no task
        reads a channel that it writes.
     4. (dataflow_c4) a port, and a bundle of ports, is used by only one task.

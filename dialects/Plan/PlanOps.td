@@ -55,7 +55,7 @@ def Plan_BufferOp : Plan_PartOp<"buffer"> {
   let description = [{
     1. (buffer_c1) `bytes` is a map from the program's symbols to one number.
     2. (buffer_c2) constants have a value, buffers of other kinds have none.
-    3. (buffer_c3) only inputs may be `in_place`, which means that the program writes to them as the caller requests.
+    3. (buffer_c3) only inputs may be `in_place`. Steps may write such an input, because the model changes the argument.
   }];
   let arguments = (ins I64Attr:$number, Plan_BufferKind:$kind, I64Attr:$index, AffineMapAttr:$bytes, OptionalAttr<ElementsAttr>:$value,
     UnitAttr:$in_place);

@@ -12,7 +12,7 @@
 
 namespace tilewright::schedule {
 
-/// A parameter of CpuScheduleAttr that schedule files, the tuner's space and its records may set.
+/// A parameter of CpuScheduleAttr that schedule files, schedule spaces and tuning records may set.
 struct CpuKnob {
   llvm::StringLiteral name;
   int64_t least, most;

@@ -12,8 +12,9 @@ def CpuSchedule_Dialect : Dialect {
   let summary = "Schedules of kernels for CPUs";
   let description = [{
     The attributes of this dialect are values of a kernel's attribute `tw.schedule`. `--tw-select-schedule` selects a
-    schedule by the cost model, `--tw-override-schedules` replaces it by that of the user's file, `--tw-apply-records`
-    replaces it by a measured one, and the passes of the tiled and the vector stage generate code according to it.
+    schedule by the cost model, `--tw-apply-records` replaces this schedule by a measured one, and
+    `--tw-override-schedules` replaces it by that of the user's file. The later passes of the tiled stage and the passes
+    of the vector stage generate code according to the schedule.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -26,15 +27,16 @@ def CpuSchedule_ScheduleAttr : AttrDef<CpuSchedule_Dialect, "CpuSchedule",
   let description = [{
     For example, `#tw_cpu.schedule<tiles = [64, 48], k_block = 512, nanoseconds = 9300, bound = L2>`.
 
-    - `tiles` has at most one size per row dimension of the kernel (`dialects/Tile/Rows.h`): the number of its indices
-      for one task. A size of 0 means that the dimension is not tiled. If the list is empty, the kernel is one task.
+    - `tiles` has at most one size per row dimension of the kernel (`dialects/Tile/Rows.h`): the number of indices of
+      this dimension in one task. A size of 0 means that the dimension is not tiled. If the list is empty, the kernel is
+      one task.
     - `order`, 0 or 1: with 1, consecutive tasks belong to the same column of tiles; with 0, to the same row.
     - `k_block`, the K-block of a product, which is summed in registers. It counts steps along K: elements, or groups of
       elements that one instruction multiplies.
     - `block`, the number of rows in a product's register block; 16 means the largest number that the registers and the
       L1 cache allow.
-    - `unroll`, the number of vectors of a loop that are unrolled.
-    - `accumulators`, the number of vectors that accumulate a long reduction.
+    - `unroll`, the largest number of vectors over which a loop is fully unrolled.
+    - `accumulators`, the number of independent accumulator vectors of a long reduction.
     - `keys`, the number of keys per block of attention; `scores`, the number of rows per block of its scores.
     - `nanoseconds` and `bound` are the cost model's prediction: the time of one launch, and the resource that takes
       most of it.

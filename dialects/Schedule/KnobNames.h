@@ -1,7 +1,8 @@
 //===- KnobNames.h - former names of knobs ----------------------------------------------===//
 //
-// Schedule files, tuning records and tables of measurements that were written before 0.2 use the former names of knobs.
-// The functions that read such files convert the names with the functions below. All other code uses the present names.
+// Schedule files, tuning records and tables of measurements that were written before 28 November 2026 (CHANGELOG.md)
+// may use the former names of knobs. The functions that read such files convert the names with the functions below. All
+// other code uses the present names.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_SCHEDULE_KNOBNAMES_H

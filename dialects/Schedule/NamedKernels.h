@@ -9,8 +9,8 @@
 
 namespace tilewright::schedule {
 
-/// Returns true if `key` is a pattern. A pattern may match any number of kernels, including kernels of other graphs, or
-/// no kernel.
+/// Returns true if `key` is a pattern. A pattern may match several kernels. A pattern that matches no kernel is not an
+/// error, because one schedule file may be used for several graphs.
 bool isPattern(llvm::StringRef key);
 
 /// Returns the entries of a user's schedule file, a JSON object. Patterns come first, because an entry with the name of
@@ -29,7 +29,7 @@ public:
   /// invalid pattern.
   llvm::Expected<llvm::SmallVector<mlir::func::FuncOp>> find(llvm::StringRef key) const;
 
-  /// Lists all kernels, for an error message: "kernel_0 (matmul+add), kernel_1 (softmax)".
+  /// Lists all kernels, for an error message: "matmul_add_0 (matmul+add), softmax_1 (softmax)".
   std::string list() const;
 
 private:

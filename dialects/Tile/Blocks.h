@@ -6,8 +6,9 @@
 
 namespace tilewright::tile {
 
-/// If the machine has no tiles of f16, products of f16 use tiles of bf16 (SplitKernel.h). This is the maximum number of
-/// rows for which such a product is computed in f32 instead, because splitting B would take longer.
+/// If the matrix unit of the machine multiplies bf16 but not f16, the operands of f16 products are split into two parts
+/// of bf16 (SplitKernel.h). A product with at most this number of rows is computed in f32 instead, because splitting B
+/// would take longer.
 inline constexpr int64_t rowsNotSplit = 8;
 
 /// The default number of keys per block of attention: scores are computed for one block of rows and keys at a time.

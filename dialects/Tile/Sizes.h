@@ -1,8 +1,8 @@
 //===- Sizes.h - sizes as expressions over a function's index arguments -------===//
 //
-// After the graph stage there is no tensor.dim: sizes are values. Each tensor argument of @main and of a kernel has
-// `tw.sizes`, an affine map from the function's index arguments (symbol k is the k-th argument of type index) to the
-// argument's sizes. The sizes of other values follow from their producers.
+// After the graph stage, tensor types have no size expressions as encodings. Instead, each tensor argument of @main and
+// of a kernel has the attribute `tw.sizes`, an affine map from the function's index arguments (symbol k is the k-th
+// argument of type index) to the argument's sizes. The sizes of other values follow from their producers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_DIALECTS_TILE_SIZES_H

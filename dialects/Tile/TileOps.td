@@ -78,8 +78,8 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
     With `merged_width` = KW > 0, the weight is panels x KH x (KW*C)/`group` x (`panel` * group). If the dilation is 1,
     the KW pixels of a row of the window are KW*C consecutive elements of the input, and two reduction loops become one.
     If `merged_height` = KH is given too, the weight is panels x (KH*KW*C)/`group` x (`panel` * group), and one
-    reduction loop iterates over the whole window. For this, the windows of a line are gathered in a buffer, which is
-    faster if KW*C fills only a part of the reduction dimension of a matrix unit.
+    reduction loop iterates over the whole window. For this purpose, the kernel first gathers windows in a buffer, which
+    is faster if KW*C fills only a part of the reduction dimension of a matrix unit.
 
     1. (tile_convolution_c1) input and result have rank 4; the weight has rank 5, rank 4 with a merged width, or rank
        3 if both are merged; strides and dilations are two positive numbers each.
@@ -209,7 +209,7 @@ def Tile_ScanOp : Tile_Op<"scan"> {
   let assemblyFormat = "$kind attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 def Tile_SortOp : Tile_Op<"sort"> {
-  let summary = "Stable sort along `dim`: outputs are values and i64 indices, truncated to their size along `dim`";
+  let summary = "Stable sort along `dim`; the outputs contain the first values in order, and their i64 indices";
   let description = "NaN is the largest value. 1. (tile_sort_c1) `dim` is in range, and the size of the outputs along `dim` is at most the input's.";
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$dim, UnitAttr:$descending);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
@@ -224,7 +224,7 @@ def Tile_ScatterOp : Tile_Op<"scatter"> {
   let description = [{
     The first input is the source, whose shape is the iteration space d0, d1, .... The other inputs are index tensors.
     `index_maps` has one map per index tensor, from the iteration space to the indices at which this tensor is read. The
-    values that are read are s0, s1, ..., and the element of the source is combined with
+    values read from the index tensors are s0, s1, ..., and the element of the source is combined with
     dest[`dest_map`(d0, ...)[s0, ...]]. Negative index values count from the end of the dimension, unless the op has the
     attribute `tw.from_start`. The only output is the destination, which contains the old values before the op. Elements
     are processed in row-major order of the source.

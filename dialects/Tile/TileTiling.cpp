@@ -20,7 +20,7 @@ namespace {
 
 using Folds = SmallVector<OpFoldResult>;
 
-/// Returns offsets and sizes that cover all of `value`.
+/// Sets `offsets` and `sizes` so that they cover all of `value`.
 void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Folds &sizes) {
   auto type = cast<ShapedType>(value.getType());
   offsets.assign(type.getRank(), builder.getIndexAttr(0));
@@ -29,7 +29,8 @@ void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Fold
     sizes.push_back(tensor::getMixedSize(builder, loc, value, dim));
 }
 
-/// Returns offsets and sizes that cover all of `value`, except that the leading dimensions have the given ones.
+/// Sets `cutOffsets` and `cutSizes` to `offsets` and `sizes` in the leading dimensions. In the other dimensions, they
+/// cover all of `value`.
 void leadingOf(OpBuilder &builder, Location loc, Value value, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes, Folds &cutOffsets, Folds &cutSizes) {
   wholeOf(builder, loc, value, cutOffsets, cutSizes);

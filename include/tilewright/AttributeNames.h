@@ -11,7 +11,8 @@
 
 namespace tilewright {
 
-// Attributes of @main and of its arguments and results; namespace graph has them, too.
+// Attributes of @main and of its arguments and results. dialects/Graph/Graph.h also declares them in the namespace
+// graph.
 
 /// Argument attribute (string): the name of a symbolic size, which is an `index` argument.
 inline constexpr llvm::StringLiteral symbolAttrName = "tw.symbol";
@@ -39,8 +40,8 @@ inline constexpr llvm::StringLiteral scheduleAttrName = "tw.schedule";
 inline constexpr llvm::StringLiteral onceAttrName = "tw.once";
 /// Attribute of a kernel's result argument (integers): the indices of the arguments whose memory the result may use.
 inline constexpr llvm::StringLiteral overAttrName = "tw.over";
-/// Attribute of kernels and launches (map of the kernel's index arguments): the number of operations of the
-/// contractions.
+/// Attribute of kernels and launches (map of the kernel's index arguments): the number of arithmetic
+/// operations of the contractions.
 inline constexpr llvm::StringLiteral flopsAttrName = "tw.flops";
 /// Attributes of a kernel (maps of its index arguments): the number of tasks or blocks, and the bytes of scratch memory
 /// per thread.
@@ -51,9 +52,9 @@ inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
 /// Attribute of kernels and launches (array of strings): messages of tw_tile.require. The status of a failed call
 /// contains an index into the array.
 inline constexpr llvm::StringLiteral messagesAttrName = "tw.messages";
-/// `sizesBetweenAttrName` is an attribute of kernels and launches (minimum, maximum or -1): the range of the product of
-/// sizes for which the kernel is launched. `otherSizesAttrName` is an attribute of the call: the kernels for other
-/// ranges.
+/// `sizesBetweenAttrName` is an attribute of kernels and launches (array of two integers): the kernel is launched if
+/// the product of its symbolic sizes is between these numbers, where the second number -1 means that there is no
+/// maximum. `otherSizesAttrName` is an attribute of the call: the kernels for other ranges.
 inline constexpr llvm::StringLiteral sizesBetweenAttrName = "tw.sizes_between", otherSizesAttrName = "tw.other_sizes";
 
 // Attributes of kernels while they are tuned.

@@ -31,12 +31,13 @@ struct CacheEntry {
 llvm::Expected<std::vector<CacheEntry>> listCache(std::string &folder);
 
 /// Returns a text about the entry with the key `key`, or about the only entry whose key starts with `key`. The text
-/// lists the components of the key, and those components that differ in the most similar entry: they explain why that
-/// entry was not reused. If there is no such entry, the text says so.
+/// lists the components of the key, and those components that differ in the most similar entry of the same module. The
+/// different components are the reason why that entry was not reused. If no other entry has the same module, the text
+/// says so.
 llvm::Expected<std::string> explainCache(llvm::StringRef key);
 
 /// Deletes the least recently used entries until at most `bytes` remain. With `everything`, also deletes the entries
-/// in quarantine. Returns the number of bytes freed.
+/// in the folder `quarantine`, which were damaged or unusable. Returns the number of bytes freed.
 llvm::Expected<int64_t> pruneCache(int64_t bytes, bool everything);
 
 } // namespace tilewright

@@ -47,7 +47,7 @@ struct Options {
   bool deterministic = false; ///< tuned schedules keep the default's order of sums: no bit of a result changes
   /// If true, calls do not check sizes: the caller guarantees that the size guards hold (torch.compile checks them).
   bool sizesHold = false;
-  bool portable = false; ///< generate code for every CPU with these instruction sets, not only for the host
+  bool portable = false; ///< the code uses only the instruction sets of the machine description, no other CPU features
 };
 
 /// A decision of a pass, as text for users.
@@ -71,8 +71,8 @@ struct CompileReport {
 /// A step of a compiled graph in a profile.
 struct KernelTime {
   std::string kernel;      ///< name of the kernel in the object code; "" for a copy
-  std::string operations;  ///< the operations that it computes
-  std::string schedule;    ///< its tile sizes
+  std::string operations;  ///< the operations that the kernel computes
+  std::string schedule;    ///< the kernel's schedule, such as "tiles 128x48"
   int64_t nanoseconds = 0; ///< sum over all threads and all calls
   int64_t flops = 0;       ///< operations of the kernel's contractions
   int64_t bytes = 0;       ///< bytes of the buffers that the kernel reads or writes
@@ -81,8 +81,8 @@ struct KernelTime {
 
 /// A program calls this function when it has packed input `input`, whose elements are at `data`, and reads the input
 /// only in packed form. The function returns true if it has released the memory of the input. In this case, the caller
-/// passes a null pointer and the version `number` for the input in every later call, and keeps `packs` alive as long as
-/// the input exists.
+/// passes a null pointer and the version `number` for the input in every later call, and keeps the packed copies
+/// `packs` alive as long as the input exists.
 using ReleaseInput = std::function<bool(size_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const void>> packs)>;
 
@@ -99,8 +99,8 @@ public:
   virtual bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
                    int threads, RunError &error, CallersMemory *memory) = 0;
 
-  /// Returns true if a call uses one thread and at most a few kilobytes of memory, calls no host function and packs
-  /// nothing. A caller that holds a lock, such as Python's GIL, may keep it during such a call.
+  /// Returns true if a call launches only one kernel, which runs on one thread and accesses at most a few kilobytes of
+  /// memory, and packs nothing. A caller that holds a lock, such as Python's GIL, may keep it during such a call.
   virtual bool isBrief() const { return false; }
 
   /// Makes the next call pack all parameters again, except those whose memory was released.
@@ -132,8 +132,8 @@ public:
 };
 
 /// Reports that the compiler received a fatal signal, failed an assertion or ran out of memory, which is a bug in
-/// Tilewright. The thread has stopped without releasing anything, so the module and the session passed to it must be
-/// leaked, not destroyed.
+/// Tilewright. The thread has stopped without releasing anything, and may still access the module. Therefore the
+/// caller must leak the module instead of destroying it. The session leaks its own state.
 class CompilerCrash : public llvm::ErrorInfo<CompilerCrash> {
 public:
   static char ID;
@@ -163,7 +163,7 @@ public:
   mlir::MLIRContext &context();
 
   /// Returns false in a forked child of the process that created the session: the threads that run passes exist only in
-  /// the parent. The child must neither compile with the session nor destroy it; it creates its own.
+  /// the parent. The child must neither compile with the session nor destroy it, but may create a new session.
   bool isOfThisProcess() const;
 
   /// Compiles @main of `module`, which is consumed stage by stage. Errors name the op, its types and the user's line.

@@ -16,8 +16,8 @@ namespace tilewright {
 /// Specifies how a kernel is launched. The kernel has the following parameters, in this order:
 ///   - the buffers of the launch, in the order of the plan;
 ///   - the sizes of the launch, with 64 bits each;
-///   - if the plan specifies that the kernel checks its indices, the status: three int64_t, which are { nonzero, index,
-///     size } once an index was out of range;
+///   - if the plan specifies that the kernel checks its indices, the status: three int64_t, to which the kernel writes
+///     { nonzero, index, size } if an index is out of range;
 ///   - the tensor maps, by value.
 /// Every buffer is aligned to 16 bytes.
 struct DeviceKernel {

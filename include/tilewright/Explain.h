@@ -1,7 +1,7 @@
 //===- Explain.h - a report about a compilation, for users -------------------------===//
 //
-//   explainCompile: model -> record (JSON): source, operations, every stage's text with the operations each line comes
-//                   from, kernels and their predicted times, fusion, memory plan, times
+//   explainCompile: model -> record (JSON): source, operations, every stage's text with the operations from which each
+//                   line comes, kernels and their predicted times, fusion, memory plan, times
 //   explainText, explainPage: a record as text for a terminal, as one page of HTML
 //
 // docs/how-to/explain.md explains how to read a report.

@@ -106,10 +106,11 @@ public:
   explicit GraphBuilder(mlir::MLIRContext &context);
   ~GraphBuilder();
 
-  /// Adds a symbolic size with its range. Every symbol must be added before it is used.
+  /// Adds a symbolic size with its range. All symbols must be added before the first input.
   llvm::Error addSymbol(llvm::StringRef name, int64_t min, int64_t max);
 
-  /// Adds a tensor argument. `strides` may be empty (row-major). For strides that are not dense, see DenseLayout.
+  /// Adds a tensor argument. All inputs must be added before the first node that draws random numbers. `strides` may be
+  /// empty (row-major). For strides that are not dense, see DenseLayout.
   llvm::Expected<BuiltInput> addInput(llvm::StringRef name, const TensorMeta &meta, const std::vector<Size> &strides,
                                       bool isStatic);
 

@@ -67,8 +67,8 @@ llvm::Error verifyFiles(const LibraryManifest &manifest, llvm::StringRef folder)
 /// Returns the names in `sets` of instruction sets that this machine does not support.
 std::vector<std::string> missingInstructionSets(llvm::ArrayRef<std::string> sets);
 
-/// A tensor of a call, dense and row-major. Its dtype is one of TW_LIBRARY_DTYPE in Dtypes.def, which have the same
-/// values in ScalarType and in the generated C header.
+/// A tensor of a call, dense and row-major. Its dtype must be a TW_LIBRARY_DTYPE of Dtypes.def; these dtypes have the
+/// same numbers in ScalarType and in the generated C header.
 struct LibraryTensor {
   void *data = nullptr;
   ScalarType dtype = ScalarType::F32;

@@ -36,7 +36,7 @@ def WidenIntegers : Pass<"tw-widen-integers", "::mlir::func::FuncOp"> {
 }
 
 def PackElements : Pass<"tw-pack-elements", "::mlir::func::FuncOp"> {
-  let summary = "Replace integers of other widths than 8, 16, 32 and 64 bits, such as int4, and 4-bit floats by whole bytes";
+  let summary = "Store narrow elements (integers such as i4 and i12, and 4-bit floats) in whole bytes";
 }
 
 def GuardSizes : Pass<"tw-guard-sizes", "::mlir::func::FuncOp"> {
@@ -106,7 +106,7 @@ def FormKernels : Pass<"tw-form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
   let options = [Option<"mostProducts", "most-products", "int64_t", "4", "largest number of products in a kernel">,
     Option<"columnsToSpan", "columns-to-span", "int64_t", "2048",
-      "largest number of columns of a product whose whole rows a kernel computes, for a reduction after it">,
+      "largest number of columns of a product whose kernel also reduces the product's whole rows">,
     Option<"readSlices", "read-slices", "bool", "false",
       "dense slices of one tensor stay in @main and are operands of kernels, so that the kernels are equal">,
     Option<"computePieces", "compute-pieces", "bool", "false",
@@ -127,12 +127,12 @@ def ResolveLayouts : Pass<"tw-resolve-layouts", "::mlir::ModuleOp"> {
   let options = [
     Option<"vectorLanes", "vector-lanes", "int64_t", "16", "f32 lanes of the widest vector">,
     Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of a column that are adjacent in packed bf16 operands">,
-    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">,
+    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "K of packed bf16 operands is padded to a multiple of this number">,
     Option<"f16Group", "f16-group", "int64_t", "1", "consecutive k of a column that are adjacent in packed f16 operands">,
-    Option<"f16Depth", "f16-depth", "int64_t", "1", "k of packed f16 operands are padded to a multiple of this">,
+    Option<"f16Depth", "f16-depth", "int64_t", "1", "K of packed f16 operands is padded to a multiple of this number">,
     Option<"splitF16", "split-f16", "bool", "false", "f16 convolutions are not packed in groups, because only products are split for bf16 tiles">,
     Option<"int8Group", "int8-group", "int64_t", "2", "consecutive k of a column that are adjacent in packed bytes">,
-    Option<"int8Depth", "int8-depth", "int64_t", "2", "k of packed bytes are padded to a multiple of this">];
+    Option<"int8Depth", "int8-depth", "int64_t", "2", "K of packed bytes is padded to a multiple of this number">];
 }
 
 // Options of the passes that use the cost model: properties of the machine.
@@ -145,7 +145,7 @@ defvar costOptions = [
     Option<"sharedBytes", "shared-bytes", "int64_t", "33554432", "bytes of the last-level cache, which cores share; 0: none">,
     Option<"rates", "rates", "std::string", "\"\"", "the measured rates of the machine, in the format of MachineRates.h">,
     Option<"tileUnit", "tile-unit", "bool", "false", "products of 16-bit and 8-bit types run on AMX tiles">,
-    Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A">];
+    Option<"splitF16", "split-f16", "bool", "false", "each task of an f16 product splits its rows of A into two parts of bf16">];
 
 def SelectSchedule : Pass<"tw-select-schedule", "::mlir::func::FuncOp"> {
   let summary = "Select a schedule for each kernel from its sizes and the machine description";
@@ -213,9 +213,9 @@ def ExpandAttention : Pass<"tw-expand-attention", "::mlir::func::FuncOp"> {
   let summary = "Lower tw_tile.attention (by online softmax) and its gradient on buffers to loops over blocks of keys";
   let options = [
     Option<"bf16Group", "bf16-group", "int64_t", "1", "consecutive k of a column that are adjacent in packed bf16 operands">,
-    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "k of packed bf16 operands are padded to a multiple of this">,
+    Option<"bf16Depth", "bf16-depth", "int64_t", "1", "K of packed bf16 operands is padded to a multiple of this number">,
     Option<"f16Group", "f16-group", "int64_t", "1", "consecutive k of a column that are adjacent in packed f16 operands">,
-    Option<"f16Depth", "f16-depth", "int64_t", "1", "k of packed f16 operands are padded to a multiple of this">];
+    Option<"f16Depth", "f16-depth", "int64_t", "1", "K of packed f16 operands is padded to a multiple of this number">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
@@ -235,7 +235,7 @@ def PlaceScratch : Pass<"tw-place-scratch", "::mlir::func::FuncOp"> {
 }
 
 def LowerIndexChecks : Pass<"tw-lower-index-checks", "::mlir::func::FuncOp"> {
-  let summary = "Lower tw_tile.place, divisor and report to checks whose failure is reported to the runtime";
+  let summary = "Lower tw_tile.place, divisor, require and report to checks whose failure is reported to the runtime";
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::vector::VectorDialect"];
 }
 

@@ -72,10 +72,10 @@ struct ScheduleSources {
   bool strict = false, deterministic = false, stamp = false; ///< options of the pass tw-apply-records
 };
 
-/// Selects schedules, resolves layouts, applies the schedules. Additional op afterwards: scf.forall.
+/// Resolves layouts, selects schedules and applies them. Additional op afterwards: scf.forall.
 void buildTiledStage(mlir::OpPassManager &pm, const MachineShape &machine, const ScheduleSources &sources = {});
 /// Converts to memrefs and vectors, assigns scratch memory; @main becomes the plan. Dialects afterwards: memref,
-/// vector, scf, arith, math, affine, func, tw_plan.
+/// vector, scf, arith, math, affine, ub, func, tw_plan, and tw_tile for contractions and packing.
 void buildVectorStage(mlir::OpPassManager &pm, const MachineShape &machine);
 /// Lowers for the target cpu. Dialects afterwards: llvm, tw_plan.
 void buildCpuStage(mlir::OpPassManager &pm, const MachineShape &machine);

@@ -49,7 +49,8 @@ public:
   std::vector<std::string> kernels() const;
   /// Returns the parameters of `kernel`, or nullopt if there is no such kernel.
   std::optional<std::vector<Parameter>> parameters(const std::string &kernel) const;
-  /// Returns the address and size of a variable in .global or .const; null if there is none.
+  /// Returns the address and the size in bytes of a variable in .global or .const. The address is null if there is no
+  /// such variable.
   std::pair<uint8_t *, size_t> variable(const std::string &name) const;
 
   const Syntax &syntax() const { return *tree; }
@@ -105,14 +106,14 @@ enum class Kind : uint8_t {
   MbarrierMisuse,     ///< not initialised, overflow of counts, a phase that is not one of the last two
   RegisterInFlight,   ///< access to a register of a wgmma before its wait
   MissingMatrixFence, ///< registers written before a wgmma without a wgmma.fence in between
-  RegisterBudget,     ///< setmaxnreg requests more registers than available
+  RegisterBudget,     ///< setmaxnreg.inc to fewer, or setmaxnreg.dec to more registers than the threads have
   BarrierDivergence,  ///< threads of a warp diverge where an instruction requires all of them
-  BarrierMismatch,    ///< the thread counts of a barrier's instructions differ, or are invalid
+  BarrierMismatch,    ///< thread counts of a barrier that differ, or a wrong order at the barrier of a cluster
   ExitAtBarrier,      ///< a thread exited while others wait for it
   ExitedBlock,        ///< access to shared memory of a block of the cluster that has exited or may have exited
   Deadlock,
   StepLimit,
-  BadOperand, ///< a value that the ISA forbids
+  BadOperand, ///< a value that the ISA forbids, or an executed trap
 };
 const char *name(Kind kind);
 
@@ -163,8 +164,8 @@ template <class T> Argument argument(const T &value) {
   return bytes;
 }
 
-/// Runs a grid to completion. Returns nullopt, with the reason in `error`, if the grid cannot start: the kernel or an
-/// instruction is unknown, or a size exceeds a limit of the ISA.
+/// Runs a grid to completion. Returns nullopt, with the reason in `error`, if the grid cannot start, for example
+/// because the kernel or an instruction is unknown, or because a size exceeds a limit of the ISA.
 std::optional<Report> run(const Module &module, const Memory &memory, const Launch &launch,
                           const std::vector<Argument> &arguments, std::string &error);
 

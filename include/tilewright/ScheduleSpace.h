@@ -6,10 +6,11 @@
 // target. `tilewright tune --list` prints a space as follows; the attribute tw.space contains it as JSON (SpaceText.h):
 //
 //   rows: 16 32 64 (default 64)
+//   columns: 48 96 (default 96)
 //   k_block: 128 256 (default 128, changes the order of sums)
 //   at most 262144: 4 * rows * columns (a task's results fit the L2 cache)
 //
-// A point has a value for each knob, "rows=64 columns=96 k_block=128".
+// A point has a value for each knob, such as "rows=64 columns=96 k_block=128".
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_SCHEDULESPACE_H
@@ -36,10 +37,10 @@ struct Knob {
 /// "so that".
 struct Constraint {
   enum class Kind {
-    ProductAtMost, ///< factor * the knobs' values <= limit
+    ProductAtMost, ///< factor * the product of the knobs' values <= limit
     TasksAtMost,   ///< the product of ceil(size / value) <= limit
     TasksAtLeast,  ///< the product of ceil(size / value) >= limit
-    Together,      ///< the first knob may be `value` only if each other knob is below its size
+    Together,      ///< knobs[0] may be `value` only if each other knob i is less than sizes[i]
     SumAtMost      ///< the sum of `terms` <= limit
   };
   struct Term {
@@ -77,8 +78,9 @@ struct ScheduleSpace {
   std::vector<SchedulePoint> points(int64_t *visited = nullptr) const;
 
   /// Returns a point of the space that is near `values`. Each knob in `values` is set to its nearest value on a
-  /// logarithmic scale, the others to their defaults. If the point violates a constraint, one knob after the other is
-  /// set to its default until all constraints are satisfied.
+  /// logarithmic scale, the others to their defaults. If the point violates a constraint, the knobs are set to their
+  /// defaults one after another, beginning with the last knob, until all constraints are satisfied or all knobs have
+  /// their defaults.
   SchedulePoint nearest(const std::vector<std::pair<std::string, int64_t>> &values) const;
 
   /// Returns the values of the knobs that change the order of sums. Points for which this text is equal produce bitwise

@@ -116,7 +116,8 @@ std::unique_ptr<Target> createCpuTarget();
 std::unique_ptr<Target> createReferenceTarget();
 std::unique_ptr<Target> createHlsTarget();
 std::unique_ptr<Target> createCudaTarget();
-/// Like reference, but in the kernels' own precision. Not in the list of targets; see lib/Driver/CompareKernels.h.
+/// Creates a target like `reference` that computes in the precision of the kernels. This target is not in the list of
+/// targets (lib/Driver/CompareKernels.h).
 std::unique_ptr<Target> createPlainTarget();
 
 } // namespace tilewright

@@ -41,7 +41,7 @@ struct TargetOption {
 /// The values of a target's options, by name. An option without a value has its default.
 class TargetValues {
 public:
-  /// Returns the text of an option, or "" if it has no value. A Flag has "1".
+  /// Returns the text of an option, or "" if it has no value. The text of a Flag that is set is "1".
   llvm::StringRef get(llvm::StringRef name) const {
     auto found = values.find(name.str());
     return found == values.end() ? llvm::StringRef() : llvm::StringRef(found->second);

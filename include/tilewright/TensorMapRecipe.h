@@ -1,8 +1,8 @@
 //===- TensorMapRecipe.h - how a launch builds its tensor map -------------===//
 //
-// Kernels of sm_90 load boxes of a tensor by TMA. TMA needs a map, which contains the tensor's address and sizes. A
-// compiled program stores a recipe for each map, and each launch builds the map from its buffers and sizes. In the
-// table of kernels, a recipe is one word:
+// Kernels of sm_90a load boxes of a tensor by TMA (NVIDIA's Tensor Memory Accelerator). TMA needs a map, which contains
+// the tensor's address and sizes. A compiled program stores a recipe for each map, and each launch builds the map from
+// its buffers and sizes. In the table of kernels, a recipe is one word:
 //
 //   0:bf16:128:64*512,128*1*s0       buffer 0 of the launch, swizzled by 128 bytes; a box has 64 of the 512 elements
 //                                    of a row, for 128 of the rows, whose number is the launch's size 0
@@ -23,7 +23,7 @@ struct TensorMapRecipe {
   enum class Element : uint8_t { F16, BF16, I8, F32 };
   struct Dimension {
     uint32_t box = 1;            ///< elements of the dimension that one load copies
-    int64_t factor = 1;          ///< the number of elements is this number times those in `sizes`
+    int64_t factor = 1;          ///< number of elements = `factor` * the launch's sizes with the indices `sizes`
     std::vector<uint32_t> sizes; ///< indices into the launch's sizes
   };
 

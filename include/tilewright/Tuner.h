@@ -124,9 +124,9 @@ int runTuneWorker();
 /// Returns the spaces of the kernels of `module` as text: knobs, constraints, numbers of points.
 llvm::Expected<std::string> listSpaces(Session &session, mlir::ModuleOp module, const Options &options);
 
-/// Selects `count` random schedules of each kernel (with the seed `seed`), and returns them as lines of JSON for a
-/// schedule file (Options::scheduleFile): {"matmul_add_0": {"tiles": [64, 96], "order": 1}}. With `deterministic`,
-/// selects only schedules with the default's order of sums.
+/// Selects at most `count` random schedules of each kernel other than the default (with the seed `seed`). Returns them
+/// as lines of JSON for a schedule file (Options::scheduleFile): {"matmul_add_0": {"tiles": [64, 96], "order": 1}}.
+/// With `deterministic`, selects only schedules with the default's order of sums.
 llvm::Expected<std::string> drawSchedules(Session &session, mlir::ModuleOp module, const Options &options, int count,
                                           uint64_t seed, bool deterministic);
 
@@ -148,14 +148,14 @@ struct ReplayedTable {
   std::string name;
   int64_t points = 0;
   int64_t outside = 0;                     ///< schedules outside of the space that were also measured
-  double spread = 1;                       ///< median / best time of all measured schedules; "best" also below
+  double spread = 1;                       ///< median time / best time; "best" is the fastest of all measured schedules
   double initial = 1, quick = 1, full = 1; ///< best / chosen; geometric mean over the runs
   double quickMeasurements = 0, fullMeasurements = 0;
-  double agreed = 1;    ///< share of pairs of tunings in a tier that choose the same schedule, or times within 2%
-  double falseWins = 0; ///< share of tunings that chose another schedule when all have the default's time
+  double agreed = 1;    ///< share of pairs of tunings of a tier whose choices are equal, or whose times are within 2%
+  double falseWins = 0; ///< share of tunings that replaced the default although all schedules took the same time
   double slower = 0;    ///< share of all tunings whose choice is more than 1% slower than the default
   int lost = 0;         ///< tunings without a result
-  double transfer = 1;  ///< best / chosen, if 4 schedules, the best of similar tables first, are measured
+  double transfer = 1;  ///< best / chosen if only 4 schedules are measured, first the best of similar tables; 0: none
 };
 llvm::Expected<std::vector<ReplayedTable>> replayTables(llvm::StringRef folder, const ReplayOptions &options);
 

@@ -24,7 +24,7 @@ using Points = std::vector<float>; // a row-major matrix: `width` numbers per po
 constexpr int64_t width = 2, classes = 3, mostPoints = 4096;
 constexpr size_t mostBytes = size_t(mostPoints) * width * 40; // limit of a request's body: 40 characters per number
 
-// Owns one instance of the model and the thread that calls it.
+// Owns the thread that calls `model`, an instance of the model.
 class Batcher {
 public:
   struct Statistics {

@@ -4,6 +4,8 @@
 //          %b = call @kernel_1(%y, %q)                 // exp
 // After:   %ab:2 = call @kernel_0_and_kernel_1(%x, %y, %p, %q)
 //
+// %p and %q are the tensors into which the kernels write their results.
+//
 // The fusion saves one barrier and one round of tasks. Both kernels must have results of the same static shape, so that
 // one schedule tiles the fused kernel.
 //
