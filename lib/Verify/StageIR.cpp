@@ -55,7 +55,7 @@ llvm::Error checkSchedules(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream(text) << other->getAttr(scheduleAttrName);
   return llvm::createStringError("%stw.schedule of '%s' is %s, which is not a schedule such as #tw_cpu.schedule<...>: "
-                                 "was this saved by a version before 0.2?",
+                                 "was this saved by an older version?",
                                  sourceLineBefore(other->getLoc()).c_str(),
                                  other->getName().getStringRef().str().c_str(), text.c_str());
 }

@@ -39,7 +39,7 @@
 // EARLIER: start-at.mlir:{{[0-9]+}}: 'tw.constant' is an op of IR after the stage graph, not 'structured'; check the stage after which the IR was saved
 // LATER: 'scf.forall{{.*}}' is an op of IR after the stage tiled or vector, not 'structured'
 // OTHER: is an op of IR after the stage {{.*}}, not 'graph'
-// DICTIONARY: tw.schedule of 'func.func' is {tiles = array<i64: 40, 48>}, which is not a schedule such as #tw_cpu.schedule<...>: was this saved by a version before 0.2?
+// DICTIONARY: tw.schedule of 'func.func' is {tiles = array<i64: 40, 48>}, which is not a schedule such as #tw_cpu.schedule<...>: was this saved by an older version?
 // NOPLAN: the module has no tw_plan.program: this is not IR of the end of stage 'target'
 // NOMAIN: the module has no function @main: this is not IR of the end of stage 'tiled'
 // BACKWARDS: stage 'graph' precedes 'tiled', at whose end this IR was saved
