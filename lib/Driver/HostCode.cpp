@@ -81,7 +81,8 @@ private:
 
 } // namespace
 
-/// Describes the machine `cpu`, whose code is restricted to its instruction sets if `portable` is true (see Options).
+/// Describes the machine `cpu`. If `portable` is true (see Options), the description is restricted to the features that
+/// its instruction sets imply, so that code for it runs on every CPU with these sets.
 static llvm::Expected<runtime::MachineDescription> describe(StringRef cpu, bool portable = false) {
   runtime::MachineDescription machine;
   std::string error;
