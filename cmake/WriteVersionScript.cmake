@@ -1,5 +1,5 @@
-# Writes a linker version script, which exports the functions of Tilewright, MLIR and LLVM that OBJECTS reference, with the symbol version
-# NODE.
+# Writes a linker version script, which exports the symbols of Tilewright, MLIR and LLVM that OBJECTS reference, with
+# the symbol version NODE.
 #
 #   cmake -DNM=nm -DOBJECTS=a.o;b.o -DNODE=TILEWRIGHT_0.1.0 -DOUTPUT=exported.map -P WriteVersionScript.cmake
 execute_process(COMMAND "${NM}" --undefined-only --format=just-symbols ${OBJECTS}

@@ -14,6 +14,6 @@ config.environment["PATH"] = os.pathsep.join([os.path.join(config.build_dir, "bi
 config.substitutions.append(("%target", getattr(config, "target", "cpu")))
 # %fakecuda is a CUDA driver that executes kernels in the PTX interpreter (test/FakeCuda/Fake.h).
 config.substitutions.append(("%fakecuda", os.path.join(config.build_dir, "lib", "libtilewright_fake_cuda.so")))
-config.environment["TILEWRIGHT_PTXAS"] = "off"  # it takes PTX
+config.environment["TILEWRIGHT_PTXAS"] = "off"  # the fake CUDA driver accepts PTX
 # The compiler verifies the IR after every pass and the contract of every stage. Tests of the object cache disable this.
 config.environment["TILEWRIGHT_VERIFY"] = "1"

@@ -100,8 +100,8 @@ private:
                                    int(number));
   }
 
-  /// Returns the interface, or an error if there is a symbol that cannot be computed from an input. An input must have
-  /// a size that is the symbol or a linear function of the symbol.
+  /// Returns the interface, or an error if there is a symbol that cannot be computed from an input. For each symbol, an
+  /// input must have a size that is an affine function of this symbol alone.
   llvm::Expected<Interface> checkSymbols() {
     for (auto [number, symbol] : llvm::enumerate(made.symbols)) {
       auto determines = [number = int64_t(number)](const plan::Expr &size) {

@@ -42,7 +42,8 @@ inline const void *weightOf(llvm::ArrayRef<const void *> weights, size_t input) 
 }
 
 /// Returns the interface of `main` without the inputs that have elements in `weights`. Returns an error if an element
-/// type or rank is not supported, if no input's size determines a symbol, or if a call would write a weight.
+/// type or rank is not supported, if a symbol cannot be computed from a size of an input, or if a call would write a
+/// weight.
 llvm::Expected<Interface> readInterface(mlir::func::FuncOp main, llvm::ArrayRef<const void *> weights);
 
 } // namespace tilewright::library

@@ -126,8 +126,8 @@ llvm::Expected<std::string> makeStub(const TemporaryFolder &scratch, const Stub 
 
 struct CopyConfig final : llvm::objcopy::ConfigManager {};
 
-/// Returns the object at `path` with local symbols instead of all global symbols that it defines, except `exported`.
-/// Several models can then be linked into one program.
+/// Returns a copy of the object at `path` in which all global symbols that the object defines are local, except those
+/// in `exported`. Several models can then be linked into one program.
 llvm::Expected<std::string> withLocalNames(llvm::StringRef path, llvm::ArrayRef<std::string> exported) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)

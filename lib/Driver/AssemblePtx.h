@@ -3,10 +3,10 @@
 //   PtxAssembly made = assemblePtx(ptx, 90, options.cache);   // for a chip of compute capability 9.0
 //   load(made.cubin.empty() ? ptx : made.cubin);              // otherwise the NVIDIA driver compiles
 //
-// ptxas is searched in this order: TILEWRIGHT_PTXAS ("off": the NVIDIA driver compiles), CUDA_HOME or CUDA_PATH, PATH,
-// /usr/local/cuda, and a wheel of triton or NVIDIA that is installed in the same folder as Tilewright. A ptxas with the
-// option --split-compile assembles the kernels of a module on all cores. The result is stored in the object cache. The
-// key contains ptxas's version, the chip and the digest of the PTX.
+// ptxas is searched for in this order: TILEWRIGHT_PTXAS ("off": the NVIDIA driver compiles), CUDA_HOME or CUDA_PATH,
+// PATH, /usr/local/cuda, and a wheel of triton or NVIDIA that is installed in the same folder as Tilewright. A ptxas
+// with the option --split-compile assembles the kernels of a module on all cores. The result is stored in the object
+// cache. The key contains ptxas's version, the chip and the digest of the PTX.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_ASSEMBLEPTX_H

@@ -139,7 +139,8 @@ ElementKind kindOf(Type type) {
   return kind;
 }
 
-/// Returns the sizes of an op's reduction dimensions, in terms of the kernel's index arguments.
+/// Returns the numbers of elements that the op's reductions combine, as expressions of the kernel's index arguments.
+/// For attention and its gradient, the list also contains sizes of dimensions that are not reduced.
 SmallVector<AffineExpr> reducedSizes(Operation *op) {
   SmallVector<AffineExpr> sizes;
   auto add = [&](Value value, int64_t dim) {
@@ -163,7 +164,7 @@ SmallVector<AffineExpr> reducedSizes(Operation *op) {
     if (!reduced.empty())
       sizes.push_back(product);
   } else if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
-    for (unsigned dim : {1, 2, 3}) // the number of keys and of columns; their order does not matter
+    for (unsigned dim : {1, 2, 3}) // the sizes of the heads, keys and columns; the order of these dimensions varies
       add(attention.getInputs()[1], dim);
   } else if (auto gradient = dyn_cast<tile::AttentionGradientOp>(op)) {
     for (unsigned operand : {0, 1})

@@ -1,13 +1,12 @@
 //===- CompileCache.h - whole compilations in the object cache --------------===//
 //
-//   CompileCache cache(module, options, *target);      // computes the key while the module is still the imported one
-//   if (auto program = cache.load(*target, options)) return program;
-//   ... compile ...
-//   cache.store(report, artifact);
+//   CompileCache cache(module, options, *target); // computes the key; no pass may have changed the module if (auto
+//   program = cache.load(*target, options)) return program; ... compile ... cache.store(report, artifact);
 //
 // The key consists of the imported module without locations, every option that changes code, the machine, and the
 // builds of Tilewright, LLVM and the target's library. Two sources that differ only in line numbers share an entry:
-// the stored decisions refer to ops by their index in the module, and their lines come from the current module.
+// the stored decisions refer to ops by their index in the module, and the lines of the ops come from the current
+// module.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_COMPILECACHE_H

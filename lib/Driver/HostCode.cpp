@@ -81,7 +81,8 @@ private:
 
 } // namespace
 
-/// Describes the machine `cpu`, whose code is restricted to its instruction sets if `portable` is true (see Options).
+/// Describes the machine `cpu`. If `portable` is true (see Options), the description is restricted to the features that
+/// its instruction sets imply, so that code for it runs on every CPU with these sets.
 static llvm::Expected<runtime::MachineDescription> describe(StringRef cpu, bool portable = false) {
   runtime::MachineDescription machine;
   std::string error;
@@ -265,9 +266,9 @@ static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileK
   return runtime::compileInParallel(std::move(makers), *machine, threads, codegenOptions(options));
 }
 
-/// Returns a line per kernel with a hash of its code and machine. Programs whose packing kernels have equal hashes
-/// share packed weights. The hash is empty for kernels that `once` steps do not call, and for kernels that refer to
-/// other symbols.
+/// Returns a line per kernel with a hash of the kernel's code, the machine and the option `rounding`. Programs whose
+/// packing kernels have equal hashes share packed weights. The line is empty for kernels that `once` steps do not call,
+/// and for kernels that refer to other symbols.
 static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Options &options) {
   llvm::Expected<HostMachine> host = describeHost(options.cpu);
   if (!host) {

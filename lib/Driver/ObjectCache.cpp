@@ -143,7 +143,7 @@ std::unique_ptr<llvm::MemoryBuffer> ObjectCache::load(llvm::StringRef key) {
     quarantine(path, key, reason);
   if (state != CacheFileState::Valid)
     return nullptr;
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // mark as recently used; in a read-only folder entries just age
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0); // mark as recently used; this has no effect in a read-only folder
   return bytes;
 }
 

@@ -66,7 +66,7 @@ public:
   /// every store() does nothing.
   explicit ObjectCache(Options options = {});
 
-  /// Returns true if there is a usable folder; otherwise whyDisabled() says what to do.
+  /// Returns true if there is a usable folder; otherwise whyDisabled() returns the reason.
   bool enabled() const { return disabled.empty(); }
   const std::string &whyDisabled() const { return disabled; }
   const std::string &folder() const { return directory; }

@@ -19,7 +19,7 @@ namespace tilewright {
 
 class TemporaryFolder {
 public:
-  /// Creates a folder "<prefix>-<random>" in `parent`, or in the system's temporary folder if that is empty.
+  /// Creates a folder "<prefix>-<random>" in `parent`, or in the system's temporary folder if `parent` is empty.
   static llvm::Expected<std::unique_ptr<TemporaryFolder>> make(const std::string &prefix,
                                                                const std::string &parent = "");
   /// Removes the folder and its contents.

@@ -205,9 +205,9 @@ private:
       producer->moveBefore(main.getBody().front().getTerminator());
   }
 
-  /// Lets the kernel that computes `returned` write it directly into tensor argument number `input` of @main, if all
-  /// other kernels that read the argument run earlier, and this kernel may overwrite the operands that it reads from it
-  /// (overAttrName).
+  /// Lets the kernel that computes `returned` write it directly into tensor argument number `input` of @main. All other
+  /// kernels that read the argument must run earlier. If this kernel reads the argument, too, the attribute
+  /// overAttrName of its result must permit this.
   void inPlace(Value returned, int64_t input) {
     Value source = sourceOfViews(returned);
     BlockArgument argument = inputArgument(input);

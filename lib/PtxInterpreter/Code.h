@@ -99,7 +99,7 @@ struct Code {
   std::vector<CallSite> calls;
   std::vector<std::vector<uint32_t>> tables;  ///< for brx.idx: program counters
   std::vector<SharedObject> shared;           ///< by address; the dynamic one is the last
-  uint64_t sharedBytes = 0, staticShared = 0; ///< bytes of the objects with and without the gaps between them
+  uint64_t sharedBytes = 0, staticShared = 0; ///< size with the gaps between the objects; size without gaps
   uint64_t parameterBytes = 0;
   bool hasMatrixJobs = false; ///< has wgmma instructions
   std::vector<Variable> parameters;

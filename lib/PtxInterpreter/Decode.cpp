@@ -154,7 +154,8 @@ private:
       fail(at, "the variable '" + variable.name + "' is not defined in this module");
     return globals[term.index] + term.bits;
   }
-  /// Returns the rank bits (kOwnBlock) of a shared variable's address, or 0 if the term needs no rank bits.
+  /// Returns the rank bits of the variable's address: kOwnBlock for a shared variable of a kernel with clusters,
+  /// otherwise 0.
   uint64_t ownBlock(const Term &term) const {
     const Variable &variable =
         term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
@@ -238,8 +239,8 @@ private:
     }
   }
 
-  /// Decodes a memory operand to the row of its base register and a flag that is true if the base has 64 bits. If the
-  /// opcode specifies no state space, the space of the variable is used.
+  /// Decodes a memory operand to the row of its base register and a flag that is true if the base has 64 bits. An
+  /// access in .param space to a variable in the frame becomes an access in .local space.
   void memory(const Statement &at, const Term &term, Instr &in, std::vector<uint32_t> &sources,
               std::vector<uint32_t> &marks) {
     if (term.kind != Term::Kind::Address || term.parts.size() != 1)

@@ -82,7 +82,7 @@ public:
   /// `who`.
   void finishWrite(const Accessor &who, uint64_t at, uint64_t bytes);
   void finishRead(const Accessor &who, uint64_t at, uint64_t bytes) { finishRead(who.epoch, who.epoch, at, bytes); }
-  /// Replaces each asynchronous read that the warp of `issuer` has recorded by `done`.
+  /// Stores `done` in place of each asynchronous read that the warp of `issuer` has recorded.
   void finishRead(const Epoch &issuer, const Epoch &done, uint64_t at, uint64_t bytes);
 
 private:

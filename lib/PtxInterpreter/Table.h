@@ -1,8 +1,8 @@
 //===- Table.h - the supported instructions ------------------------------------------===//
 //
 // The key of an entry is an opcode with all its modifiers in the order of the source text, such as "mul.wide.u32". An
-// opcode without an entry is rejected with an error that names it. The signature has one letter per operand, which a
-// count may precede, with the results before '=':
+// opcode without an entry is rejected with an error that names it. The signature has one letter per operand, and a
+// letter may follow a count. The results are before '=', and the sources are after it:
 //
 //   p predicate   h 16 bits   w 32 bits   d 64 bits   q 128 bits   f f32   g f64   x a register of any width
 //   v at most 32 bits   n the low 32 bits of any register

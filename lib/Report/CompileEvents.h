@@ -21,7 +21,8 @@ struct PassTime {
   int64_t runs = 0;
 };
 
-/// Listens to the context during its lifetime; there must be no other listener.
+/// Receives the remarks and the actions of the context until it is destroyed. The context must have no other remark
+/// streamer and no other action handler.
 class CompileEvents {
 public:
   explicit CompileEvents(mlir::MLIRContext &context);

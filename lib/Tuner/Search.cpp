@@ -346,7 +346,8 @@ private:
   }
 
   /// Returns true if more rounds may change the winner. This is the case if there are no results yet, if the confidence
-  /// interval of the best point contains the smallest relevant gain, or if the noise requires a larger gain.
+  /// interval of the best point contains the smallest relevant gain, or if the point's gain exceeds the smallest
+  /// relevant gain but is too small for the noise (wins()).
   bool isOpen(const std::vector<Measured> &finals) const {
     if (finals.empty())
       return true;

@@ -39,7 +39,7 @@ private:
   std::vector<size_t> numbers;
   std::vector<double> logarithms; ///< logarithms of the measured ratios
   std::vector<double> scales;     ///< per knob
-  double belief = 1;              ///< weight of the cost model: the part of its logarithm that is subtracted
+  double belief = 1;              ///< weight of the cost model: factor of the logarithm of the predicted time
   double offset = 0, variance = 1;
   std::vector<double> factor, weights; ///< the Cholesky factor in row-major order, and K^-1 y
 };

@@ -50,8 +50,8 @@ struct Axis {
 };
 
 /// Returns an axis that includes the default (1) and all schedules, except those that are much slower than the median.
-/// The axis ends at most four times as far above the median as the fastest schedule is below it (or 2%, if that is
-/// more), but not before the default. Its ends are then rounded outward to multiples of 0.05.
+/// Let d be the distance of the fastest schedule from the median, but at least 0.02. The axis ends at most 4 d above
+/// the median, but not before the default. Its ends are then rounded outward to multiples of 0.05.
 Axis axisOf(const std::vector<SeenSchedule> &all) {
   constexpr double leastGain = 0.02; // the minimum gain with which a schedule replaces the default is 2%
   std::vector<double> ratios{1};

@@ -46,7 +46,8 @@ func.func @main(%p: tensor<8xf32> {tw.sizes = affine_map<() -> (8)>}, %q: tensor
 
 // -----
 
-// The new values of the argument are also a result, so the kernel writes to the result. Then the result is copied.
+// The new values of the argument are also a result, so the kernel writes to the result. Then the result is copied to
+// the argument.
 // CHECK: tw_plan.launch @step [0, 1] writes 2
 // CHECK-NEXT: tw_plan.copy 1 to 0
 func.func private @step(%p: tensor<8xf32>, %o: tensor<8xf32> {tw.over = array<i64: 0>}) -> tensor<8xf32>

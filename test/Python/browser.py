@@ -17,7 +17,7 @@ MISSING = "there is no Chromium here (Debian: apt-get install chromium-headless-
 
 
 class Browser:
-    """One page, used as a context: `with Browser(width=1400) as page: page.open(path)`."""
+    """One page, used as a context manager: `with Browser(width=1400) as page: page.open(path)`."""
 
     def __init__(self, width=1400, height=900, dark=False, timeout=180):
         self.size, self.dark, self.deadline = (width, height), dark, time.monotonic() + timeout

@@ -63,7 +63,7 @@ def module_weight(window, dtype):
 
 
 def depthwise_gradient(stride, padding):
-    """Returns the gradient of the weight and the input."""
+    """Returns a function that computes the gradients of a depthwise convolution with respect to its input and its weight."""
 
     def gradients(x, w):
         y = F.conv2d(x, w, None, stride, padding, 1, 40)

@@ -50,8 +50,8 @@ def test_attention_gradient_in_each_form_matches_eager(form, kind):
 
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
 def test_f64_attention_gradient_matches_eager(kind):
-    """torch's fake tensors declare that the forward graph keeps float32 for it. A row whose keys are all masked has
-    no gradient."""
+    """In torch's fake tensors, the log-sum-exp that the forward graph saves for the gradient is float32. A row whose keys are all masked has no
+    gradient."""
     mask, causal = mask_of(kind), kind == "causal"
     if kind == "bool":
         mask[0, 0, 3] = False
@@ -62,7 +62,7 @@ def test_f64_attention_gradient_matches_eager(kind):
 
 @pytest.mark.parametrize("kind", ["plain", "causal", "bool", "float"])
 def test_attention_dropout_mask_is_shared_with_backward(kind):
-    """If v is the identity, the result is the dropped probabilities, whose zeros, scale and gradient can be checked."""
+    """If v is the identity, the result is the matrix of probabilities after dropout, whose zeros, scale and gradient can be checked."""
     p, mask, causal = 0.25, mask_of(kind), kind == "causal"
     q, k, _ = qkv()
     v = torch.eye(KEYS).expand(2, 3, KEYS, KEYS).contiguous().requires_grad_()

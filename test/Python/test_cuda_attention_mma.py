@@ -91,7 +91,7 @@ def test_attention_of_one_query_row_matches_eager():
 
 
 def test_attention_of_heads_strided_within_rows_matches_eager():
-    """The dimension of heads is between rows and numbers, also in the result."""
+    """In memory, the dimension of heads is between the rows and the elements of a head, also in the result."""
     def forward(q, k, v):
         q, k, v = (x.view(2, 40, 3, 64).transpose(1, 2) for x in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 40, 192)

@@ -38,7 +38,7 @@ PART = "-- end of a part"
 
 
 def compare(text: str, printed: str, expected: str | None) -> None:
-    """Fails if `text` printed something else than `expected`, in which `...` stands for any text of a line."""
+    """Fails if `text` printed something other than `expected`, in which `...` stands for any text of a line."""
     if expected is not None:
         pattern = re.escape(expected.strip()).replace(r"\.\.\.", ".*")
         assert re.fullmatch(pattern, printed.strip()), f"{text}\nprinted:\n{printed}"
@@ -54,8 +54,8 @@ def run_parts(parts: list[tuple[str, str | None]], folder: Path) -> None:
 def follow(path: Path, folder: Path) -> None:
     """Follows the steps of a tutorial in order.
 
-    Blocks in Python, up to a block that is not output, are one program. A block whose first line is a comment with a
-    file's name is written to that file. A `sh` block is run. Each prints the `output` block after it, if there is one.
+    Python blocks with only `output` blocks between them are one program. A block whose first line is a comment with a file's name is written to that
+    file. A `sh` block is run. Each prints the `output` block after it, if there is one.
     """
     steps, parts = blocks(path), []
     for (language, text), after in zip(steps, [*steps[1:], ("", "")], strict=True):

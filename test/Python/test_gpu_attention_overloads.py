@@ -1,5 +1,5 @@
-"""The overloads of attention that torch uses for tensors on a GPU: their numbers, computed on the CPU, which has none
-of them, and graphs of fake tensors."""
+"""Tests the overloads of attention that torch uses for tensors on a GPU. Eager has no CPU kernels for them. Their results are tested on the CPU, and
+their import is tested with graphs of fake tensors."""
 
 
 import pytest

@@ -256,8 +256,8 @@ def test_ap_fixed_equals_the_headers_of_the_vendor(ours, tmp_path):
     # NDEBUG: bits before the point that are outside of the number violate its assertions, but do not change its
     # results.
     build(tmp_path, "-O0", "-w", "-DNDEBUG", "-DVENDOR", "-I", vendor)
-    # Shifts are excluded, because the vendor's shifts apply the rounding mode of the operand's type, and ours do not. Comparisons of a signed with an unsigned number
-    # are excluded, because the vendor's result is wrong: large numbers are less than negative ones.
+    # Shifts are excluded, because the vendor's shifts apply the rounding mode of the operand's type, and ours do not. Comparisons of a signed with an
+    # unsigned number are excluded, too, because the vendor's result is wrong: large numbers are less than negative ones.
     mixed = [a.signed != b.signed for a, b, _ in FORMATS]
     asked = [question for question in questions() if question[1] not in ("<<", ">>") and not (question[1] == "<" and mixed[question[0]])]
     theirs, own = ask(tmp_path, asked), ask(ours, asked)

@@ -154,8 +154,8 @@ def test_negative_pads_equal_numpy(mode, tmp_path):
 @pytest.mark.parametrize("per_channel", [False, True])
 @pytest.mark.parametrize("groups", [1, 2])
 def test_quantized_convolution_matches_float64(per_channel, groups, tmp_path):
-    """QDQ around a convolution: products and sums of the dequantized numbers in f64. The last rounding may differ by
-    one step."""
+    """A convolution between DequantizeLinear and QuantizeLinear ops is compared with products and sums of the dequantized numbers in f64. The last
+    rounding may differ by one step."""
     x, w = floats(1, 4, 6, 6), random.integers(-128, 128, (6, 4 // groups, 3, 3)).astype(np.int8)
     scale = (random.random(6) * 0.05 + 0.01).astype("f4") if per_channel else np.array(0.02, "f4")
     zero = random.integers(-20, 20, 6).astype(np.int8) if per_channel else np.array(3, np.int8)

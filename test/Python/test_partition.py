@@ -23,7 +23,7 @@ def test_consumers_of_eager_results_are_compiled():
 
     def chain(x):
         q, r = torch.linalg.qr(x)  # eager
-        values = torch.linalg.eigvalsh(r + r.t())  # the operand is compiled: eager
+        values = torch.linalg.eigvalsh(r + r.t())  # eager; the operand is compiled
         return (q.relu() @ r).sum(0) * values
 
     graph = strictness(chain, torch.randn(8, 8))

@@ -306,7 +306,7 @@ def volume_of(x):
 
 
 def matrix_of(x, size=5):
-    """Returns a well-conditioned matrix, because its diagonal is the largest."""
+    """Returns a matrix that is well-conditioned, because its diagonal elements are the largest."""
     return x.flatten()[:size, None] * x.flatten()[-size:] / 16 + 2 * torch.eye(size, dtype=x.dtype)
 
 
@@ -362,14 +362,14 @@ def bag_starts():
 
 
 def gradients_of_bags(x, i, mode, padding):
-    """Returns the gradient of the table x by a sum, a mean or a maximum of bags of the indices i."""
+    """Returns the gradient, with respect to the table x, of a sum, a mean or a maximum over bags of the indices i."""
     starts, grad = bag_starts(), gradient(x, 9, 7)
     _, bags, lengths, rows = aten._embedding_bag(x, i, starts, False, mode, False, None, False, padding)
     return aten._embedding_bag_backward(grad, i, starts, bags, lengths, rows, 5, False, mode, False, None, padding)
 
 
 def gradients_of_weighted_bags(x, i):
-    """Returns the gradients of the weights of elements, and of the table by a weighted sum, whose bags are given."""
+    """Returns the gradients of a weighted sum over bags with respect to the weights and to the table. The bags are arguments of the ops."""
     starts, grad, weights = bag_starts(), gradient(x, 9, 7), x[:4].flatten()
     _, bags, lengths, rows = aten._embedding_bag(x, i, starts, False, 0, False, weights, False, 2)  # with a padding index, it returns the bags
     return [aten._embedding_bag_per_sample_weights_backward(grad, x, i, starts, bags, 0, 2),

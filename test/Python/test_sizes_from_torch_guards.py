@@ -137,7 +137,7 @@ def test_equations_of_guards_are_solved():
     assert solved(sympy.Ne(half, 4))(half) == half
     read = _Equalities([sympy.Eq(t, quarter)], symbols=frozenset((s, t))).read  # the graph has both symbols
     assert read(quarter * p) == t * p and read(t) == t
-    read = solved(sympy.Eq(3 * half, 2 * t))  # not without fractions
+    read = solved(sympy.Eq(3 * half, 2 * t))  # not solved, because the solution would have fractions
     assert read(half) == half and read(t) == t
     stride = Max(1, s + t)  # torch's stride, together with a size that a guard compares it with
     symbols = frozenset((s, t, p))

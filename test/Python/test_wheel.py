@@ -43,7 +43,8 @@ def make_wheel():
 
 @pytest.fixture(scope="module")
 def wheel():
-    """Processes of pytest-xdist build it one after the other: the second one finds everything built."""
+    """Builds the wheel and returns its path. Processes of pytest-xdist build it one after the other, and the second process finds everything
+    built."""
     (ROOT / "build-wheel").mkdir(exist_ok=True)
     with open(ROOT / "build-wheel" / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -104,7 +105,7 @@ def bare(environment, tmp_path):
 
 
 def test_wheel_contains_three_binaries_with_allowed_dependencies(wheel, unpacked):
-    """The wheel has one library, which is small enough for distribution and runs on every system with that glibc."""
+    """The wheel is small enough for distribution, its name states the required glibc, and its three binaries depend only on libraries in ALLOWED."""
     assert wheel.stat().st_size <= 60e6
     assert re.search(rf"-{TAG}-{TAG}-manylinux_2_\d+_x86_64\.whl$", wheel.name), wheel.name
     binaries = sorted(path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*")

@@ -224,7 +224,8 @@ static std::error_code moveIntoPlace(const std::string &made, const std::string 
   return replaces ? fs::remove_directories(older, /*IgnoreErrors=*/false) : std::error_code();
 }
 
-/// Removes the temporary folders of killed processes from `parent`, if they are more than an hour old.
+/// Removes the temporary folders of killed processes from `parent`, if they are more than an hour old. Keeps folders
+/// with the suffix ".older", because such a folder may contain the only complete design.
 static void removeAbandoned(llvm::StringRef parent) {
   std::vector<std::string> found;
   std::error_code code;

@@ -33,7 +33,8 @@ constexpr Suffix suffixes[] = {{".so", "shared", ""}, {".a", "static", ""},    {
 
 llvm::Error failed(const llvm::Twine &text) { return llvm::createStringError(text); }
 
-/// Replaces the aliases "ptx" (target cuda) and "cpp" (target hls) of --emit by "asm".
+/// Replaces the aliases "ptx" (target cuda) and "cpp" (target hls) of --emit by "asm". Returns an error if an alias is
+/// used for another target.
 llvm::Expected<llvm::StringRef> plainName(llvm::StringRef emit, llvm::StringRef target) {
   for (const Suffix &row : suffixes)
     if (!row.target.empty() && emit == row.suffix.drop_front()) {

@@ -93,7 +93,8 @@ int failRun(const llvm::Twine &text) {
 
 int failRun(llvm::Error error) { return failRun(llvm::toString(std::move(error))); }
 
-/// Calls `once` `times` times, but at least once. If `times` (--repeat) is positive, prints the median of the times.
+/// Calls `once` `times` times, but at least once. If `times` (--repeat) is positive, prints the median and the minimum
+/// of the times.
 llvm::Error repeat(int times, llvm::function_ref<llvm::Error()> once) {
   std::vector<double> milliseconds;
   for (int call = 0; call < std::max(times, 1); ++call) {

@@ -59,8 +59,9 @@ std::string indexText(const HostTensor &tensor, int64_t index) {
   return "[" + text + "]";
 }
 
-/// Returns a description of the difference between the tensors. If the relative RMS error is at most `tolerance`,
-/// writes the description to `said` and returns "".
+/// Returns a description of the difference between the tensors. The difference is allowed if the tensors contain floats
+/// and the relative RMS error is at most `tolerance`. If the tensors are equal or the difference is allowed, writes the
+/// result of the comparison to `said` and returns "".
 std::string difference(const HostTensor &got, const HostTensor &wanted, double tolerance, llvm::raw_ostream &said) {
   if (got.sizes != wanted.sizes)
     return "its sizes are [" +

@@ -11,7 +11,10 @@ function pairs(here, there, key) {
   return [...paired, ...[...waiting.values()].flat().map((one) => [undefined, one])];
 }
 
-/** Creates a table of the options that differ. If a record of an earlier version has no options, compares few fields. */
+/**
+ * Creates a table of the options that differ. If a record (of an earlier version) has no options, compares only the
+ * fields in `few`.
+ */
 function optionsTable(there, here) {
   const few = ({target, cpu, threads, rounding, start_at}) =>
       ({target, cpu, threads: String(threads), rounding, start_at});

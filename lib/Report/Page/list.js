@@ -149,7 +149,10 @@ class Table {
     return element;
   }
 
-  /** Sorts by column i, in the opposite order if it is the current column. Rows without a value come last. */
+  /**
+   * Sorts by column i, or reverses the order if the rows are already sorted by this column. Rows without a value come
+   * last.
+   */
   sort(i, falling = this.columns[i].number) {
     falling = this.sorted === i ? !this.falling : falling;
     this.sorted = i;

@@ -35,7 +35,7 @@ namespace tilewright::runtime {
 class DriverProgram {
 public:
   /// `cubin` may be empty. If the driver rejects it, the reason is in `cubinRefused`, and the driver compiles the
-  /// PTX. Returns null with a reason in `error`.
+  /// PTX. On failure, returns null with a reason in `error`.
   static std::unique_ptr<DriverProgram> create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
                                                const std::string &cubin, std::shared_ptr<DriverContext> context,
                                                bool asGraph, std::string &cubinRefused, std::string &error);

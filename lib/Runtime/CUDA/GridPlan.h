@@ -32,7 +32,7 @@ struct GridKernel {
 /// A buffer operand of a launch.
 struct GridBuffer {
   uint64_t address = 0; ///< in the device's address space
-  uint64_t bytes = 0;   ///< upper bound of the bytes that the launch accesses from there
+  uint64_t bytes = 0;   ///< upper bound of the bytes that the launch accesses, from `address` on
 };
 
 /// A launch with all the data for its kernel's parameters.

@@ -12,7 +12,8 @@
 
 namespace tilewright::runtime {
 
-/// The data of a call: its plan, the functions that the steps call, and the base pointers of its operands' spaces.
+/// The data of a call: its plan, the functions that the steps call, and the pointers to inputs, outputs, packs and
+/// constants.
 struct CallContext {
   const plan::Plan &plan;
   const Kernel *kernels;

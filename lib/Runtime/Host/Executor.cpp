@@ -350,7 +350,7 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     if (histories[i].changing && !fresh->sets[i])
       fresh->changing.push_back(i);
   if (!ok)
-    fresh->epoch = packs->epoch; // not all packs are new; keep the new ones, whose inputs may be released
+    fresh->epoch = packs->epoch; // a group is not packed; keep the other packs, whose inputs may be released
   packs = fresh;
   StateLock lock(*this);
   snapshot = std::move(fresh);

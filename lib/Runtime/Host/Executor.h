@@ -60,7 +60,7 @@ public:
   /// Stops the thread of packAhead() and waits until it no longer reads any input.
   void endPackAhead();
 
-  /// Makes the next run() pack every parameter again whose memory was not released. The caller uses this function after
+  /// Makes the next run() pack again every parameter whose memory was not released. The caller uses this function after
   /// writes to parameters that change neither a version nor a fingerprint.
   void repack();
 

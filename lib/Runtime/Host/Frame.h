@@ -20,8 +20,8 @@ struct Frame {
   struct Operand {
     Space space;
     int32_t index;  ///< index in the space's list; 0 for Arena and Constant
-    int64_t offset; ///< bytes from that base
-    int64_t bytes;  ///< upper bound of the bytes that the step accesses from there
+    int64_t offset; ///< bytes from the base pointer that `index` selects
+    int64_t bytes;  ///< upper bound of the bytes that the step accesses, from `offset` on
   };
 
   struct Step {
@@ -86,8 +86,8 @@ bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, 
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias);
 
 /// Returns, for a device that runs steps concurrently, the steps that each step must wait for, without transitive
-/// dependences. The result has `planSteps` lists; both they and their elements are indexed as plan.steps. `writes` and
-/// `mayAlias` are as for placeBarriers().
+/// dependences. The result has `planSteps` lists, one for each step of plan.steps. The elements of the lists are
+/// indices in plan.steps, too. `writes` and `mayAlias` are as for placeBarriers().
 std::vector<std::vector<uint32_t>> stepsBefore(const Frame &frame, size_t planSteps, const std::vector<bool> &writes,
                                                const std::vector<bool> &mayAlias);
 

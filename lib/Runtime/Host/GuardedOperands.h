@@ -3,7 +3,7 @@
 // With TILEWRIGHT_GUARD_PAGES=1 in the environment, each buffer that the steps of a call access (inputs, outputs,
 // packed parameters, constants, arena) is copied into separate pages for the call, and back after the call. The page
 // before the buffer's first page and the page after its last page are inaccessible: a kernel that accesses these pages
-// fails with SIGSEGV. Writes to the bytes of the first page before the buffer, or to padding after its end, are
+// fails with SIGSEGV. Writes to the bytes that precede the buffer in its first page, or to padding after its end, are
 // reported as an error of the call. Inputs and outputs have no padding; the other buffers are padded to a multiple of
 // 64 bytes.
 //

@@ -39,7 +39,7 @@ struct InputStamp {
 
 /// Returns a hash of the `bytes` bytes at `data` if there are at most 512, otherwise a hash of 8 evenly spaced pieces
 /// of 64 bytes, including the first and the last 64 bytes. Writes that do not change the version are detected by this
-/// hash, unless they change only other bytes. Returns 0 if `data` is null.
+/// hash, unless they change only bytes that are not hashed. Returns 0 if `data` is null.
 uint64_t fingerprint(const void *data, int64_t bytes);
 
 /// The packed buffers of one group.

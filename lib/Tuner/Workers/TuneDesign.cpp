@@ -92,7 +92,7 @@ llvm::Expected<std::vector<DesignPoint>> tuneDesign(Session &session, ModuleOp m
     if (!made) {
       const BudgetError refusal = refusalOf(made.takeError());
       const int64_t next = refusal.neededDsp.value_or(0);
-      // The first error reports the minimum number that the model needs, or another problem.
+      // The first error reports the minimum number of DSP slices that the model needs, or another problem.
       if (points.empty() && next > dsp && next <= most) {
         least = next;
         offered = double(next);

@@ -2,7 +2,8 @@
 //
 // 1. Lower the model to the end of the structured stage, and extract each distinct kernel into a separate module.
 // 2. Profile the untuned model to find the kernels with the largest shares of its time.
-// 3. Search each of them (lib/Tuner/Search.h) on worker processes, the largest share first, until the time limit.
+// 3. Search the schedules of each of them (lib/Tuner/Search.h) on worker processes, until the time limit. The kernel
+//    with the largest share is first.
 // 4. Race the whole model with all found schedules against the untuned one. Discard the found schedules if they are not
 //    faster.
 // 5. Store a record for each searched kernel, even if the default is kept.

@@ -64,8 +64,8 @@ def register_decomposition(op, decomposition=None):
     """Registers a decomposition of an operator, usually one of torch.library's, into other operators.
 
     Graphs that are compiled later contain these operators instead of a call into torch. `op` is an overload
-    (torch.ops.mylib.scale.default) or an operator with one overload. `decomposition` takes its arguments and returns
-    its results. Without `decomposition`, this function is a decorator::
+    (torch.ops.mylib.scale.default) or an operator with one overload. `decomposition` takes the operator's arguments and returns its results. Without
+    `decomposition`, this function is a decorator::
 
         @tilewright.register_decomposition(torch.ops.mylib.scale)
         def scale(x, factor):

@@ -1,7 +1,7 @@
 """Option freeze=True: frees parameters that are read only by packing, after they have been packed.
 
-    compilation  Freezer.watch decides which parameters may be released, and records why other parameters are kept. It changes the class of
-                 parameters that may be released at this time, because torch creates guards on classes after the compilation
+    compilation  Freezer.watch decides which parameters may be released, and records why other parameters are kept. It also changes the
+                 class of the parameters that may be released, because torch creates guards on the classes after the compilation
     first call   the runtime packs one parameter after the other, and calls Freezer.release after packing each parameter
     later        a released parameter holds a reference to its packs (docs/decisions/0009-freeze.md)
 """

@@ -1,4 +1,4 @@
-"""A digest of everything that a user's Python function depends on, for keys of caches between processes.
+"""A digest of everything that a user's Python function depends on, for the keys of caches that processes share.
 
 The digest includes the code, the defaults and the closure of the function, the globals that its code references, and
 recursively the functions and classes among these values. For modules of torch, the standard library and this package, the

@@ -135,8 +135,8 @@ def _hints(sizes) -> list:
 
 
 def dense(strides: dict[fx.Node, tuple]) -> dict[fx.Node, tuple]:
-    """Returns the strides that have no gaps and no overlapping elements. Parts can convert results of another dimension order to such
-    strides."""
+    """Returns the strides that have no gaps and no overlapping elements. A split graph (runtime.compiled.Parts) can convert results of another
+    dimension order to such strides."""
     found = {}
     for node, wanted in strides.items():
         sizes, steps = _hints(node.meta["val"].shape), _hints(wanted)

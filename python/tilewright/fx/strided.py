@@ -21,7 +21,7 @@ TARGETS = {aten.as_strided.default, aten.as_strided_scatter.default} | DETERMINA
 
 
 def memory_of(node: fx.Node) -> fx.Node:
-    """Returns the value with the same dtype that `node` is, or of which `node` is a view."""
+    """Returns the value of which `node` is a view, or `node` itself if it is not a view. Views with another dtype are not followed."""
     while node.target not in (TO_COMPLEX, TO_REAL) and (source := view_of(node)) is not None:
         node = source
     return node

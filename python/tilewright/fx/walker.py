@@ -194,7 +194,7 @@ class Walker:
         self.frame_cache: dict[str, list] = {}
         self.arguments: dict[fx.Node, int] = {}
         self.numbers: dict[fx.Node, tuple[int, list]] = {}  # index of the program's input, and its strides there
-        self.made_constant = False  # a guard was added that makes a refused node possible
+        self.made_constant = False  # a guard was added after which a refused node can be imported
         self.writes: list = []  # results that are written into inputs
         self.conditions: list[fx.Node] = []  # tensors that asserts check
         self.unknown: set[str] = set()  # symbols that depend on the contents of tensors
@@ -283,7 +283,7 @@ class Walker:
                 self.declare_symbols_of(size)
 
     def unbound(self, value) -> set[str]:
-        """Returns the symbols in `value`, a node's, that neither an argument nor an earlier node defines at a call."""
+        """Returns the symbols in `value`, the value of a node, that neither an argument nor an earlier node defines at a call."""
         symbols = {str(symbol) for size in symbolic_sizes(value) for symbol in size.node.expr.free_symbols}
         return symbols - {*self.result.symbols, *self.found} if symbols else symbols
 

@@ -52,7 +52,7 @@ class GraphReport:
     frozen: object = None  # a FreezeReport under options={"freeze": True}
     origin: Origin = field(default_factory=Origin)
     restored: bool = False  # True: torch's AOTAutogradCache or a saved function provided the graph, and AOTAutograd did not run
-    compiled: list[bytes] = field(default_factory=list, repr=False)  # each compiled segment's report; pickled, a fifth of the memory
+    compiled: list[bytes] = field(default_factory=list, repr=False)  # the report of each compiled segment; pickled, to use a fifth of the memory
     records: list[str] = field(default_factory=list, repr=False)  # the record of each compiled segment, under options={"record": True}
     references: list = field(default_factory=list, repr=False)  # weak references to the GraphCalls, which must not be kept alive
 

@@ -83,8 +83,8 @@ def changing(call, indices: list[int], change):
 def giving_tokens(call, tokens: int, count: int):
     """Wraps `call`, which takes `count` arguments. The first `tokens` of them order effects.
 
-    torch passes these tokens to a graph that it has compiled, but not to a graph from its cache.
-    """
+    torch passes these tokens to a graph that it has compiled, but not to a graph from its cache. If they are missing, the wrapper passes None for
+    each token, and removes the tokens from the results. """
 
     def run(arguments):
         if len(arguments) == count:
@@ -246,7 +246,7 @@ class CompiledGraph(OutputCode):
     # -- methods that torch's AOTAutograd cache calls ------------------------
 
     def prepare_for_serialization(self) -> None:
-        """Pickles the body. torch calls it on a shallow copy of the graph in use."""
+        """Pickles the body. torch calls this method on a shallow copy of the graph in use."""
         try:
             self.payload = pickle.dumps(self.body)
         except BypassAOTAutogradCache:

@@ -16,7 +16,7 @@ IMAGES = 10**10  # seeds from here on generate graphs of images
 
 
 def weights(rng: random.Random, ops: list[Op]) -> list[float]:
-    """Returns how often this graph uses each op. Each op is rare in some graphs and frequent in others."""
+    """Returns the relative frequency of each op in this graph. Each op is rare in some graphs and frequent in others."""
     liking = {op.name: rng.choice((0.2, 1, 1, 3)) for op in ops}
     return [op.weight * liking[op.name] * (0.35 if op.writes else 1) for op in ops]
 

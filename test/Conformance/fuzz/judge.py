@@ -190,8 +190,8 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, com
 
 
 def moved_together(got: Run, want: Run, index: int) -> bool:
-    """Returns whether the results that share memory with tensor `index` are a separate storage of exactly their extent, in
-    which they have the same distances as in eager's storage."""
+    """Returns whether the results that share memory with tensor `index` have a separate storage of exactly their extent, in which their distances are
+    the same as in eager's storage."""
     held = storage(got.tensors[index])
     pairs = [(a, b) for a, b in zip(got.tensors, want.tensors) if storage(a) == held]
     ends = [a.storage_offset() + 1 + sum((n - 1) * s for n, s in zip(a.shape, a.stride())) for a, _ in pairs]
@@ -207,7 +207,7 @@ def kinds(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def check_with_noise(ours, own, noisy, exact, what: str, wrong: Wrong) -> None:
-    """Applies the rule again with the error that noise causes in addition to eager's."""
+    """Applies the rule again, with the larger one of eager's error and of the error that noise causes."""
     finite = ours.isfinite() & exact.isfinite()
     error = rms((ours.double() - exact)[finite])
     allowed = max(rms((run.double() - exact)[finite & run.isfinite()]) for run in own + noisy)
@@ -246,7 +246,7 @@ def holds_over_draws(program: Program, compiled: Compiled) -> bool:
 
 
 def judged(program: Program, compiled: Compiled, runs: list[Run], exact: Run) -> set[str]:
-    """Applies rule_for_graphs. Small violations are judged over several draws, and other numbers against eager on
+    """Applies rule_for_graphs. Small violations are judged over several draws. If numbers are still wrong, they are compared with eager's results for
     dense inputs."""
     got = compiled.run(program)
     try:
@@ -298,7 +298,7 @@ class ExactTrigamma(TorchDispatchMode):
 
 def truth(program: Program, dense: bool = False) -> Run:
     """Runs the program in float64. Attention is computed by its products and its softmax, because eager's kernel
-    returns 0 if there are a few scores and all of them are NaN."""
+    returns 0 if there are few scores and all of them are NaN."""
     with sdpa_kernel(SDPBackend.MATH), ExactTrigamma():
         return call(program, wide=True, dense=dense)
 

@@ -43,8 +43,7 @@ def noisy_eps(dtype: str) -> float:
 
 
 def drawn_by_number(tensor: torch.Tensor, seed: int) -> torch.Tensor:
-    """Returns a number of [-1, 1) for each element of a float64 tensor, the same for equal elements. The bits are
-    mixed as in a hash."""
+    """Returns a number in [-1, 1) for each element of a float64 tensor. The numbers of equal elements are equal. The bits are mixed as in a hash."""
     bits = (tensor.contiguous() + 0.0).view(torch.int64) ^ (seed * 0x9E3779B97F4A7C15 & (1 << 63) - 1)
     for _ in range(2):
         bits = bits * 0x5851F42D4C957F2D
@@ -88,8 +87,8 @@ class Noisy:
         return tensor * (1 + eps * u)
 
     def with_noisy_gradients(self, node, scope: dict, eps: float) -> dict:
-        """Returns the node's operands such that the gradients that it computes get noise in its dtype (a sum in f32
-        to which an f64 number was added). Nodes that write are left unchanged."""
+        """Returns views of the node's operands. The gradients that the node computes of them get noise of the size `eps`, which depends on the node's
+        dtype, not on the operands' (f32 for an f64 number that is added in f32). Returns an empty dict for nodes that write in place."""
         if node.writes():
             return {}
         operands = {n: scope[n] for n in node.uses() if isinstance(scope.get(n), torch.Tensor) and scope[n].requires_grad}

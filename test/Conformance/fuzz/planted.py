@@ -45,7 +45,7 @@ def lost_alias():
 
 
 def lost_write():
-    """Does not copy the dense copy of an argument that was written back into the argument."""
+    """If the dense copy of an argument was written, does not copy it back into the argument."""
     from tilewright.runtime import compiled
 
     def written(arguments, copies):

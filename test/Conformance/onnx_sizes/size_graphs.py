@@ -118,7 +118,7 @@ class GraphMaker:
             wanted[self.random.randrange(len(wanted))] = -1
         elif kind == 2 and shape and sizes[0] == shape[0]:
             wanted[0] = 0
-        elif kind == 3 and len(shape) >= 2:  # the first size is copied by nodes
+        elif kind == 3 and len(shape) >= 2:  # nodes compute the first size from the shape of x
             whole = self.emit_shape(x, len(shape))
             first = self.name("v")
             self.nodes.append(helper.make_node("Gather", [whole, self.integers([0])], [first], name=f"Gather_{len(self.nodes)}"))

@@ -40,8 +40,8 @@ import tilewright  # noqa: E402
 # A function `run(wrap, wide, seed)` that runs a program with state. It calls the function that `wrap` returns, in
 # float64 if `wide`, with random numbers generated from `seed`.
 Run = Callable[[Callable, bool, int], list]
-PARTS = 12  # the share is one entry of this many
-FEW, DRAWS = 8, 16  # results of at most FEW elements are judged over DRAWS draws, because one sum may have any error
+PARTS = 12  # the share contains about one of PARTS entries
+FEW, DRAWS = 8, 16  # results of at most FEW elements are judged over DRAWS draws, because eager's error of one sum may be 0 by chance
 
 
 def outcome_of(run: Run, options: dict | None = None) -> Outcome:

@@ -43,7 +43,7 @@ FIRST, KNOWN, PARTS = 1000, 1000, 20  # programs that are known to be right; the
 
 
 def function_of(program: Program):
-    """Returns the program as a function whose lines errors can show."""
+    """Returns the program as a function whose source lines are shown in tracebacks."""
     file = f"<program {program.seed}>"
     linecache.cache[file] = (len(program.source), None, program.source.splitlines(keepends=True), file)
     scope = {"torch": torch}
@@ -71,7 +71,8 @@ def described(tensors: list[torch.Tensor], first: int) -> list:
 
 
 def is_same(got, want) -> bool:
-    """Compares two tensors. A graph counts its writes of an argument as one."""
+    """Returns whether two tensors have the same properties. The number of writes may be less than in eager, but not 0, because a graph counts all its
+    writes of an argument as one."""
     return got[:-1] == want[:-1] and (got[-1] > 0) == (want[-1] > 0) and got[-1] <= want[-1]
 
 
@@ -99,7 +100,7 @@ def by_peer(function, program: Program) -> list:
 
 
 def judged(program: Program) -> tuple[str, str]:
-    """Returns (right, wrong, torch or eager; the difference)."""
+    """Returns the verdict (right, wrong, torch or eager) and the difference."""
     function = function_of(program)
     eager = run(function, program)
     if any(len(call) < len(program.arguments) + 1 for call in eager):
@@ -140,7 +141,7 @@ def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str], in
 
 
 def in_processes(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
-    """Runs of_seeds() in one process, or, if that dies, in one process each. If a process dies, this is an error unless
+    """Runs of_seeds() in one process. If this process dies, runs each seed in a separate process. A seed whose process dies is an error, unless
     aot_eager dies, too."""
     counts, said, ended, why = in_process(seeds)
     if not ended:

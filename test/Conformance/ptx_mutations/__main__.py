@@ -32,7 +32,7 @@ from shares import rank  # noqa: E402
 
 EQUIVALENT, TABLE = HERE / "equivalent.json", HERE / "table.json"
 BAR = 0.95
-SHARE, LEAST = 60, 0.7  # mutations of a share; the least fraction to be found; equivalents of changed kernels count as missed
+SHARE, LEAST = 60, 0.7  # mutations of a share; the least fraction to find (low: in changed kernels, equivalents count as missed)
 
 
 def sites_of(folder: Path, names: list[str]) -> list[Site]:

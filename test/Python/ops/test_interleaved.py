@@ -75,7 +75,7 @@ def test_cat_stack_slice_scatter_and_pad_in_tasks_match_eager(dim, dynamic):
 @pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("dim", [0, 1, 2])
 def test_cat_of_fused_producers_matches_eager(dim, dynamic):
-    """The producer of a part of a concatenation is computed in its kernel, unless it has other consumers."""
+    """The kernel of a concatenation also computes the producers of its parts, except producers that have other consumers."""
     x, y = values(6, 33, 40), values(6, 33, 40)
     part = y.narrow(dim, 1, 4)
     check(lambda x, y: torch.cat((x.exp(), y * 2, x), dim), x, part, dynamic=dynamic)

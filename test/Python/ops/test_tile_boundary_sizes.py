@@ -41,7 +41,8 @@ IN_ORDER = (torch.Tensor.contiguous, stepped, offset, of_one_row)  # layouts wit
 
 
 def laid_out(inputs, turn, layouts):
-    """Returns input i in the layout i + turn. Over all sizes and all ops of a table, every pair of layouts occurs."""
+    """Returns the inputs, where input i has the layout i + turn (modulo the number of layouts). Over all sizes and all ops of a table, every pair of
+    layouts occurs."""
     return [layouts[(turn + i) % len(layouts)](x) if x.dim() and x.numel() else x for i, x in enumerate(inputs)]
 
 

@@ -1,4 +1,4 @@
-"""Writes the .onnx files that test/Tools/onnx.test reads; needs the package onnx. Run it here after a change."""
+"""Writes the .onnx files that test/Tools/onnx.test reads; requires the package onnx. Run this script in its folder after you change it."""
 
 from pathlib import Path
 
