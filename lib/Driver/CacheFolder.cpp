@@ -63,6 +63,9 @@ static std::vector<std::string> differences(const CacheEntry &a, const CacheEntr
     if (other == b.parts.end() || other->second != value)
       names.push_back(name);
   }
+  for (const auto &[name, value] : b.parts)
+    if (llvm::none_of(a.parts, [&, &n = name](const auto &part) { return part.first == n; }))
+      names.push_back(name);
   return names;
 }
 
@@ -102,10 +105,10 @@ llvm::Expected<std::string> explainCache(llvm::StringRef key) {
     return text + "no other entry has this module\n";
   text += "the most similar entry, " + nearest->key +
           ", has the same module, but was not reused because of these differences:\n";
-  for (const std::string &name : fewest)
-    for (const auto &[other, value] : nearest->parts)
-      if (other == name)
-        text += "  " + name + ": " + value + "\n";
+  for (const std::string &name : fewest) {
+    auto part = llvm::find_if(nearest->parts, [&](const auto &each) { return each.first == name; });
+    text += "  " + name + ": " + (part == nearest->parts.end() ? "not part of its key" : part->second) + "\n";
+  }
   return text;
 }
 

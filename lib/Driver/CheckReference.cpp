@@ -140,12 +140,16 @@ ElementKind kindOf(Type type) {
 }
 
 /// Returns the numbers of elements that the op's reductions combine, as expressions of the kernel's index arguments.
-/// For attention and its gradient, the list also contains sizes of dimensions that are not reduced.
 SmallVector<AffineExpr> reducedSizes(Operation *op) {
   SmallVector<AffineExpr> sizes;
   auto add = [&](Value value, int64_t dim) {
     if (AffineExpr size = tile::sizeOf(value, dim))
       sizes.push_back(size);
+  };
+  // Adds a size of a matrix operand of attention: dimension `dim` of B x H x rows x columns.
+  auto addOperand = [&](auto attention, int64_t operand, int64_t dim) {
+    std::optional<ArrayRef<int64_t>> permutations = attention.getPermutations();
+    add(attention.getInputs()[operand], permutations ? (*permutations)[4 * operand + dim] : dim);
   };
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
     SmallVector<unsigned> reduced;
@@ -164,12 +168,13 @@ SmallVector<AffineExpr> reducedSizes(Operation *op) {
     if (!reduced.empty())
       sizes.push_back(product);
   } else if (auto attention = dyn_cast<tile::AttentionOp>(op)) {
-    for (unsigned dim : {1, 2, 3}) // the sizes of the heads, keys and columns; the order of these dimensions varies
-      add(attention.getInputs()[1], dim);
+    addOperand(attention, 1, 2); // keys
+    addOperand(attention, 1, 3); // columns of a head
   } else if (auto gradient = dyn_cast<tile::AttentionGradientOp>(op)) {
-    for (unsigned operand : {0, 1})
-      for (unsigned dim : {1, 2, 3})
-        add(gradient.getInputs()[operand], dim);
+    addOperand(gradient, 0, 2); // rows of the query
+    addOperand(gradient, 1, 2);
+    addOperand(gradient, 1, 3);
+    addOperand(gradient, 2, 3); // columns of the value
   } else if (auto scan = dyn_cast<tile::ScanOp>(op)) {
     add(scan.getInputs()[0], scan.getDim());
   } else if (auto scatter = dyn_cast<tile::ScatterOp>(op)) {
