@@ -15,9 +15,9 @@
 // of the input) reads the planes in the opposite order. With a stride s along the depth, the transposed convolution is
 // divided into s phases. Phase r computes the planes of the result whose index modulo s is r, by a transposed
 // convolution with stride 1 and only the taps that contribute to these planes. The results of the phases are then
-// interleaved. The gradient of the weight is a sum over the planes of the input. For each of them, the planes of the
-// result's gradient to which it contributes are concatenated as filters. With a stride along the depth, the gradient is
-// a sum over the planes of the result instead.
+// interleaved. The gradient of the weight is a sum over the planes of the input. For each plane of the input, the
+// gradients of the result's planes that read this plane are concatenated as filters. With a stride along the depth, the
+// gradient is a sum over the planes of the result instead.
 //
 // The pass does not split depthwise convolutions (their loops are over channels), windows of more than 16 planes,
 // transposed convolutions with both a stride and a dilation along the depth, convolutions of a symbolic depth that need

@@ -269,7 +269,8 @@ private:
   }
 
   /// Converts sums of `depth` products. Their range follows from the weights if these are known; otherwise it is the
-  /// worst case.
+  /// worst case. If `lhs` (or `rhs`) is a known weight, its element i contributes to result ofLeft(i) of `lefts`
+  /// results (or to result ofRight(i) of `rights` results), where results that use the same weights are counted once.
   void product(Operation *op, Value lhs, Value rhs, int64_t depth, int64_t lefts,
                llvm::function_ref<int64_t(int64_t)> ofLeft, int64_t rights,
                llvm::function_ref<int64_t(int64_t)> ofRight) {

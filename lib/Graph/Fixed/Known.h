@@ -21,8 +21,8 @@ struct Known {
 /// Returns the elements of an attribute of floats or integers; null for other attributes.
 std::shared_ptr<Known> knownOf(mlir::ElementsAttr value, llvm::StringRef name);
 
-/// Returns the result of `op` on known operands. Returns null unless the op is a view, or arithmetic that remains of a
-/// normalization.
+/// Returns the result of `op` on known operands. Returns null if an operand is unknown, or if the op is not one of
+/// those that remain of a normalization: reshapes, permutes, broadcasts, casts and elementwise arithmetic.
 std::shared_ptr<Known> evaluate(mlir::Operation *op, llvm::ArrayRef<std::shared_ptr<Known>> operands);
 
 /// Returns the first known operand (null entries are unknown) with an element that no fixed-point number represents: a

@@ -52,8 +52,9 @@ Quantized quantize(const Known &known, int fraction, int width);
 /// Returns the largest number of fractional bits, up to 2 * `width`, for which every element fits in `width` bits.
 int fractionFor(const Known &known, int width);
 
-/// The range of the results of a product with constant weights. Each result is a sum of products of a weight and an
-/// input, whose range is `input`. `resultOf` maps the index of a weight to the index of the result that uses it.
+/// The range of the results of a product with constant weights, which sumOfProducts() returns. Each result is a sum of
+/// products of a weight and an input. The range of the inputs is `input`. `resultOf` maps the index of a weight to the
+/// index of the result that uses the weight.
 struct SumRange {
   Range range;      ///< includes all results, and 0, from which sums start
   double error = 0; ///< the largest error of a result, in real numbers

@@ -75,8 +75,9 @@ Results dist(Node &n) {
   return n.cast(normOf(n, difference, p, allDims(n.rankOf(difference)), false, compute), n.element());
 }
 
-/// Returns the differences of each row of the arguments x1 [.., P, M] and x2 [.., R, M] as [.., P, R, M]. The arguments
-/// have the positions `index` and `index` + 1. Refuses arguments that are not matrices of floats.
+/// Returns the difference of each row of the argument x1 [.., P, M] and each row of the argument x2 [.., R, M] as a
+/// tensor [.., P, R, M]. The arguments have the positions `index` and `index` + 1. Refuses arguments that are not
+/// matrices of floats.
 Value differencesOfRows(Node &n, unsigned index) {
   Value x1 = wideTensor(n, index, "x1"), x2 = wideTensor(n, index + 1, "x2");
   if (!n.demand(isa<FloatType>(n.element()), "distances of " + dtypeName(n.element()) + " rows") ||

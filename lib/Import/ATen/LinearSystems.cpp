@@ -64,7 +64,7 @@ Results inverse(Node &n) {
   return {solveByLu(n, lu.factors, lu.pivots, identityLike(n, a), false), lu.info};
 }
 
-/// Imports _linalg_solve_ex(A, B, *, left, check_errors). If `B` has vectors, the result has a dimension fewer than
+/// Imports _linalg_solve_ex(A, B, *, left, check_errors). If `B` has vectors, the result has one dimension fewer than
 /// `A`.
 Results solveSystem(Node &n) {
   Value a = readSquareMatrices(n, 0, "A"), b = n.tensor(1, "B");
@@ -102,7 +102,7 @@ bool isRowMajor(Node &n, Value matrices) {
   return true;
 }
 
-/// The factors of a square matrix, and what its determinant is computed of.
+/// The factors of a square matrix, and the values from which its determinant is computed.
 struct Determinant {
   LuFactors lu;
   Value diagonal; ///< [.., n]: the diagonal of U

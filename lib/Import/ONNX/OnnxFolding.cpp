@@ -25,7 +25,8 @@ int64_t countOf(ArrayRef<int64_t> sizes) {
   return count;
 }
 
-/// Returns, for each element of a tensor of sizes `to`, the index of its element in an operand of sizes `from`.
+/// Returns, for each element of a tensor of sizes `to`, the index of the corresponding element of an operand of sizes
+/// `from` that is broadcast to `to`.
 SmallVector<size_t> broadcastOffsets(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   SmallVector<size_t> offsets;
   int64_t count = countOf(to);
