@@ -21,7 +21,7 @@ namespace {
 
 /// A separate product is implemented in logic if its constant has fewer than this number of bits.
 constexpr int64_t bitsInDsp = 10;
-/// Maximum width in bits of an index whose division takes one DSP slice. Wider indices are divided in 64 bits.
+/// Maximum width in bits of an index whose division takes at most one DSP slice. Wider indices are divided in 64 bits.
 constexpr int64_t bitsOfOneDsp = 18;
 
 bool isTwoShifts(uint64_t factor) {
