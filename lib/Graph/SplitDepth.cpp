@@ -224,8 +224,8 @@ private:
     return reshaped(value, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
   }
 
-  /// Returns `value` with enough planes of zeros around it that all taps read inside of it; null if the
-  /// number is unknown.
+  /// Returns `value` with enough planes of zeros around it that all taps read inside of it, and sets `before` to the
+  /// number of planes before `value`. Returns null if the number of planes after `value` is not constant.
   Value surrounded(Value value, const Planes &planes, int64_t &before) {
     Sizes sizes = sizesOfValue(value);
     const int64_t least = *llvm::min_element(planes.firsts), most = *llvm::max_element(planes.firsts);
@@ -243,7 +243,8 @@ private:
                          cast<TypedAttr>(builder.getZeroAttr(elementOf(value))));
   }
 
-  /// Returns the planes as images with the channels of all taps, group by group; null if the planes are unknown.
+  /// Returns the planes as images with the channels of all taps, group by group. Returns null if surrounded()
+  /// or planesOf() returns null.
   Value windows(Value value, const Planes &planes) {
     int64_t before = 0;
     Value whole = surrounded(value, planes, before);
@@ -292,8 +293,8 @@ private:
     return reshaped(plane, {result[0], planes.count, result[2], result[3], result[4]});
   }
 
-  /// Lowers a transposed convolution with a stride along the depth. Plane stride * m + remainder of the result reads
-  /// the planes m + ahead, m + ahead - 1, ... of the input, by the taps phase, phase + stride, ....
+  /// Lowers a transposed convolution with a stride and without a dilation along the depth. Plane stride * m + remainder
+  /// of the result reads the planes m + ahead, m + ahead - 1, ... of the input, by the taps phase, phase + stride, ....
   Value inPhases(ConvolutionOp op, int64_t taps, int64_t stride, int64_t padding) {
     const Sizes result = sizesOfValue(op.getResult());
     const AffineExpr count = canonicalSize(result[1].ceilDiv(stride));
