@@ -140,7 +140,8 @@ std::pair<Value, Value> rowsOfPairs(Node &n, AffineExpr rows, AffineExpr count) 
   return {first, second};
 }
 
-/// Refuses the arguments of pdist if `x` is not a matrix of floats, or has too many rows.
+/// Refuses the arguments of pdist and returns false if `x` is not a matrix of floats, if it has too many rows, or if
+/// `p` is negative.
 bool demandPairs(Node &n, Value x, double p) {
   if (!n.demand(isa<FloatType>(n.element()) && n.rankOf(x) == 2, "pairs are of the rows of a matrix of floats") ||
       !n.demand(p >= 0, "distances with a negative p"))

@@ -84,8 +84,8 @@ Results solveSystem(Node &n) {
   return {x, lu.factors, lu.pivots, lu.info};
 }
 
-/// Returns true if `matrices`, the node's first argument, is contiguous. Refuses the node if this depends on symbolic
-/// sizes.
+/// Returns true if `matrices`, the node's first argument, is contiguous. Refuses the node if its strides are unknown,
+/// or if the answer depends on symbolic sizes.
 bool isRowMajor(Node &n, Value matrices) {
   SmallVector<AffineExpr> sizes = n.sizesIn(matrices), strides = n.sizes(~0u, "memory");
   if (!n.demand(strides.size() == sizes.size(), "the strides of its matrices are not known") || n.isEmpty(matrices))
@@ -109,7 +109,7 @@ struct Determinant {
   Value sign;     ///< [..]: 1 for an even number of exchanges of rows, otherwise -1
 };
 
-/// Reads the argument (A), and factorizes it.
+/// Reads the argument (A), and factorizes it. Returns std::nullopt after a refusal.
 std::optional<Determinant> readDeterminant(Node &n) {
   Value a = readSquareMatrices(n, 0, "A");
   if (n.failed())
