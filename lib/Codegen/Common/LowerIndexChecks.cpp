@@ -131,8 +131,8 @@ private:
     });
   }
 
-  /// Stores a status. The status of a failed condition is not overwritten, because the failed condition may be the
-  /// cause of a later invalid index, and its message is more specific.
+  /// Stores a status. The status of a failed condition is overwritten only by that of another failed condition, because
+  /// a failed condition may be the cause of a later invalid index, and its message is more specific.
   void store(Location loc, Value number, Value limit, int64_t what = failedIndex) {
     if (!messages || what == failedCondition)
       return overwrite(loc, number, limit, what);
