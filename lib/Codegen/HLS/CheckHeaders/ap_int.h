@@ -152,8 +152,7 @@ template <typename A, typename B, typename = tilewright::BothFit<A, B>>
 typename tilewright::Types<A, B>::Quotient operator/(const A &a, const B &b) {
   bool negativeA, negativeB;
   const tilewright::UWide quotient = tilewright::magnitude(a, negativeA) / tilewright::magnitude(b, negativeB);
-  return
-      typename tilewright::Types<A, B>::Quotient(negativeA != negativeB ? tilewright::UWide(0) - quotient : quotient);
+  return typename tilewright::Types<A, B>::Quotient(negativeA != negativeB ? tilewright::UWide(0) - quotient : quotient);
 }
 /// Returns the remainder, which has the sign of the dividend.
 template <typename A, typename B, typename = tilewright::BothFit<A, B>>
