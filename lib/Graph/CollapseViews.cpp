@@ -57,7 +57,7 @@ struct Collapse {
     return c;
   }
 
-  /// Returns the dimension of `to` into which `dim`, and no other dimension, is merged.
+  /// Returns the dimension of `to` into which `dim`, and no other dimension, is merged; std::nullopt if there is none.
   std::optional<int64_t> alone(int64_t dim) const {
     for (auto [t, group] : llvm::enumerate(groups))
       if (group.from.size() == 1 && group.from[0] == dim)
@@ -248,7 +248,7 @@ private:
   }
 
   /// Returns how the dimensions of a reduction's input merge, if those of its result (with or without the reduced
-  /// dimensions) merge by `c`.
+  /// dimensions) merge by `c`. Returns std::nullopt if a reduced dimension is between dimensions that merge.
   template <typename OpTy> std::optional<Collapse> spaceOfReduction(OpTy op, const Collapse &c) {
     Sizes space = sizesOf(collapsibleType(op.getInput()));
     SmallVector<int64_t> spaceDim; // for each dimension of the result, the dimension of the input

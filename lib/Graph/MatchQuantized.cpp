@@ -11,8 +11,8 @@
 //   %c = tw.cast %q : f32, * (%sa * %sb)
 //
 // The integer product and its corrections are exact. Terms of a zero point that is known to be 0 are omitted, and the
-// sums of a parameter are computed once. A convolution is padded with its zero point, which represents 0.0. If a
-// product of dequantized bytes is not replaced, a decision of the kind "quantize" states the reason
+// sums of a parameter are computed once. The input of a convolution is padded with its zero point, which represents
+// 0.0. If a product with a dequantized operand is not replaced, a decision of the kind "quantize" states the reason
 // (dialects/Graph/Decisions.h); --tw-form-kernels moves it to the module.
 //
 // Test: test/Graph/match-quantized.mlir
@@ -95,7 +95,8 @@ private:
 
   //===-- finding -----------------------------------------------------------===//
 
-  /// Returns `value` as scaled bytes. Views between `value` and the bytes are emitted again on the bytes.
+  /// Returns `value` as scaled bytes. Views between `value` and the bytes are emitted again on the bytes. Returns
+  /// std::nullopt if `value` is not a view of dequantized bytes.
   std::optional<Bytes> bytesOf(Value value) {
     Operation *op = value.getDefiningOp();
     if (auto dequantize = dyn_cast_or_null<DequantizeOp>(op)) {
@@ -119,6 +120,7 @@ private:
   }
 
   /// Returns a scale or zero point in the shape that it needs after the view `op` of the tensor to which it broadcasts.
+  /// Returns std::nullopt for views that are not supported.
   std::optional<Value> viewed(Operation *op, Value value, ArrayRef<AffineExpr> before, ArrayRef<AffineExpr> after) {
     ByteSizes own = sizesIn(value);
     if (llvm::all_of(own, isUnit))

@@ -78,7 +78,8 @@ public:
 private:
   OpBuilder builder;
   AffineExpr one;
-  DenseSet<Operation *> ours; // the permutes that this pass emitted to restore the user's order
+  // The permutes that restore the user's order: those of channels-last arguments, and those that this pass emitted.
+  DenseSet<Operation *> ours;
 
   void eraseDead(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))

@@ -15,9 +15,9 @@
 // of the input) reads the planes in the opposite order. With a stride s along the depth, the transposed convolution is
 // divided into s phases. Phase r computes the planes of the result whose index modulo s is r, by a transposed
 // convolution with stride 1 and only the taps that contribute to these planes. The results of the phases are then
-// interleaved. The gradient of the weight is a sum over the planes of the input. For each of them, the planes of the
-// result's gradient to which it contributes are concatenated as filters. With a stride along the depth, the gradient is
-// a sum over the planes of the result instead.
+// interleaved. The gradient of the weight is a sum over the planes of the input. For each plane of the input, the
+// gradients of the result's planes that read this plane are concatenated as filters. With a stride along the depth, the
+// gradient is a sum over the planes of the result instead.
 //
 // The pass does not split depthwise convolutions (their loops are over channels), windows of more than 16 planes,
 // transposed convolutions with both a stride and a dilation along the depth, convolutions of a symbolic depth that need
@@ -224,8 +224,8 @@ private:
     return reshaped(value, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
   }
 
-  /// Returns `value` with enough planes of zeros around it that all taps read inside of it; null if the
-  /// number is unknown.
+  /// Returns `value` with enough planes of zeros around it that all taps read inside of it, and sets `before` to the
+  /// number of planes before `value`. Returns null if the number of planes after `value` is not constant.
   Value surrounded(Value value, const Planes &planes, int64_t &before) {
     Sizes sizes = sizesOfValue(value);
     const int64_t least = *llvm::min_element(planes.firsts), most = *llvm::max_element(planes.firsts);
@@ -243,7 +243,8 @@ private:
                          cast<TypedAttr>(builder.getZeroAttr(elementOf(value))));
   }
 
-  /// Returns the planes as images with the channels of all taps, group by group; null if the planes are unknown.
+  /// Returns the planes as images with the channels of all taps, group by group. Returns null if surrounded()
+  /// or planesOf() returns null.
   Value windows(Value value, const Planes &planes) {
     int64_t before = 0;
     Value whole = surrounded(value, planes, before);
@@ -292,8 +293,8 @@ private:
     return reshaped(plane, {result[0], planes.count, result[2], result[3], result[4]});
   }
 
-  /// Lowers a transposed convolution with a stride along the depth. Plane stride * m + remainder of the result reads
-  /// the planes m + ahead, m + ahead - 1, ... of the input, by the taps phase, phase + stride, ....
+  /// Lowers a transposed convolution with a stride and without a dilation along the depth. Plane stride * m + remainder
+  /// of the result reads the planes m + ahead, m + ahead - 1, ... of the input, by the taps phase, phase + stride, ....
   Value inPhases(ConvolutionOp op, int64_t taps, int64_t stride, int64_t padding) {
     const Sizes result = sizesOfValue(op.getResult());
     const AffineExpr count = canonicalSize(result[1].ceilDiv(stride));

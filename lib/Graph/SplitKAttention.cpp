@@ -16,7 +16,8 @@
 // long-context inference", 2023.
 //
 // Parts have at least 512 keys. The pass changes only attention without `causal`, whose shapes are static, with batch
-// size 1, at most 4 rows, elements other than f64, and a log-sum-exp that is not used (inference).
+// size 1, at most 4 rows, elements other than f64, and a log-sum-exp that is not used (inference). The last dimension
+// of a mask must be the number of keys.
 //
 // Test: test/Graph/split-k-attention.mlir
 //

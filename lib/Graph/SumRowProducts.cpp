@@ -9,8 +9,8 @@
 //
 // The time of a matrix-vector product is limited by reading the matrix. The micro-kernels of the CPU compute a panel of
 // columns, of which only one would be used. A row sum reads the matrix once, in whole vectors. The rows of the matrix
-// must be contiguous. The pass changes only products of f32 or f64. For 16-bit floats, the instructions that multiply
-// and add pairs of elements are faster than a row sum.
+// must be contiguous. The pass changes only products of f32 or f64 whose matrix has more than one row. For 16-bit
+// floats, the instructions that multiply and add pairs of elements are faster than a row sum.
 //
 // Test: test/Graph/sum-row-products.mlir
 //

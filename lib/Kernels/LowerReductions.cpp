@@ -199,8 +199,9 @@ static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, R
 /// channels. If the reduction had a single stage, the last dimension would be divided among the threads, and each
 /// thread would read only a few elements of each cache line. Instead, the last reduced dimensions, `inner`, are reduced
 /// first. In this stage, the `outer` dimensions are divided among the threads, and a thread reads whole lines. Then the
-/// `outer` dimensions of the first result are reduced. columnStages() returns nullopt if the tensor is small, if there
-/// are enough rows before the reduced dimensions, or if there is only one reduced dimension.
+/// `outer` dimensions of the first result are reduced. columnStages() returns nullopt if the last dimension is reduced,
+/// if there is only one reduced dimension, if the tensor is small, or if there are enough rows before the reduced
+/// dimensions.
 struct ColumnStages {
   SmallVector<int64_t> inner, outer;
 };
@@ -262,8 +263,9 @@ struct Lines {
   int64_t parts, lines, lanes;
 };
 
-/// Returns how the rows of an arg_reduce are divided if they are long but too few to fill the lanes of a vector.
-/// Otherwise returns std::nullopt, and each row is searched as a whole.
+/// Returns how the rows of an arg_reduce along the last dimension are divided if they are long but too few to fill the
+/// lanes of a vector, and if their length is a multiple of 16. Otherwise returns std::nullopt, and each row is searched
+/// as a whole.
 static std::optional<Lines> linesOfFewRows(RankedTensorType type, int64_t dim) {
   constexpr int64_t longRow = 4096, mostParts = 16;
   if (!type.hasStaticShape() || type.getDimSize(dim) < longRow || dim + 1 != type.getRank() ||

@@ -8,10 +8,10 @@
 //   %1 = linalg.contract ins(%p' : tensor<256x144xf32>, %g' : tensor<256x32xf32>) : tensor<144x32xf32>
 //
 // The elements of %p are the input elements that each tap of the window reads (patches); for a window of one pixel with
-// stride 1, %p is %x. If the patches of a batch would take more than `mostPatchBytes`, the batch is divided into groups
-// of consecutive images, whose products are added. The gradient of a depthwise convolution is not a product. It is the
-// sum of the gradients of parts of each image (tw_tile.depthwise_gradient) or, if this op does not support the
-// convolution (channels-first, 3-D), a linalg.generic over the taps and channels.
+// stride 1 and without padding, %p is %x. If the patches of a batch would take more than `mostPatchBytes`, the batch is
+// divided into groups of consecutive images, whose products are added. The gradient of a depthwise convolution is not a
+// product. It is the sum of the gradients of parts of each image (tw_tile.depthwise_gradient) or, if this op does not
+// support the convolution (channels-first, 3-D), a linalg.generic over the taps and channels.
 //
 // Test: test/Kernels/lower-weight-gradients.mlir
 //

@@ -27,8 +27,9 @@ namespace {
 /// into the kernels.
 constexpr size_t manySlices = 8;
 
-/// Returns the dense slices of @main whose source has many slices of the same type. Slices of parameters are cloned
-/// into the kernels, because a parameter is packed as a whole.
+/// Returns the dense slices of @main whose source has many slices of the same type. Slices of parameters are not
+/// included, because a parameter is packed as a whole. Slices that are returned, reshaped or sliced again are not
+/// included either.
 llvm::DenseSet<Operation *> slicesToRead(func::FuncOp main) {
   const FixedValues fixedValues(main);
   llvm::MapVector<std::pair<Value, Type>, SmallVector<Operation *>> bySource;

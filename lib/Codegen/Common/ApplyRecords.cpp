@@ -93,7 +93,8 @@ struct ApplyRecords : impl::ApplyRecordsBase<ApplyRecords> {
         split(kernel, parts);
     }
     warnOfIgnored(missed);
-    // The option `strict` needs the spaces. Remove them unless `stamp` requests them.
+    // The option `strict` reads the search spaces in the kernels' attributes. Remove these attributes unless `stamp` is
+    // set.
     if (!stamp)
       for (auto kernel : getOperation().getOps<func::FuncOp>())
         for (StringRef name : {spaceAttrName, wideSpaceAttrName, predictedAttrName})

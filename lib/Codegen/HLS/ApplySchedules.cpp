@@ -133,7 +133,7 @@ private:
     return simplifyAffineMap(map);
   }
 
-  /// Emits a condition that is true in the first iteration of every reduction loop.
+  /// Emits a condition that is true if every reduction loop is in its first iteration.
   Value isFirst() {
     Value first;
     for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {

@@ -176,7 +176,7 @@ private:
         end = std::max(end, ended.lookup(value) + queueLatency);
     }
     // The consumer can read a block after the producer has written it. The producer can start a block after the
-    // consumer has released the memory of an earlier block.
+    // consumer has released the memory of the block that is `depth` blocks earlier.
     bool changes = false;
     const int64_t each = step.cycles / step.blocks;
     std::vector<int64_t> ends;
@@ -272,7 +272,8 @@ OperatorCost operatorCost(Operation *op) {
   if (isa<FloatType>(type) || isa<FloatType>(op->getResult(0).getType()))
     return floatOperator(op->getName().stripDialect(), isa<FloatType>(type) ? type.getIntOrFloatBitWidth() : 32);
   if (isa<arith::MulIOp>(op)) {
-    // The product has the width of the wider operand. If an operand is an extension, its width before it counts.
+    // The cost depends on the width of the wider operand. For an operand that is an extension, this is the width before
+    // the extension.
     unsigned width = 0;
     for (Value operand : op->getOperands()) {
       Operation *from = operand.getDefiningOp();

@@ -23,9 +23,9 @@ mlir::MemRefType inDram(mlir::MemRefType type);
 mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
                              mlir::Location loc);
 
-/// Changes the tasks of `top` that copy data between arrays, so that a task copies several elements per cycle. This
-/// number is the number of ports of the banks along the last dimension, at most the number of elements in 512 bits, and
-/// a divisor of the lengths of the rows.
+/// Changes the tasks of `top` that copy data between arrays, so that a task copies several elements per cycle. The
+/// number of elements per cycle divides the lengths of the rows. It is at most the number of ports of all banks along
+/// the last dimension, and at most the number of elements in 512 bits.
 void widenMovers(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

@@ -17,7 +17,8 @@ std::string printWeights(mlir::func::FuncOp top);
 std::string printBench(mlir::func::FuncOp top);
 /// Returns check/dataflow_check.cpp, which runs the top function with a thread for each task.
 std::string printDataflowCheck(mlir::func::FuncOp top);
-/// Returns run_hls.tcl for the vendor's tool: simulation and synthesis, with co-simulation and export as comments.
+/// Returns run_hls.tcl for the vendor's tool: commands for simulation and synthesis, and commented-out commands for
+/// co-simulation and export.
 std::string printScript(llvm::StringRef device);
 /// Return report.md, for users, and report.json, for programs.
 std::string printReport(const DesignEstimate &design, const Part &part, const Resources &budget);

@@ -22,10 +22,11 @@ namespace {
 struct Span {
   int64_t elements = 1;
   bool isAligned = true; ///< the span begins with the first bank
-  bool isWhole = true;   ///< the span has no gaps
+  bool isWhole = true;   ///< the span consists of whole words
 };
 
 /// Returns result number `result` of `map` as a linear expression: a coefficient for each dimension, and a constant.
+/// Returns std::nullopt if the result is not linear.
 std::optional<SmallVector<int64_t>> linear(AffineMap map, unsigned result) {
   SmallVector<int64_t> coefficients;
   if (map.getNumSymbols() > 0 ||

@@ -3,7 +3,7 @@
 // This target is slow, and is used to check the other targets. It executes the kernels that the structured stage has
 // formed, and defines their semantics: every float between a kernel's operands and its results is f64, every op is a
 // plain loop in the order of its indices, and scalar functions are those of the C library. It has no schedules, packing
-// or vectors. It shares only the plan, the kernel ABI and the loader with the target cpu.
+// or vectors. It shares the plan, the passes that lower loops to the kernel ABI, and the loader with the target cpu.
 //
 // The target `plain` executes the same loops without widening, so kernels compute in the dtypes of the model. The
 // errors of other targets are compared with the errors of `plain` (lib/Driver/CompareKernels.h).

@@ -5,7 +5,7 @@
 //     %m = tw.matmul %x, %w : ... -> tensor<4x10xf32>       %y = tw.relu %m : ...
 // After:
 //   func @main(%x: tensor<4x64xi16>) -> tensor<4x10xi16> {
-//     %w = tw.constant dense<...> : tensor<64x10xi16>                // * 2^-18, which fits the largest element
+//     %w = tw.constant dense<...> : tensor<64x10xi16>                // * 2^-18: the largest element fits in 16 bits
 //     %m = tw.matmul %x, %w : ... -> tensor<4x10xi34>                // exact: the widest sum has 34 bits
 //     %r = tw.relu %m
 //     %h = tw.add %r, %half     %s = tw.shift_right %h, %c18     %c = tw.minimum %s, %largest
@@ -121,9 +121,9 @@ private:
 
   const Known *known(Value value) { return values[value].known.get(); }
 
-  /// Returns the fixed-point number of a value, which may not be rounded to a format yet. If the value
-  /// is a weight with known elements, the number is a constant in the format that the user specified for the weight, or
-  /// otherwise with `fraction` fractional bits.
+  /// Returns the fixed-point number of a value. The number may still be exact, that is, not rounded to a format. If the
+  /// value is a weight with known elements, the number is a constant in the format that the user specified for the
+  /// weight, or otherwise with `fraction` fractional bits.
   Number number(Value value, int fraction) {
     Entry &entry = values[value];
     if (entry.number)
@@ -269,7 +269,8 @@ private:
   }
 
   /// Converts sums of `depth` products. Their range follows from the weights if these are known; otherwise it is the
-  /// worst case.
+  /// worst case. If `lhs` (or `rhs`) is a known weight, its element i contributes to result ofLeft(i) of `lefts`
+  /// results (or to result ofRight(i) of `rights` results), where results that use the same weights are counted once.
   void product(Operation *op, Value lhs, Value rhs, int64_t depth, int64_t lefts,
                llvm::function_ref<int64_t(int64_t)> ofLeft, int64_t rights,
                llvm::function_ref<int64_t(int64_t)> ofRight) {

@@ -11,8 +11,8 @@
 
 namespace tilewright::fixed {
 
-/// The rounding mode for a value between two adjacent numbers of the format. The names are those of the vendors (AMD
-/// UG1399, arbitrary precision fixed point).
+/// The rounding mode for a value between two adjacent numbers of the format. The names are those of the type ap_fixed
+/// (AMD UG1399, arbitrary precision fixed point).
 enum class Rounding { Trn, TrnZero, Rnd, RndZero, RndInf, RndMinInf, RndConv };
 /// The result for a value outside of the format's range.
 enum class Overflow { Wrap, Sat, SatZero, SatSym };

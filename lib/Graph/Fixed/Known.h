@@ -18,11 +18,12 @@ struct Known {
   std::string name;             ///< name of the weight from which it is computed; "" for constants
 };
 
-/// Returns the elements of an attribute of floats or integers; null for other attributes.
+/// Returns the elements of a dense attribute of floats or integers; null for other attributes.
 std::shared_ptr<Known> knownOf(mlir::ElementsAttr value, llvm::StringRef name);
 
-/// Returns the result of `op` on known operands. Returns null unless the op is a view, or arithmetic that remains of a
-/// normalization.
+/// Returns the result of `op` on known operands. Returns null if an operand is unknown, if the result is not a float
+/// tensor of static shape, or if the op is not one that the constants of a normalization need: a reshape, a permute, a
+/// broadcast, a cast or elementwise arithmetic.
 std::shared_ptr<Known> evaluate(mlir::Operation *op, llvm::ArrayRef<std::shared_ptr<Known>> operands);
 
 /// Returns the first known operand (null entries are unknown) with an element that no fixed-point number represents: a

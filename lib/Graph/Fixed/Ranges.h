@@ -34,7 +34,7 @@ Range shifted(Range a, int by);
 
 /// Returns the range of a format's integers; with SatSym it has one number less.
 Range rangeOf(const Format &format);
-/// Returns `value` / 2^by, rounded to an integer.
+/// Returns `value` / 2^by, rounded to an integer. If `by` is not positive, returns `value`.
 Wide roundedShift(Wide value, int by, Rounding rounding);
 
 /// The elements of a weight as integers * 2^-fraction.
@@ -46,14 +46,16 @@ struct Quantized {
   bool saturates = false; ///< an element is outside of the format
 };
 
-/// Rounds the elements to the nearest integers, ties to even, of `width` bits. If `width` is 0, uses as many bits as
-/// the elements need.
+/// Multiplies the elements by 2^`fraction` and rounds them to the nearest integers, ties to even. Integers that do not
+/// fit in `width` bits are clamped. If `width` is 0, uses as many bits as the elements need.
 Quantized quantize(const Known &known, int fraction, int width);
 /// Returns the largest number of fractional bits, up to 2 * `width`, for which every element fits in `width` bits.
+/// Returns `width` - 1 if all elements are 0.
 int fractionFor(const Known &known, int width);
 
-/// The range of the results of a product with constant weights. Each result is a sum of products of a weight and an
-/// input, whose range is `input`. `resultOf` maps the index of a weight to the index of the result that uses it.
+/// The range of the results of a product with constant weights, which sumOfProducts() returns. Each result is a sum of
+/// products of a weight and an input. The inputs are integers in the range `input` times `inputUnit`, and their error
+/// is at most `inputError`. `resultOf` maps the index of a weight to the index of the result that uses the weight.
 struct SumRange {
   Range range;      ///< includes all results, and 0, from which sums start
   double error = 0; ///< the largest error of a result, in real numbers

@@ -2,7 +2,7 @@
 //
 // Each function is computed in float64 with Chebyshev series (SpecialSeries.h), which differ for arguments near 0 and
 // for larger arguments. The series do not contain factors that vary strongly, such as exponentials, logarithms, poles
-// and waves. Ops of the dialect compute these factors. The spherical function needs no series.
+// and oscillations. Ops of the dialect compute these factors. The spherical function needs no series.
 //
 // Test: test/Python/ops/test_special_functions.py
 //

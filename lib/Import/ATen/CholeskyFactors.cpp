@@ -1,7 +1,8 @@
 //===- CholeskyFactors.cpp - Cholesky factors of small matrices --------------------------===//
 //
-// linalg_cholesky_ex computes L with a = L L^T column by column. Column k is that of the remaining matrix, divided by
-// the square root of its diagonal element (the pivot). The product of the column with itself is then subtracted:
+// linalg_cholesky_ex computes L with a = L L^T column by column. Column k of L is the first column of the remaining
+// matrix, divided by the square root of its first element (the pivot). The product of this column of L with its
+// transpose is then subtracted:
 //
 //   (p  c^T)     L[:, 0] = (p, c) / sqrt(p)      the remaining matrix is b - c c^T / p
 //   (c   b )

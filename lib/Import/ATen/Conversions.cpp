@@ -30,7 +30,8 @@ Results nothing(Node &n) { return Results::none(); }
 void registerConversions(Table &t) {
   for (llvm::StringRef op : {"clone", "lift_fresh_copy", "alias_copy", "detach_copy"})
     t[("aten." + op + ".default").str()] = sameTensor;
-  for (llvm::StringRef op : {"alias", "detach", "lift", "lift_fresh", "positive"}) // lift's schema declares it fresh
+  // The schema of lift declares a new tensor.
+  for (llvm::StringRef op : {"alias", "detach", "lift", "lift_fresh", "positive"})
     t.add(("aten." + op + ".default").str(), Aliasing::Alias, sameTensor);
   // The aliasing differs from the schemas, which declare views, or a new tensor for conj_physical.
   for (llvm::StringRef op : {"contiguous", "conj", "resolve_conj", "resolve_neg", "conj_physical"})

@@ -75,8 +75,9 @@ Results dist(Node &n) {
   return n.cast(normOf(n, difference, p, allDims(n.rankOf(difference)), false, compute), n.element());
 }
 
-/// Returns the differences of each row of the arguments x1 [.., P, M] and x2 [.., R, M] as [.., P, R, M]. The arguments
-/// have the positions `index` and `index` + 1. Refuses arguments that are not matrices of floats.
+/// Returns the difference of each row of the argument x1 [.., P, M] and each row of the argument x2 [.., R, M] as a
+/// tensor [.., P, R, M]. The arguments have the positions `index` and `index` + 1. Refuses arguments that are not
+/// matrices of floats.
 Value differencesOfRows(Node &n, unsigned index) {
   Value x1 = wideTensor(n, index, "x1"), x2 = wideTensor(n, index + 1, "x2");
   if (!n.demand(isa<FloatType>(n.element()), "distances of " + dtypeName(n.element()) + " rows") ||
@@ -139,7 +140,8 @@ std::pair<Value, Value> rowsOfPairs(Node &n, AffineExpr rows, AffineExpr count) 
   return {first, second};
 }
 
-/// Refuses the arguments of pdist if `x` is not a matrix of floats, or has too many rows.
+/// Refuses the arguments of pdist and returns false if `x` is not a matrix of floats, if it has too many rows, or if
+/// `p` is negative.
 bool demandPairs(Node &n, Value x, double p) {
   if (!n.demand(isa<FloatType>(n.element()) && n.rankOf(x) == 2, "pairs are of the rows of a matrix of floats") ||
       !n.demand(p >= 0, "distances with a negative p"))

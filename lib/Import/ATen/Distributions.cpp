@@ -7,8 +7,8 @@
 //   geometric    ceil(log(1 - u) / log(1 - p)), at least 1
 //   log_normal   exp(mean + std * z)                      z: normal with mean 0 and standard deviation 1
 //
-// multinomial without replacement returns the indices of the largest p / e, where e is exponentially distributed
-// (Efraimidis and Spirakis, 2006). With replacement, it searches uniform numbers in the cumulative sums of p.
+// multinomial without replacement, or of one sample, returns the indices of the largest p / e, where e is exponentially
+// distributed (Efraimidis and Spirakis, 2006). Otherwise it searches uniform numbers in the cumulative sums of p.
 //
 // Test: test/Python/ops/test_random.py, test/Python/test_data_dependent_errors.py
 //
@@ -154,8 +154,8 @@ Results multinomial(Node &n) {
   return n.op<MinimumOp>({found, n.indexScalar(canonicalSize(size - 1), n.i64())});
 }
 
-/// Imports rrelu_with_noise_functional(self, noise, lower, upper, training). In training, each negative element has a
-/// slope that is drawn from [lower, upper). The second result contains these slopes, and 1 for other elements.
+/// Imports rrelu_with_noise_functional(self, noise, lower, upper, training). In training, each element of at most 0 has
+/// a slope that is drawn from [lower, upper). The second result contains these slopes, and 1 for other elements.
 Results randomizedRelu(Node &n) {
   Value x = n.tensor(0, "self"), noise = n.tensor(1, "noise");
   const double lower = n.number(2, "lower", 0.125), upper = n.number(3, "upper", 1.0 / 3);

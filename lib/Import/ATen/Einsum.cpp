@@ -20,7 +20,7 @@ struct Equation {
 };
 
 /// Parses an equation such as "ij,jk->ik" (also with "...") into the letters of each operand. Returns nullopt if the
-/// letters of an operand do not correspond to its rank.
+/// equation is invalid, or if the letters of an operand do not correspond to its rank.
 std::optional<Equation> parseEquation(llvm::StringRef text, ArrayRef<int64_t> ranks) {
   Equation equation;
   std::string plain;

@@ -60,7 +60,7 @@ template <bool hasOffsets> Results embeddingBagBackward(Node &n) {
   Value lengths;
   if (mode != sumMode) {
     lengths = n.cast(n.tensor(3 + shift, "bag_size"), n.i64());
-    // On a GPU, the kernels state one bag too many if the last offset is included.
+    // On a GPU, `bag_size` has one entry too many if the last offset is included.
     if (n.rankOf(lengths) == 1 && n.sizesIn(lengths)[0] == canonicalSize(total + 1))
       lengths = n.sliceDim(lengths, 0, n.constantSize(0), total);
     if (!n.demand(n.agree(n.sizesIn(lengths), {total}), "it does not have one number of elements per bag"))

@@ -12,7 +12,7 @@ inline constexpr int64_t sumMode = 0, meanMode = 1, maxMode = 2;
 /// Returns the bag of each of `count` elements, as i32 if `count` is known to be below 2^31, otherwise as i64.
 Value bagsOf(Node &n, Value offsets, AffineExpr count);
 
-/// Returns the numbers `counts`, at least 1, as a column of `element`.
+/// Returns max(counts, 1) as a column of the type `element`.
 Value divisors(Node &n, Value counts, Type element);
 
 /// Returns a column of booleans that are false for the elements with the index `padding`.

@@ -7,9 +7,9 @@
 //   encoder layer    norm2(y + forward(y)) with y = norm1(x + attended(x)), or, with norm_first,
 //                    y + forward(norm2(y)) with y = x + attended(norm1(x))
 //
-// A mask is true for keys that are ignored. Its argument `mask_type` states its shape: 0 is [L, S] (queries, keys), 1
-// is [B, S] (keys of each batch), and 2 is [B, H, L, S]. In a mask that is not boolean, each value except 0 is true, as
-// in eager.
+// A mask is true for keys that are ignored. The argument `mask_type` specifies the shape of the mask: 0 is [L, S]
+// (queries, keys), 1 is [B, S] (batch, keys), and 2 is [B, H, L, S] with the number of heads H. In a mask that is not
+// boolean, each value except 0 is true, as in eager.
 //
 // Test: test/Python/ops/test_transformer_encoder_layers.py, test/Python/test_plain_exports.py
 //

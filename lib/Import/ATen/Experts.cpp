@@ -107,7 +107,8 @@ Blocks blocksOf(Node &n, const Groups &g, int64_t size) {
 }
 
 /// Returns the product of each row with the matrix of its group, and 0 for rows after the last group. If the number of
-/// rows is known, a block has one row, or at most 64 rows and at most half of the mean number of rows of a group.
+/// rows is known, a block has at most 64 rows and at most half of the mean number of rows of a group, but at least one
+/// row. Otherwise a block has `unknown` rows.
 Value product(Node &n, const Groups &g) {
   int64_t size = unknown;
   if (auto rows = dyn_cast<AffineConstantExpr>(g.count))

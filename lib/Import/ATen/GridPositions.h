@@ -20,7 +20,7 @@ struct GridTaps {
   Value slope; ///< the derivative of the position with respect to its coordinate; null: not computed
 };
 
-/// A pixel of each position's image: a combination of one tap per dimension.
+/// For each position of the grid, one of the pixels around it: a combination of one tap per dimension.
 struct GridPixel {
   ArrayRef<GridTap> taps; ///< by dimension of the image
   Value weight;           ///< the product of the weights; null: 1

@@ -4,12 +4,12 @@
 // result:
 //
 //   gradient of a pixel        sum of g * weight over all positions that read the pixel
-//   gradient of a coordinate   d(position)/d(coordinate) * sum of g * pixel * d(weight)/d(position) over the channels
-//   and
-//                              the pixels around the position
+//   gradient of a coordinate   d(position)/d(coordinate) * sum of g * pixel * d(weight)/d(position)
+//                              over the channels and the pixels around the position
 //
-// The weight of a pixel is the product of one weight per dimension, of which one is replaced by its derivative. The
-// nearest pixel does not change with the position, and the gradient of the grid is then 0.
+// The weight of a pixel is the product of one weight per dimension. d(weight)/d(position) along a dimension is this
+// product with the weight of the dimension replaced by its derivative. In the mode "nearest", the weight is constant,
+// so the gradient of the grid is 0.
 //
 // Test: test/Python/test_plain_exports.py, test/Python/ops/test_decomposed.py
 //

@@ -64,7 +64,7 @@ Results inverse(Node &n) {
   return {solveByLu(n, lu.factors, lu.pivots, identityLike(n, a), false), lu.info};
 }
 
-/// Imports _linalg_solve_ex(A, B, *, left, check_errors). If `B` has vectors, the result has a dimension fewer than
+/// Imports _linalg_solve_ex(A, B, *, left, check_errors). If `B` has vectors, the result has one dimension fewer than
 /// `A`.
 Results solveSystem(Node &n) {
   Value a = readSquareMatrices(n, 0, "A"), b = n.tensor(1, "B");
@@ -84,8 +84,8 @@ Results solveSystem(Node &n) {
   return {x, lu.factors, lu.pivots, lu.info};
 }
 
-/// Returns true if `matrices`, the node's first argument, is contiguous. Refuses the node if this depends on symbolic
-/// sizes.
+/// Returns true if `matrices`, the node's first argument, is contiguous. Refuses the node if its strides are unknown,
+/// or if the answer depends on symbolic sizes.
 bool isRowMajor(Node &n, Value matrices) {
   SmallVector<AffineExpr> sizes = n.sizesIn(matrices), strides = n.sizes(~0u, "memory");
   if (!n.demand(strides.size() == sizes.size(), "the strides of its matrices are not known") || n.isEmpty(matrices))
@@ -102,14 +102,14 @@ bool isRowMajor(Node &n, Value matrices) {
   return true;
 }
 
-/// The factors of a square matrix, and what its determinant is computed of.
+/// The factors of a square matrix, and the values from which its determinant is computed.
 struct Determinant {
   LuFactors lu;
   Value diagonal; ///< [.., n]: the diagonal of U
   Value sign;     ///< [..]: 1 for an even number of exchanges of rows, otherwise -1
 };
 
-/// Reads the argument (A), and factorizes it.
+/// Reads the argument (A), and factorizes it. Returns std::nullopt after a refusal.
 std::optional<Determinant> readDeterminant(Node &n) {
   Value a = readSquareMatrices(n, 0, "A");
   if (n.failed())

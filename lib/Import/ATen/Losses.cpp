@@ -4,8 +4,8 @@
 //
 //   mse_loss(x, t) = mean((x - t)^2)
 //
-// Losses of f16 and bf16 are computed in f32, and rounded once. Except for binary_cross_entropy, other callers than
-// plain files of torch.export decompose these operators.
+// Losses of f16 and bf16 are computed in f32, and rounded once. Except for binary_cross_entropy, only plain exports
+// (files of torch.export.save) contain these operators. Other callers decompose them.
 //
 // Test: test/Python/test_plain_exports.py, test/Python/test_data_dependent_errors.py
 //

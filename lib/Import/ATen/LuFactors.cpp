@@ -1,9 +1,9 @@
 //===- LuFactors.cpp - LU factors of small matrices ----------------------------------------===//
 //
-// P L U = a, where P is a permutation, L a lower triangle with the diagonal 1, and U an upper triangle. Step k
-// exchanges row k with the row below it whose element in column k is the largest (the pivot), divides the elements
-// below the pivot by it, which gives column k of L, and subtracts multiples of row k from the rows below. Both factors
-// are stored in one matrix, as in LAPACK's getrf.
+// P L U = a, where P is a permutation, L a lower triangle with the diagonal 1, and U an upper triangle. Step k finds
+// the element with the largest magnitude in column k, from row k on (the pivot). It exchanges the row of the pivot with
+// row k, divides the elements below the pivot by it, which gives column k of L, and subtracts multiples of row k from
+// the rows below. Both factors are stored in one matrix, as in LAPACK's getrf.
 //
 // Source: Golub and Van Loan, "Matrix Computations", 3.4 (outer product LU with partial pivoting).
 //

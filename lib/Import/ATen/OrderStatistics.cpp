@@ -40,8 +40,8 @@ Rows checked(Node &n, Rows rows) {
   return rows;
 }
 
-/// Reads the arguments (self, ..., dim, keepdim), where `dim` has the number `index`. A 0-d tensor is a row of one
-/// element.
+/// Reads the arguments (self, ..., dim, keepdim), where `dim` is the argument at position `index`, with the default
+/// `otherwise`. A 0-d tensor is a row of one element.
 Rows readRows(Node &n, unsigned index, std::optional<int64_t> otherwise = std::nullopt) {
   Rows rows;
   rows.x = n.tensor(0, "self");

@@ -24,7 +24,8 @@ Value padWithZeros(Node &n, Value x, int64_t dim, int64_t low, int64_t high) {
 
 namespace {
 
-/// The padding along one dimension `dim` of size `size`. Negative numbers are the numbers of cropped elements.
+/// The padding along dimension `dim`, which has the size `size` before the padding: `low` elements at the beginning and
+/// `high` elements at the end. Negative values crop elements.
 struct Copies {
   int64_t dim, low, high;
   AffineExpr size;

@@ -20,8 +20,8 @@ AdaptiveWindows adaptiveWindows(Node &n, AffineExpr in, AffineExpr out);
 
 /// The windows of max pooling along one dimension of a plane.
 struct WindowLine {
-  Value start; ///< the first index of each window; broadcasts to the shape of the result
-  AffineExpr length, size;
+  Value start;             ///< the first index of each window; broadcasts to the shape of the result
+  AffineExpr length, size; ///< numbers of elements of a window and of the dimension
 };
 
 /// Returns the largest element of each window, and its index in the plane, from the elements `values`

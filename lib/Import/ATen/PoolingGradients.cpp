@@ -88,7 +88,8 @@ Value spread(Node &n, Value x, int64_t dim, const FixedWindows &w) {
     for (int64_t step = 1; step < w.kernel; ++step)
       line = n.op<AddOp>({line, n.sliceDim(padded, dim, n.constantSize(step), length)});
   }
-  // Elements after the last window have no gradient. If sizes are symbolic, at least as many elements are appended.
+  // Elements of the input after the last window have the gradient 0. If their number is symbolic, an upper bound of it
+  // is appended, and the slice below removes the elements that are not needed.
   auto missing = dyn_cast<AffineConstantExpr>(canonicalSize(w.size + w.padding - length));
   const int64_t reach = missing ? std::max<int64_t>(missing.getValue(), 0) : std::max(w.kernel, w.stride);
   return n.sliceDim(padWithZeros(n, line, dim, 0, reach), dim, n.constantSize(w.padding), w.size);

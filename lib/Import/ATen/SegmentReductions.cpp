@@ -83,7 +83,7 @@ Value countEnds(Node &n, const Segments &s) {
   return n.sliceDim(reached, dim, n.constantSize(0), s.size);
 }
 
-/// Reshapes `value`, whose dimensions are the first ones of a tensor of rank `rank`, to this rank.
+/// Appends dimensions of size 1 to `value` up to the rank `rank`.
 Value withTrailingOnes(Node &n, Value value, int64_t rank) {
   SmallVector<AffineExpr> sizes = n.sizesIn(value);
   sizes.resize(rank, n.constantSize(1));

@@ -27,9 +27,9 @@ using Importing = Results (*)(Node &);
 
 /// Specifies how nodes of an operator are imported.
 enum class OperatorKind : uint8_t {
-  Import,    ///< imported for every caller, so that the decompositions keep it
+  Import,    ///< imported for every caller; torch's decompositions are not applied to it
   Composite, ///< occurs only in plain files of torch.export; other callers decompose it
-  Declared,  ///< not imported: the row states its aliasing alone
+  Declared,  ///< not imported: the row states only its aliasing
 };
 
 /// The memory in which eager torch stores the results of an operator whose operands are real. The lazy conjugate of a

@@ -260,7 +260,7 @@ void registerViews(Table &t) {
     t.add(("aten." + op + ".default").str(), Aliasing::View);
   for (llvm::StringRef op : {"view_as_real", "view_as_complex", "real", "imag", "_neg_view"})
     t.add(("aten." + op + ".default").str(), Aliasing::Reinterpret);
-  for (llvm::StringRef op : {"atleast_1d", "atleast_2d", "atleast_3d"}) { // declared fresh by their schemas
+  for (llvm::StringRef op : {"atleast_1d", "atleast_2d", "atleast_3d"}) { // their schemas declare new tensors
     t.add(("aten." + op + ".default").str(), Aliasing::View);
     t.add(("aten." + op + ".Sequence").str(), Aliasing::Unclear);
   }

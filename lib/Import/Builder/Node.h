@@ -114,8 +114,9 @@ public:
   /// `element` is uint64.
   Type ordered(Type element);
   /// Returns the type in which eager computes an elementwise op with the result type `result`. With Numbers::Unrounded,
-  /// it is f32 if an operand after the first is a wider 0-d tensor, or is a number that f16 or bf16 cannot represent
-  /// exactly. It is f64 for a 0-d f32 result with an operand that was computed in f64 (isWide).
+  /// it is f32 for an f16 or bf16 result if an operand after the first is a wider 0-d tensor, or is a number that f16
+  /// or bf16 cannot represent exactly. It is f64 for a 0-d f32 result with an operand that was computed in f64
+  /// (isWide).
   Type computeType(Type result, ArrayRef<std::pair<unsigned, llvm::StringRef>> operands, Numbers numbers) const;
   /// Returns true for a 0-d f32 value that was computed in f64. Values that depend on it are also computed in f64. An
   /// example is the expression 1 - 0.999 ** step of an optimizer, which eager computes with Python's floats. In f32 it

@@ -1,8 +1,8 @@
 //===- OnnxConvolutions.cpp - convolutions, Col2Im, and the windows of convolutions and pools ---===//
 //
 // ONNX pads each side of a dimension by a separate amount, but tw.convolution has one amount for both sides. If the
-// amounts differ, a tw.pad precedes the convolution. A transposed convolution is computed without padding. Its result
-// is then cropped to the requested size, or extended by output_padding.
+// amounts differ or are negative, a tw.pad precedes the convolution. A transposed convolution is computed without
+// padding. Its result is then cropped to the requested size, or extended by output_padding.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Windows.h"

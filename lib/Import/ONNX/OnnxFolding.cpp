@@ -25,7 +25,8 @@ int64_t countOf(ArrayRef<int64_t> sizes) {
   return count;
 }
 
-/// Returns, for each element of a tensor of sizes `to`, the index of its element in an operand of sizes `from`.
+/// Returns, for each element of a tensor of sizes `to`, the index of the corresponding element of an operand of sizes
+/// `from` that is broadcast to `to`.
 SmallVector<size_t> broadcastOffsets(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   SmallVector<size_t> offsets;
   int64_t count = countOf(to);
@@ -66,8 +67,9 @@ std::optional<SmallVector<int64_t>> broadcastSizes(ArrayRef<int64_t> a, ArrayRef
   return countOf(sizes) <= mostKnown ? std::optional(sizes) : std::nullopt;
 }
 
-/// Applies `integers` or `numbers` to each pair of elements of the broadcast operands. Returns nullopt if the function
-/// returns null for a pair, or if the sizes or types of the operands do not fit each other.
+/// Applies `integers` or `numbers` to each pair of elements of the broadcast operands. Returns nullopt if there is no
+/// function for the type of the operands, if the function returns null for a pair, or if the sizes or types of the
+/// operands do not fit each other.
 Folded combine(const Known &a, const Known &b, Type element,
                llvm::function_ref<AffineExpr(AffineExpr, AffineExpr)> integers,
                llvm::function_ref<double(double, double)> numbers) {

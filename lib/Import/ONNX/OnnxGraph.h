@@ -2,7 +2,8 @@
 //
 // A value of the model has up to three representations: an initializer in the file, elements that are known at compile
 // time, and a value in the module under construction. Shapes are computed from known elements. A value is added to the
-// module when a node reads it as a tensor. An initializer then becomes a parameter.
+// module when a node reads it as a tensor. An initializer then becomes a parameter, or a constant if it has one
+// element and its type is not narrow (OnnxNarrow.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_ONNX_ONNXGRAPH_H
@@ -79,7 +80,8 @@ public:
     storage.emplace_back();
     return &storage.back();
   }
-  /// Returns the elements of `value` if they are known at compile time or can be read from the file, otherwise null.
+  /// Returns the elements of `value` if they are known at compile time, or if the file has at most `mostKnown` elements
+  /// of a supported type. Otherwise returns null.
   const KnownElements *known(OnnxValue &value);
   /// Returns the value in the module. Adds it to the module if necessary.
   llvm::Expected<mlir::Value> materialize(OnnxValue &value, llvm::StringRef name);

@@ -30,7 +30,8 @@ public:
   /// this number. Adds a problem to `complaints` if the model lacks one of the sizes.
   void makeDynamic(const DynamicSize &dynamic, Complaints &complaints);
 
-  /// Adds one symbol to `graph` for each name of a symbolic size, with the range that the user has specified.
+  /// Adds one symbol to `graph` for each name of a symbolic size, with the range that the user has specified. The
+  /// default range begins at 1.
   void addSymbols(OnnxGraph &graph, Complaints &complaints) const;
 
 private:

@@ -4,11 +4,11 @@
 // check failed(), and emit ops with the methods of Node, which infer the result types. call() imports an operator by
 // the import function of an ATen operator:
 //
-//   Results softplus(OnnxNode &n) {
+//   Results mish(OnnxNode &n) {
 //     Value x = n.in(0);
 //     if (n.failed())
 //       return n.refused();
-//     return n.call("aten.softplus.default", {n.ref(x)}, n.typeOf(x));
+//     return n.call("aten.mish.default", {n.ref(x)}, n.typeOf(x));
 //   }
 //
 // After a refusal, the methods that read inputs and attributes return dummy values, so a function may read all of them

@@ -1,8 +1,8 @@
 //===- OnnxQuantization.cpp - quantization to bytes, and products of bytes ------------===//
 //
 // As ONNX specifies, QuantizeLinear divides by the scale and rounds half to even. A product with 1 / scale would round
-// some ties to the other integer. DequantizeLinear from 8-bit integers to f32 becomes tw.dequantize, so that the pass
-// --tw-match-quantized can replace products of such floats by integer products.
+// some ties to the other integer. DequantizeLinear from integers of at most 8 bits to f32 becomes tw.dequantize, so
+// that the pass --tw-match-quantized can replace products of such floats by integer products.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNarrow.h"
@@ -46,8 +46,9 @@ std::optional<std::pair<double, double>> rangeOf(Type element) {
   return element.isUnsignedInteger() ? std::pair(0.0, span - 1) : std::pair(-span / 2, span / 2 - 1);
 }
 
-/// Returns round(x / scale) + zero, clamped to the range of the integer type `element` or of the narrow type `narrow`.
-/// `zero` is in a type that is not narrow.
+/// Returns round(x / scale) + zero, clamped to the range of the integer type `element` or of the narrow integer type
+/// `narrow`. If `narrow` is a float type, returns x / scale, converted to this type. `zero` is in a type that is not
+/// narrow.
 Value quantized(OnnxNode &n, Value x, Value scale, Value zero, Type element, onnx::ElementType narrow = {}) {
   Type compute = n.elementOf(x).isF64() ? n.f64() : n.f32();
   Value ratio = n.op<DivOp>({n.cast(x, compute), n.cast(scale, compute)});

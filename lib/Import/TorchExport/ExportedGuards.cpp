@@ -66,8 +66,8 @@ std::optional<Comparison> comparisonIn(StringRef text) {
 }
 
 /// Returns true if the comparison follows from the ranges of the symbols, or excludes only the sizes 0 and 1, for which
-/// the code is correct, too. Otherwise sets `rule` to the condition that a call has to check, or to null if a rule
-/// cannot express the comparison.
+/// the code is correct, too. Otherwise sets `rule` to the condition that a call has to check, or leaves `rule` null if
+/// a rule cannot express the comparison.
 bool follows(const Comparison &comparison, const llvm::StringMap<SizeSymbol> &symbols, MLIRContext *context,
              graph::SizeRule &rule) {
   llvm::Expected<AffineExpr> lhs = parseSize(comparison.lhs, symbols, context),

@@ -91,8 +91,8 @@ static bool isContiguous(const exported::TensorMeta &meta) {
 }
 
 /// Returns true if a tensor can be reshaped without a copy, as ATen's computeStride() does. Adjacent dimensions without
-/// gaps are merged, and the size of each merged dimension must be a product of new sizes. Returns nullopt if a size is
-/// symbolic.
+/// gaps are merged, and the size of each merged dimension must be a product of new sizes. Returns nullopt if a size or
+/// a stride is symbolic or 0, or if a product of sizes overflows.
 static std::optional<bool> canReshape(const exported::TensorMeta &before, const exported::TensorMeta &after) {
   llvm::SmallVector<int64_t> sizes, strides, wanted;
   auto numbers = [](const std::vector<Size> &from, llvm::SmallVectorImpl<int64_t> &to) {

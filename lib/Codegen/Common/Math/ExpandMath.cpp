@@ -99,7 +99,8 @@ struct UnrollDouble : RewritePattern {
   }
 };
 
-/// Returns x^y for common exponents, which need no logarithm. Like torch, uses the square root for 0.5.
+/// Returns x^y if y is one of the constants 1, 2, 3, 0.5, -0.5 and -1, which need no logarithm. Otherwise returns
+/// std::nullopt. Like torch, uses the square root for 0.5.
 std::optional<Lanes> knownPower(Lanes x, Lanes y) {
   FloatAttr scalar;
   DenseElementsAttr splat;

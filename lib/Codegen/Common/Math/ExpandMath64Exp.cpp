@@ -86,7 +86,7 @@ Lanes expOfSquare(Lanes s) {
   return expUnit(reduceByLn2(-s, shifted - shift)) * powerOfTwo(shifted);
 }
 
-/// Returns erf(x) for |x| <= 1.
+/// Returns erf(a) for |a| <= 1.
 Lanes erfNearZero(Lanes a) {
   Lanes u = a * a;
   return fma(
@@ -126,8 +126,9 @@ Lanes expM1(Lanes x) {
   return select(less(abs(x), tiny), x, half + half);
 }
 
-// Let m = e^a - 1. The result is (m + m / (m + 1)) / 2. If a < 1, in which case both summands have an error, the result
-// is computed as m - m^2 / 2(m + 1). m / 4 is always finite. If m is infinite, the quotient is 0.
+// Let a = |x| and m = e^a - 1. The magnitude of the result is (m + m / (m + 1)) / 2. If a < 1, both summands have an
+// error, so the magnitude is computed as m - m^2 / 2(m + 1). m / 4 is always finite. If m is infinite, the quotient is
+// 0.
 Lanes sinh(Lanes x) {
   Lanes a = abs(x), quarter = quarterExpM1(a), quotient = quarter / fma(quarter, 4.0, 1.0), half = quarter * 2.0;
   Lanes small = fma(-(half + half), quotient * 2.0, half + half), large = fma(quotient, 2.0, half);
@@ -141,8 +142,8 @@ Lanes cosh(Lanes x, bool avx512) {
   return half + 0.25 / half;
 }
 
-// Let h = (e^2a - 1) / 2. The result is h / (h + 1), which is computed as h - h^2 / (h + 1) for small h. For a above
-// 22, the result is 1.
+// Let a = |x| and h = (e^2a - 1) / 2. The magnitude of the result is h / (h + 1), which for small h is computed as
+// h - h^2 / (h + 1). For a above 22, the magnitude is 1.
 Lanes tanh(Lanes x) {
   Lanes a = abs(x), half = quarterExpM1(atMost(a, 22.0) * 2.0) * 2.0, quotient = half / (half + 1.0);
   Lanes near = select(less(a, 0.375), fma(-half, quotient, half), quotient);

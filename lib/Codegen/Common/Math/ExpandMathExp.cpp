@@ -89,9 +89,9 @@ Lanes expandLogistic(Lanes a, Lanes d) {
   return select(greater(d, limit), a * 0.0, quickDivide(a, atMost(d, limit)));
 }
 
-// The difference x - n is exact. As in expandExp(), the result of lanes below -151 is set to 0 without computing it.
-// With vscalefps, 11 instructions compute the bounds, n, f, a polynomial of degree 6 and the scaling. Without
-// vscalefps, n is even, as in expandExp().
+// The result is 2^n 2^f with n = round(x). The difference f = x - n is exact. As in expandExp(), the result of lanes
+// below -151 is set to 0 without computing it. With vscalefps, 11 instructions compute the bounds, n, f, a polynomial
+// of degree 6 and the scaling. Without vscalefps, n is even, as in expandExp().
 Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(-151.0).value);
   x = atMost(x, 129.0);

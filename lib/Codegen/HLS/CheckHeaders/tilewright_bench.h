@@ -1,5 +1,5 @@
 // This file is part of Tilewright. The test bench (test_bench.cpp) uses it to read data files, to call the design on a
-// large stack, and to compare its outputs.
+// large stack, and to compare the outputs of the design with the expected outputs.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_BENCH_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_BENCH_H
 

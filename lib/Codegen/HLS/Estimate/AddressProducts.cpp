@@ -1,6 +1,6 @@
 //===- AddressProducts.cpp - products in the computation of addresses -----------------------===//
 //
-// The address of an element is the number of its row times the number of words per row, plus the index in the row.
+// The address of an element is the index of its row times the number of words per row, plus the index in the row.
 // According to synthesis reports of public designs, Vitis HLS implements this product in one of three ways:
 //  - as a sum or a difference of two shifts, if the constant is the sum or the difference of two powers of two;
 //  - as one multiply-add in a DSP slice, if only one sum uses the product, and both operands of the sum are available
@@ -21,7 +21,7 @@ namespace {
 
 /// A separate product is implemented in logic if its constant has fewer than this number of bits.
 constexpr int64_t bitsInDsp = 10;
-/// Maximum width in bits of an index whose division takes one DSP slice. Wider indices are divided in 64 bits.
+/// Maximum width in bits of an index whose division takes at most one DSP slice. Wider indices are divided in 64 bits.
 constexpr int64_t bitsOfOneDsp = 18;
 
 bool isTwoShifts(uint64_t factor) {

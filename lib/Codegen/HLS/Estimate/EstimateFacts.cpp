@@ -12,8 +12,8 @@
 namespace tilewright::hls {
 namespace {
 
-/// The cycles to enter a nest, and the cycles to leave it. Also the cycles around a call, around a loop that is not
-/// pipelined, and around each iteration of such a loop.
+/// The number of cycles to enter a nest, and the number of cycles to leave it. A call, a loop that is not pipelined,
+/// and each iteration of such a loop also take this number of cycles in addition to the steps inside.
 constexpr int64_t enterAndLeave = 1;
 
 /// The name of the operator "quick addition" (quickAddition() in Operators.h), which is counted separately from other
@@ -199,9 +199,10 @@ DesignFacts withPorts(DesignFacts design) {
 } // namespace
 
 MemoryCost memoryCost(int64_t words, int64_t bits, int64_t copies) {
-  // Lookup tables store a memory of at most 128 words. A block memory has 512 words of 36 bits. The number of block
-  // memories is rounded up to a power of two for at most 10240 words. An UltraRAM has 4096 words of 72 bits. UltraRAMs
-  // are used for a memory with more than 2048 and at most 4096 words.
+  // Lookup tables store a memory of at most 128 words. A block memory has 512 words of 36 bits, and an UltraRAM has
+  // 4096 words of 72 bits. The other rules count the words of all copies together: UltraRAMs are used for more than
+  // 2048 and at most 4096 words. For at most 10240 words, the number of block memories that store the words is rounded
+  // up to a power of two.
   constexpr int64_t wordsInLuts = 128, wordsOfBlock = 512, bitsOfBlock = 36, wordsOfUram = 4096, bitsOfUram = 72;
   const int64_t all = words * copies;
   if (words <= wordsInLuts)

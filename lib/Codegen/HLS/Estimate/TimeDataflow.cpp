@@ -46,8 +46,9 @@ public:
   }
 
 private:
-  /// Returns the value of the counter of `loop` to which a condition of the access fixes it. This condition is an
-  /// equality without other counters. Returns std::nullopt if there is no such condition.
+  /// Returns the only value of the counter of `loop` with which the access takes place. A condition of the access
+  /// determines this value if it is an equality without other counters. Returns std::nullopt if there is no such
+  /// condition.
   static std::optional<int64_t> fixedBy(const QueueAccess &access, size_t loop) {
     for (const Condition &condition : access.when)
       if (!condition.orMore && condition.terms.size() == 1 && condition.terms[0].first == loop)

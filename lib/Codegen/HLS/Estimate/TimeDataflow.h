@@ -19,7 +19,7 @@ struct TimedTask {
 };
 
 /// Returns the cycle in which the last task ends. A task begins one cycle after the last array that it reads has been
-/// written. If `ends` is not null, appends the cycle in which each task ends to it. Returns -1 for a deadlock.
+/// written. If `ends` is not null, the cycle in which each task ends is appended to `*ends`. Returns -1 for a deadlock.
 int64_t timeDataflow(const std::vector<TimedTask> &tasks, const std::vector<QueueFacts> &queues,
                      std::vector<int64_t> *ends = nullptr);
 

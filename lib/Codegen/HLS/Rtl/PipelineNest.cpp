@@ -75,7 +75,8 @@ public:
   }
 
   /// Checks that an element that an iteration stores, and that a later iteration loads, is written before this load or
-  /// in the same cycle. In the second case, sets `bypassed` of the load.
+  /// in the same cycle. In the second case, sets `bypassed` of the load. If the element is written later than the load,
+  /// adds a problem.
   void checkDistances() {
     for (Step &store : nest.steps)
       for (Step &load : nest.steps)

@@ -95,8 +95,8 @@ private:
   }
 
   /// Counts the registers that delay a value from stage to stage. The registers form shift registers. A shift register
-  /// ends at each stage that uses the value, and at each stage from which on the pipeline advances under another
-  /// condition.
+  /// ends at each stage that uses the value, and at each stage that advances under another condition than the stage
+  /// before it.
   void countChain(const std::string &name, const std::set<int64_t> &stages) {
     const int64_t from = declared[name].second;
     int64_t width = declared[name].first, length = lead[name];

@@ -48,7 +48,8 @@ struct RtlQueue {
   bool inBlocks = false;
 };
 
-/// A port of the design, read or written by one nest; it transfers `lanes` adjacent elements from `address` on.
+/// A port of the design, which one nest reads or writes. In one cycle, it transfers `lanes` adjacent elements,
+/// beginning with the element at `address`.
 struct RtlPort {
   std::string name, enable, address;
   std::vector<std::string> data; ///< for an output: the values of the lanes

@@ -27,7 +27,7 @@ struct BadModel : std::runtime_error {
 
 namespace tilewright::onnx {
 
-/// The maximum nesting depth of graphs in graphs, or of types in types.
+/// The maximum nesting depth of graphs in graphs.
 constexpr unsigned deepest = 32;
 
 /// Returns the current field as a string.

@@ -1,7 +1,8 @@
 //===- Program.h - a program of torch.export, as stored in its .pt2 file ---------===//
 //
-// The structures use no types of MLIR, torch or Python. They contain the unchanged nodes, the metadata of every tensor,
-// the kinds of the inputs and outputs, and the elements of the parameters, buffers and constants in the file.
+// The structures use no types of MLIR, torch or Python. They contain the nodes (those under torch.no_grad() are
+// inlined), the metadata of every tensor, the kinds of the inputs and outputs, and the elements of the parameters,
+// buffers and constants in the file.
 //
 //   std::string error;
 //   std::optional<exported::Program> program = exported::readProgram(bytes, error);
@@ -97,7 +98,7 @@ struct Input {
   Kind kind = Kind::User;
   std::string name;   ///< name of the graph's value and of the user's argument
   std::string weight; ///< a key of Program::weights
-  Argument value;     ///< the graph's value: a tensor or a symbolic int
+  Argument value;     ///< the graph's value: a tensor, a symbolic int, or Foreign
 };
 
 struct Output {

@@ -88,8 +88,8 @@ bool isTorchs(const std::string &file) {
          file.find("dist-packages/torch/") != file.npos;
 }
 
-/// Returns the innermost frame of a stack trace that is not in torch. A frame is a line of the form
-/// `File "model.py", line 7, in forward`.
+/// Returns the innermost frame of a stack trace that is not in torch. If all frames are in torch, returns the outermost
+/// one. A frame is a line of the form `File "model.py", line 7, in forward`.
 std::optional<SourceLocation> locationIn(const std::string &trace) {
   std::optional<SourceLocation> found;
   for (size_t at = trace.find("File \""); at != trace.npos; at = trace.find("File \"", at)) {

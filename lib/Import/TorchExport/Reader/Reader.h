@@ -21,7 +21,7 @@ void readGraph(const JsonView &view, Graph &graph, SizesByName &sizes);
 /// Reads the kinds of the inputs and outputs from graph_module.
 void readSignature(const JsonView &view, Program &program, const SizesByName &sizes);
 /// Reads a model's weights and constants, and the configuration files that describe them. `root` is the top-level
-/// folder of the archive.
+/// folder of the archive. Returns false with the reason in `error` on failure.
 bool readWeights(const ZipArchive &archive, const std::string &root, const std::string &model, Program &program,
                  std::string &error);
 /// Parses an entry as JSON; returns false with the reason in `error` on failure.

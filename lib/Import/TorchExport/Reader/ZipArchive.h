@@ -43,7 +43,8 @@ public:
   /// Returns the entry with this name, or null if there is none.
   const Entry *find(std::string_view name) const;
 
-  /// Returns the bytes of an entry. A compressed entry may have at most `limit` bytes after decompression.
+  /// Returns the bytes of an entry. A compressed entry may have at most `limit` bytes after decompression. On failure,
+  /// returns nullopt, with the reason in `error`.
   std::optional<Bytes> read(const Entry &entry, uint64_t limit, std::string &error) const;
 
 private:
