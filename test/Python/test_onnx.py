@@ -187,6 +187,23 @@ def test_refusals_name_operator_set_and_node(tmp_path):
     assert "StringNormalizer (operator set 17) 'third': this operator is not supported" in said
 
 
+def test_comparison_of_an_empty_size_with_zero_is_not_folded(tmp_path):
+    """The range of --dynamic may begin at 0, so that a comparison with 0 depends on the call."""
+    nodes = [
+        helper.make_node("Shape", ["x"], ["s"], end=1),
+        helper.make_node("Equal", ["s", "zero"], ["e"]),
+        helper.make_node("Cast", ["e"], ["y"], to=F),
+    ]
+    zero = numpy_helper.from_array(np.zeros(1, np.int64), "zero")
+    save(tmp_path / "m.onnx", nodes, [("x", F, [4, 2])], [("y", F, [1])], [zero])
+    done = command("compile", tmp_path / "m.onnx", "--dynamic", "x:0=0..8", "-o", tmp_path / "m.so")
+    assert done.returncode == 0, done.stderr
+    library = tilewright.load(tmp_path / "m.so")
+    assert [float(library(torch.ones(n, 2))) for n in (0, 1, 3)] == [1.0, 0.0, 0.0]
+    positive = command("compile", tmp_path / "m.onnx", "--dynamic", "x:0=1..8", "--emit=graph")
+    assert positive.returncode == 0 and "tw.eq" not in positive.stdout, "a size of at least 1 is not 0"
+
+
 def test_dynamic_option_makes_sizes_of_two_inputs_one_symbol(tmp_path):
     """The option --dynamic replaces fixed sizes of the file by one symbol."""
     save(tmp_path / "m.onnx", [helper.make_node("Add", ["a", "b"], ["s"]), helper.make_node("ReduceSum", ["s"], ["y"], keepdims=0)],

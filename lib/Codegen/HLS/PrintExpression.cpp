@@ -92,23 +92,23 @@ std::string FunctionPrinter::access(Value array, AffineMap map, ValueRange opera
     for (auto [size, expr] : llvm::zip(type.getShape(), map.getResults()))
       linear = linear * size + expr;
     linear = simplifyAffineExpr(linear, map.getNumDims(), map.getNumSymbols());
-    return use(array) + "[" + affine(linear, operands) + "]";
+    return use(array) + "[" + affine(linear, operands, map.getNumDims()) + "]";
   }
   std::string text = use(array);
   for (AffineExpr expr : map.getResults())
-    text += "[" + affine(expr, operands) + "]";
+    text += "[" + affine(expr, operands, map.getNumDims()) + "]";
   return map.getNumResults() == 0 ? text + "[0]" : text;
 }
 
-std::string FunctionPrinter::affine(AffineExpr expr, ValueRange operands) {
+std::string FunctionPrinter::affine(AffineExpr expr, ValueRange operands, unsigned dims) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return operand(operands[dim.getPosition()]);
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return operand(operands[operands.size() - 1 - symbol.getPosition()]);
+    return operand(operands[dims + symbol.getPosition()]);
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return std::to_string(constant.getValue());
   auto pair = cast<AffineBinaryOpExpr>(expr);
-  std::string left = affine(pair.getLHS(), operands), right = affine(pair.getRHS(), operands);
+  std::string left = affine(pair.getLHS(), operands, dims), right = affine(pair.getRHS(), operands, dims);
   auto bracket = [](AffineExpr inner, const std::string &text) {
     return isa<AffineBinaryOpExpr>(inner) ? "(" + text + ")" : text;
   };
@@ -222,7 +222,7 @@ std::string FunctionPrinter::expression(Operation &op) {
       return integerLiteral(number.getValue(), number.getType());
   }
   if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
-    return affine(apply.getAffineMap().getResult(0), apply.getMapOperands());
+    return affine(apply.getAffineMap().getResult(0), apply.getMapOperands(), apply.getAffineMap().getNumDims());
   if (auto load = dyn_cast<affine::AffineLoadOp>(op))
     return access(load.getMemRef(), load.getAffineMap(), load.getMapOperands());
   if (auto load = dyn_cast<memref::LoadOp>(op))

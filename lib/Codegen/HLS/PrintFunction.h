@@ -39,7 +39,7 @@ private:
   std::string expression(mlir::Operation &op);
   std::string use(mlir::Value value);
   std::string operand(mlir::Value value);
-  std::string affine(mlir::AffineExpr expr, mlir::ValueRange operands);
+  std::string affine(mlir::AffineExpr expr, mlir::ValueRange operands, unsigned dims);
   std::string access(mlir::Value array, mlir::ValueRange operands);
   std::string access(mlir::Value array, mlir::AffineMap map, mlir::ValueRange operands);
   std::string binary(mlir::Operation &op, llvm::StringRef sign);

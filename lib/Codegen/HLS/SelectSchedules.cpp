@@ -58,7 +58,7 @@ SmallVector<LaunchStep> stepsOf(ModuleOp module, ArrayRef<Nest> nests) {
       if (auto found = writerOf.find(buffer); found != writerOf.end())
         step.after.push_back(found->second);
     for (auto [argument, buffer] : llvm::enumerate(launch.getBuffers()))
-      if (argument < 64 && (launch.getWrites() >> argument & 1))
+      if (launch.mayWrite(argument))
         writerOf[buffer] = steps.size();
     steps.push_back(std::move(step));
   });

@@ -105,7 +105,7 @@ SmallVector<Stage> stagesOf(func::FuncOp kernel) {
 /// Returns the mask `writes` of a launch whose first `reads` arguments are read and whose other arguments are written.
 int64_t maskOf(size_t reads, size_t arguments) {
   int64_t mask = 0;
-  for (size_t argument = reads; argument < arguments; ++argument)
+  for (size_t argument = reads; argument < std::min<size_t>(arguments, 64); ++argument)
     mask |= int64_t(1) << argument;
   return mask;
 }

@@ -159,15 +159,11 @@ Folded arithmetic(OnnxNode &n, const Known &a, const Known &b) {
   if (op == "Equal")
     return combine(
         a, b, i1,
-        [](AffineExpr x, AffineExpr y) -> AffineExpr { // a symbolic size is at least 1
-          auto p = knownSize(x), q = knownSize(y);
-          if (p && q)
-            return getAffineConstantExpr(*p == *q, x.getContext());
-          if (x == y)
+        [&](AffineExpr x, AffineExpr y) -> AffineExpr {
+          auto [low, high] = rangeOf(canonicalSize(x - y), n.importer.symbols);
+          if (low == 0 && high == 0)
             return getAffineConstantExpr(1, x.getContext());
-          if ((isa<AffineSymbolExpr>(x) && q && *q < 1) || (isa<AffineSymbolExpr>(y) && p && *p < 1))
-            return getAffineConstantExpr(0, x.getContext());
-          return {};
+          return low > 0 || high < 0 ? getAffineConstantExpr(0, x.getContext()) : AffineExpr();
         },
         [](double x, double y) { return x == y; });
   using Compare = bool (*)(double, double);
