@@ -8,7 +8,7 @@ import pytest
 import torch
 
 conformance = Path(__file__).parent.parent / "Conformance"
-sys.path[:0] = [str(conformance / "opinfo"), str(conformance / "harness")]
+sys.path[:0] = [str(conformance / "opinfo"), str(conformance / "harness"), str(conformance.parents[1] / "tools/dev")]
 
 import pool  # noqa: E402
 import sample as harness  # noqa: E402
@@ -17,6 +17,7 @@ import table  # noqa: E402
 from cases import Case, chosen, default_cases  # noqa: E402
 from shares import share  # noqa: E402
 from verdict import Outcome, Wrong, check_distribution, check_numbers  # noqa: E402
+import write_operators_doc  # noqa: E402
 
 CASE = Case("planted", "f32", "forward")
 
@@ -156,5 +157,7 @@ def test_pool_survives_crashing_and_hanging_workers(tmp_path):
 def test_every_case_of_the_table_exists():
     from cases import DTYPES, MODES, entries
 
+    if not torch.__version__.startswith(write_operators_doc.TORCH + "."):
+        pytest.skip(f"the table has the entries of torch {write_operators_doc.TORCH}; this is {torch.__version__}")
     known = entries()
     assert all(case.entry in known and case.dtype in DTYPES and case.mode in MODES for case in table.read())

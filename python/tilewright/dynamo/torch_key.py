@@ -23,7 +23,7 @@ def files_read() -> dict[str, os.stat_result]:
     """Returns a superset of the files in the package `torch` of which torch computes its digest."""
     folders = [str(pathlib.Path(torch.__file__).parent)]
     inductor = pathlib.Path(codecache.__file__).parent
-    extra = [inductor / "codegen/aoti_runtime/interface.cpp", inductor / "script.ld"]
+    extra = [*(inductor / "codegen/aoti_runtime").glob("*.*"), inductor / "script.ld"]
     found = {str(path): path.stat() for path in extra if path.exists()}
     while folders:
         for entry in os.scandir(folders.pop()):
