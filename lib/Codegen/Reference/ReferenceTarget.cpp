@@ -44,9 +44,7 @@ public:
 
   std::string machineKey(const Options &options) override { return llvm::cantFail(describeHost(options.cpu)).key; }
 
-  void buildGraph(OpPassManager &pm, const Options &) override {
-    pm.addNestedPass<func::FuncOp>(createPackElements());
-  }
+  void buildGraph(OpPassManager &pm, const Options &) override { pm.addNestedPass<func::FuncOp>(createPackElements()); }
 
   /// Kernels are not divided into tasks; each runs on one thread.
   void buildTiled(OpPassManager &pm, const Options &) override {
