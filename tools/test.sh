@@ -2,7 +2,9 @@
 # Installs and builds Tilewright, and runs the tests. The last line of the output is "N passed, N failed, N skipped". The exit status is 1
 # if a test failed, or if a test runner crashed or ran no test.
 #
-# With --full, the script takes hours and also runs:
+#     tools/test.sh [--full [PART ...]]
+#
+# With --full, the script takes hours and also runs the following. With names of parts (pytest, opinfo...), it runs only these parts.
 #   - slow tests (TILEWRIGHT_TEST_FULL=1)
 #   - tests in a browser, for which it tries to install Debian's chromium-headless-shell (96 MB)
 #   - the Python tests with the newest torch (tools/dev/newest_torch.sh)
@@ -12,15 +14,18 @@
 #   - clang-tidy (tools/dev/tidy.sh)
 #
 # Each test runner writes its results (GoogleTest: .json, lit and pytest: .xml, scripts: none) and its exit status (.rc) to
-# build/test-results/. tools/dev/sum_tests.py adds up these files. A run with --full is recorded in test/last-full-run.json, and runs
-# without --full print this record.
+# build/test-results/. tools/dev/sum_tests.py adds up these files. With --full, the date, the commit and the counts of each part are recorded
+# in test/last-full-run.json, and runs without --full print this record.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
-for argument in "$@"; do
-  case $argument in
-    --full) export TILEWRIGHT_TEST_FULL=1 ;;
-    *) echo "usage: tools/test.sh [--full]" >&2; exit 2 ;;
-  esac
+if [ $# -gt 0 ]; then
+  [ "$1" = --full ] || { echo "usage: tools/test.sh [--full [PART ...]]" >&2; exit 2; }
+  export TILEWRIGHT_TEST_FULL=1
+  shift
+fi
+chosen=("$@") # the parts to run; empty: all parts
+for part in "${chosen[@]}"; do
+  grep -Eq "^ *run \"?$part\"? " "$0" || { echo "tools/test.sh: there is no part '$part'" >&2; exit 2; }
 done
 [ -n "${TILEWRIGHT_TEST_FULL:-}" ] || export TILEWRIGHT_TEST_SHARES=1
 started=$SECONDS
@@ -31,6 +36,7 @@ results=build/test-results
 run() {
   local name=$1 limit=$2 begin=$SECONDS rc=0
   shift 2
+  [ ${#chosen[@]} = 0 ] || [[ " ${chosen[*]} " = *" $name "* ]] || return 0
   timeout --kill-after=10 "$limit" "$@" || rc=$?
   echo "$rc" > "$results/$name.rc"
   [ "$rc" = 124 ] && echo "$name: stopped after $limit s"
@@ -107,9 +113,9 @@ fi
 if [ -n "${TILEWRIGHT_TEST_FULL:-}" ]; then
   run fuzz $limit $python test/Conformance/fuzz share
   run fuzz-metamorphic $limit $python test/Conformance/fuzz share --metamorphic
-  for file in pt2 onnx mlir; do
-    run "fuzz-$file" $limit $python test/Conformance/fuzz share --through "$file"
-  done
+  run fuzz-pt2 $limit $python test/Conformance/fuzz share --through pt2
+  run fuzz-onnx $limit $python test/Conformance/fuzz share --through onnx
+  run fuzz-mlir $limit $python test/Conformance/fuzz share --through mlir
 else
   skip fuzz "new random graphs may fail; --full runs some"
 fi

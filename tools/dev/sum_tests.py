@@ -6,8 +6,9 @@ results contain no test that ran is a failure, too.
 
     python tools/dev/sum_tests.py build/test-results [--full]
 
-With --full, the date, the commit and the counts are written to test/last-full-run.json, which is committed. Without --full, the
-contents of that file are printed.
+With --full, the date, the commit and the counts of each part are written to test/last-full-run.json, which is committed. A run with
+--full may consist of some parts only, because all parts take longer than a day's work on a small machine. Without --full, the contents of
+that file are printed.
 """
 
 import datetime
@@ -19,6 +20,9 @@ from pathlib import Path
 
 # Test runners that always write a result file. If this file is missing, the runner has crashed. Scripts write no result file.
 RUNNERS = ("lit", "pytest")
+
+# The parts that --full adds, or of which it runs more cases.
+FULL_PARTS = ("tidy", "pytest", "newest-torch", "opinfo", "transformers", "onnx", "fuzz", "fuzz-metamorphic", "fuzz-pt2", "fuzz-onnx", "fuzz-mlir")
 
 ROOT = Path(__file__).resolve().parents[2]
 LAST_FULL_RUN = ROOT / "test" / "last-full-run.json"
@@ -67,18 +71,24 @@ def count(folder: Path, name: str, status: int) -> tuple[int, int, int, str]:
     return (0, 1, 0, f"exit {status}") if status else (1, 0, 0, "")
 
 
-def record_full_run(totals: list[int]) -> None:
+def record_full_run(counts: dict[str, list[int]]) -> None:
+    """Records the counts (passed, failed, skipped) of each part that ran. The records of other parts stay."""
     commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
-    run = {"date": datetime.date.today().isoformat(), "commit": commit} | dict(zip(("passed", "failed", "skipped"), totals, strict=True))
-    LAST_FULL_RUN.write_text(json.dumps(run, indent=1) + "\n")
+    runs = json.loads(LAST_FULL_RUN.read_text()) if LAST_FULL_RUN.exists() else {}
+    for part, numbers in counts.items():
+        run = {"date": datetime.date.today().isoformat(), "commit": commit}
+        runs[part] = run | dict(zip(("passed", "failed", "skipped"), numbers, strict=True))
+    LAST_FULL_RUN.write_text(json.dumps(runs, indent=1, sort_keys=True) + "\n")
 
 
-def describe_full_run() -> str:
-    if not LAST_FULL_RUN.exists():
-        return "last complete run with --full: none is recorded in test/last-full-run.json"
-    run = json.loads(LAST_FULL_RUN.read_text())
-    return (f"last complete run with --full: {run['date']}, commit {run['commit']}: {run['passed']} passed, {run['failed']} failed, "
-            f"{run['skipped']} skipped")  # fmt: skip
+def describe_full_runs() -> list[str]:
+    runs = json.loads(LAST_FULL_RUN.read_text()) if LAST_FULL_RUN.exists() else {}
+    lines = ["last runs with --full (test/last-full-run.json):"]
+    lines += [f"  {part}: {run['date']}, commit {run['commit']}: {run['passed']} passed, {run['failed']} failed, {run['skipped']} skipped"
+              for part, run in runs.items()]  # fmt: skip
+    if missing := [part for part in FULL_PARTS if part not in runs]:
+        lines.append(f"  not recorded: {', '.join(missing)}")
+    return lines
 
 
 def main() -> int:
@@ -87,18 +97,20 @@ def main() -> int:
         sys.exit(__doc__)
     folder = Path(sys.argv[1])
     totals = [0, 0, 0]
+    counts = {}
     parts = sorted(folder.glob("*.rc"))
     for path in parts:
         *numbers, remark = count(folder, path.stem, int(path.read_text()))
         print(f"{path.stem}: {numbers[0]} passed, {numbers[1]} failed, {numbers[2]} skipped" + (f" ({remark})" if remark else ""))
         totals = [a + b for a, b in zip(totals, numbers)]
+        counts[path.stem] = numbers
     if not parts:
         print("no part of the tests ran")
         totals[1] += 1
     if full:
-        record_full_run(totals)
+        record_full_run(counts)
     else:
-        print(describe_full_run())
+        print("\n".join(describe_full_runs()))
     print(f"{totals[0]} passed, {totals[1]} failed, {totals[2]} skipped")
     return 1 if totals[1] else 0
 
