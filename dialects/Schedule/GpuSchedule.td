@@ -61,7 +61,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     - **fma**: a block computes a tile `block` of a product of any type, and each thread a smaller `tile` in registers.
     - **attention**: a block processes rows of queries of one head, 16 per warp, and iterates over tiles of keys. In its
       gradient, some blocks process rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group
-      loads, and each of the other warp groups processes 64 rows by wgmma.
+      loads keys and values, and each of the other warp groups processes 64 rows by wgmma.
 
     `threads` is the number of threads per block, and `stages` the number of slots in shared memory for tiles of A and
     B, or of keys and values. With `tile_rows_per_band`, blocks of mma and wgmma process tiles in bands of that many

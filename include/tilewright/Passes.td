@@ -376,7 +376,7 @@ def HlsWindowLoops : Pass<"tw-hls-window-loops", "::mlir::func::FuncOp"> {
 }
 
 def HlsAcceptModel : Pass<"tw-hls-accept-model", "::mlir::ModuleOp"> {
-  let summary = "Report everything without a hardware form in one error, and record the names of the ports";
+  let summary = "Report everything in a model that hls does not support in one error, and record the names of the ports";
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }
 
@@ -421,7 +421,7 @@ def HlsPlaceMemories : Pass<"tw-hls-place-memories", "::mlir::ModuleOp"> {
 }
 
 def HlsPortProtocols : Pass<"tw-hls-port-protocols", "::mlir::ModuleOp"> {
-  let summary = "Convert the ports that the user names to streams and registers";
+  let summary = "Convert the ports that the option `ports` lists to streams and registers";
   let options = [Option<"ports", "ports", "std::string", "\"\"", "name=axi_master, name=axi_lite or name=stream, separated by spaces">];
   let dependentDialects = ["::tilewright::hls::HLSDialect"];
 }

@@ -9,8 +9,8 @@ namespace tilewright::structured {
 
 using RowBody = llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)>;
 
-/// The iteration space of a tensor with reduced dimensions. The dimensions that are not reduced are the rows. Every op
-/// of a normalization iterates over this space or over its rows, so that tiles of rows can be fused.
+/// The iteration space of a tensor with reduced dimensions. The dimensions that are not reduced index the rows. Every
+/// op of a normalization iterates over this space or over its rows, so that tiles of rows can be fused.
 struct Rows {
   Rows(Lowering &l, mlir::RankedTensorType type, llvm::ArrayRef<int64_t> dims);
 

@@ -35,8 +35,8 @@ namespace tilewright {
 namespace structured {
 namespace {
 
-/// Returns why a slice with this consumer needs separate memory, or an empty text if it does not. `gaps` is true if the
-/// elements of the slice's last dimension are not adjacent.
+/// Returns why a slice with this consumer needs separate memory, or an empty string if it does not. `gaps` is true if
+/// the elements of the slice's last dimension are not adjacent.
 StringRef reasonToCopy(Operation *consumer, bool gaps) {
   if (isa<func::ReturnOp>(consumer))
     return "a result of the call is a slice, and each result has separate memory";

@@ -137,7 +137,7 @@ bool beginReads(Exec &e, const MatrixDescriptor &matrix, const char *name) {
   return good;
 }
 
-/// Checks that all four warps of a warpgroup execute the instruction with the same operands.
+/// Checks that all four warps of a warp group execute the instruction with the same operands.
 void meetGroup(Exec &e, const MatrixJob &job) {
   uint32_t group = e.warp.index / 4;
   if (group * 4 + 4 > e.block.warps.size()) {

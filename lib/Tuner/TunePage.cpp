@@ -74,7 +74,7 @@ Axis axisOf(const std::vector<SeenSchedule> &all) {
 }
 
 /// Draws the measured schedules on one axis, the fastest first. For each schedule, draws the median of the ratios to
-/// the default, and its confidence interval. A schedule beyond the axis is an arrow at its right end.
+/// the default, and its confidence interval. A schedule beyond the axis is drawn as an arrow at its right end.
 void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
   constexpr double width = 480, step = 20, gap = 12;
   size_t longest = 0;

@@ -1,6 +1,6 @@
 """Measures the peak memory of a training step, compared with eager's.
 
-    python test/Conformance/training_memory.py [--models bert gpt2 ...] [--steps 6] [--cold]
+    python test/Conformance/training_memory.py [--models bert gpt2 ...] [--steps 5] [--cold]
 
 Each backend trains in a separate process: forward, loss, backward, AdamW, `zero_grad(set_to_none=True)`. In each step
 after the sixth, when heaps and pools no longer grow, the peak of the process's resident memory is read (Linux counts

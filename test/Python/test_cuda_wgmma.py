@@ -244,7 +244,7 @@ def test_ptx_check_finds_damage_with_several_tiles_per_block(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, tiles_per_block=2)
 
 
-# Each entry damages code that only a kernel with clusters contains. In a cluster, each block loads half of B into the
+# Each entry damages a part of the synchronization of a kernel with clusters. In a cluster, each block loads half of B into the
 # shared memory of both blocks.
 DAMAGE_IN_CLUSTERS = {
     "nothing": (r"", "", ""),

@@ -1,5 +1,5 @@
-"""Writes resnet50.pt2 with a symbolic batch size and random weights. An argument names a checkpoint of the hub with trained
-weights, such as microsoft/resnet-50."""
+"""Writes resnet50.pt2 with a symbolic batch size and random weights. An optional argument names a checkpoint on the
+Hugging Face Hub with trained weights, such as microsoft/resnet-50."""
 
 import sys
 

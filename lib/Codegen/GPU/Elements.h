@@ -28,7 +28,7 @@ public:
 
   /// `sizes` are the values of the kernel's index arguments. Indices out of range are reported in `status`, which may
   /// be null. The builder must be at the end of the entry block of the new function. Code that depends only on `sizes`
-  /// is inserted at this point, so no terminator may be inserted before it.
+  /// is inserted at this point, so the caller must insert the terminator after it.
   Elements(mlir::OpBuilder &builder, mlir::func::FuncOp kernel, llvm::ArrayRef<mlir::Value> sizes, mlir::Value status);
 
   /// Registers `source` as the provider of the elements of `tensor`.

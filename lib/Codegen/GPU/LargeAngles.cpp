@@ -100,8 +100,8 @@ private:
     };
     first = shifted(first, second);
     second = shifted(second, third);
-    // The first two bits are the quadrant, and the next 62 bits are the fraction. Make the fraction signed and relative
-    // to the nearest quadrant.
+    // The first two bits of `first`:`second` are the quadrant, and the other 62 bits are the fraction. Make the
+    // fraction signed and relative to the nearest quadrant.
     Value both = arith::OrIOp::create(b, arith::ShLIOp::create(b, first, word(32)), second);
     Value turns = arith::ShRUIOp::create(b, first, word(30));
     Value fraction = arith::ShLIOp::create(b, both, word(2));

@@ -1,4 +1,4 @@
-//===- AcceptModel.cpp - --tw-hls-accept-model: reject models without a hardware form ---===//
+//===- AcceptModel.cpp - --tw-hls-accept-model: reject models that hls does not support -------===//
 //
 // Before:
 //   func @main(%x: tensor<4x8xf32> {tw.name = "x"}) -> ... ; func private @kernel_0 ...
@@ -66,7 +66,7 @@ struct HlsAcceptModel : impl::HlsAcceptModelBase<HlsAcceptModel> {
                     std::to_string(main.getResultAttrOfType<IntegerAttr>(index, intoAttrName).getInt()) +
                     " in place: export it in inference mode (model.eval())";
     if (!problems.empty()) {
-      emitError(UnknownLoc::get(&getContext())) << "this model has no hardware form yet:" << problems;
+      emitError(UnknownLoc::get(&getContext())) << "the target hls does not support this model:" << problems;
       return signalPassFailure();
     }
     Builder builder(&getContext());

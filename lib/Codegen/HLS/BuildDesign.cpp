@@ -116,7 +116,7 @@ private:
       buffer.op = op;
       if (op.getKind() == plan::BufferKind::Input) {
         if (op.getInPlace())
-          return op.emitError("a model that writes its inputs in place has no hardware form yet");
+          return op.emitError("the target hls does not support a model that writes its inputs in place");
         if (size_t(op.getIndex()) >= inputs.size())
           return withoutPorts(op);
         buffer.type = inputs[op.getIndex()].second;
@@ -139,7 +139,7 @@ private:
         PlanBuffer &buffer = buffers[number];
         if (writesArgument(op, argument)) {
           if (buffer.writer >= 0)
-            return op.emitError("two kernels write one buffer, which has no hardware form yet");
+            return op.emitError("two kernels write one buffer, which the target hls does not support");
           buffer.writer = launches.size();
           buffer.writerArgument = argument;
           if (!buffer.type)
@@ -167,7 +167,7 @@ private:
     for (auto copy : program.getBody().getOps<plan::CopyOp>()) {
       PlanBuffer &to = buffers[copy.getTo()];
       if (to.op.getKind() != plan::BufferKind::Output)
-        return copy.emitError("a copy between two buffers of a plan has no hardware form yet");
+        return copy.emitError("the target hls does not support a copy between two buffers of a plan");
       to.readers.clear();
       addOutput(buffers[copy.getFrom()], to.op.getIndex());
     }

@@ -186,7 +186,7 @@ private:
     });
     if (!parts.empty())
       return llvm::createStringError(
-          "this model has no hardware form yet: a slice whose start is known only at run time" +
+          "the target hls does not support this model: a slice has a start that is known only at run time" +
           StringRef(parts).rtrim());
     if (failed(verify(module)))
       return llvm::createStringError("the design does not pass its verifier; this is a bug in Tilewright");

@@ -1,8 +1,9 @@
 //===- BesselFunctions.cpp - Bessel functions of the orders 0 and 1 ---------------------===//
 //
-// Each function is computed in float64 with Chebyshev series (SpecialSeries.h), which differ for arguments near 0 and
-// for larger arguments. The series do not contain factors that vary strongly, such as exponentials, logarithms, poles
-// and oscillations. Ops of the dialect compute these factors. The spherical function needs no series.
+// Each function except the spherical one is computed in float64 with Chebyshev series (SpecialSeries.h), which differ
+// for arguments near 0 and for larger arguments. The series do not contain factors that vary strongly, such as
+// exponentials, logarithms, poles and oscillations. Ops of the dialect compute these factors. The spherical function
+// needs no series.
 //
 // Test: test/Python/ops/test_special_functions.py
 //

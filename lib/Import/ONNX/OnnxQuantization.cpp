@@ -1,8 +1,9 @@
 //===- OnnxQuantization.cpp - quantization to bytes, and products of bytes ------------===//
 //
-// As ONNX specifies, QuantizeLinear divides by the scale and rounds half to even. A product with 1 / scale would round
-// some ties to the other integer. DequantizeLinear from integers of at most 8 bits to f32 becomes tw.dequantize, so
-// that the pass --tw-match-quantized can replace products of such floats by integer products.
+// As ONNX specifies, QuantizeLinear divides by the scale and rounds half to even. A product with 1 / scale is
+// not an exact tie in some of these cases, and would be rounded to the other adjacent integer. DequantizeLinear from
+// integers of at most 8 bits to f32 becomes tw.dequantize, so that the pass --tw-match-quantized can replace products
+// of such floats by integer products.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNarrow.h"

@@ -1,9 +1,9 @@
 //===- TuneDesign.cpp - designs of target hls with increasing numbers of multipliers -----------------------------===//
 //
-// The search of the hls target (lib/Codegen/HLS) finds the fastest design for a number of multipliers. It rejects the
-// design if its arrays need more block memories than available, because more copies of an operator need more memory
-// banks. This file repeats that search with increasing numbers of multipliers, to find the fastest design that
-// satisfies both limits and to report the gain of each step.
+// The search of the hls target (lib/Codegen/HLS) finds the fastest design for a number of multipliers. With more
+// multipliers, arrays are divided into more banks, so the search rejects a design if its arrays need more block
+// memories than available. This file repeats that search with increasing numbers of multipliers, to find the fastest
+// design that satisfies both limits and to report the gain of each step.
 //
 // Test: test/Tuner/tune-design.test
 //

@@ -187,7 +187,7 @@ def repack(model=None) -> None:
     not increment the version counter of the parameter.
 
     Models may share packed parameters (tied weights). Therefore the packed parameters of all models are discarded,
-    independent of `model`. Each parameter is packed again at the next call that reads it.
+    independently of `model`. Each parameter is packed again at the next call that reads it.
     """
     del model
     with _lock:

@@ -10,7 +10,7 @@ module {
 
 // -----
 
-// REFUSED: this model has no hardware form yet:
+// REFUSED: the target hls does not support this model:
 // REFUSED-NEXT: the size 's0' is symbolic, but hardware requires fixed sizes: export the model without dynamic_shapes
 // REFUSED-NEXT: the input number 1 has elements of bf16: convert the model to float32 or float16
 // REFUSED-NEXT: the result number 0 has elements of bf16: convert the model to float32 or float16
@@ -32,7 +32,7 @@ module {
 
 // -----
 
-// REFUSED: this model has no hardware form yet:
+// REFUSED: the target hls does not support this model:
 // REFUSED-NEXT: the empty input tensor<0x4xf32> ({{.*}}accept-model.mlir:39)
 // REFUSED-NEXT: the empty tensor tensor<0x4xf32> ({{.*}}accept-model.mlir:40)
 module {
@@ -45,7 +45,7 @@ module {
 // -----
 
 // Elements of ports are checked, too. The kernel of this model has no op with a bf16 result.
-// REFUSED: this model has no hardware form yet:
+// REFUSED: the target hls does not support this model:
 // REFUSED-NEXT: the input 'x' has elements of bf16: convert the model to float32 or float16
 // REFUSED-NEXT: the input number 1 has elements of f8E5M2
 // REFUSED-NEXT: the result number 1 has elements of f4E2M1FN

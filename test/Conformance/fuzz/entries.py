@@ -1,7 +1,7 @@
 """Runs the same graph through a file and the tilewright program: an exported model, an ONNX file, or MLIR.
 
-The results of the program are judged like those of torch.compile. Files take dense arguments and have no strides,
-gradients or results that share memory. Results are converted to eager's layout before they are compared.
+The results of the program are judged like those of torch.compile. A program from a file takes contiguous arguments.
+It has no gradients, no eager strides, and no results that share memory. Results are converted to eager's layout before they are compared.
 
     pt2     tilewright.export, then `tilewright run model.pt2`
     onnx    torch.onnx.export; onnxruntime checks differences: if its results differ as well, the exporter is at fault

@@ -99,8 +99,8 @@ def synthesise(folder: Path, result: Simulated) -> None:
 
 
 def compare_parts(parts: dict[str, int], report: dict) -> list[str]:
-    """Checks that multipliers and block memories equal the estimate, and that lookup tables are within 30 % of the
-    report's number for the Verilog."""
+    """Checks that the numbers of multipliers and block memories equal the estimate, and that the report's number of
+    lookup tables differs by at most 30% from the number that yosys counts."""
     expected = {"dsp": report["dsp"], "bram": report["one_call_bram"]}
     failures = [f"{kind}: yosys counts {parts[kind]}, but the estimate is {its}" for kind, its in expected.items() if parts[kind] != its]
     if not abs(report["rtl"]["lut"] - parts["lut"]) <= MOST_OFF * parts["lut"]:

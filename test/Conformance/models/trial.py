@@ -1,4 +1,5 @@
-"""Runs one case in eager with one thread and with two, in float64, and compiled, twice, and compares the results."""
+"""Runs one case with two draws of its arguments: in eager with one and with two threads, in float64, and compiled. Compares
+the results."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ import tilewright
 from tilewright.dynamo.backend import tilewright as backend
 
 DRAWS = 12  # a result that violates the numbers rule is judged again over this many draws together
-ROUNDINGS = 24  # tries of small changes that may change a result discontinuously
+ROUNDINGS = 24  # number of random perturbations in jumps()
 NEW_TOKENS = 6
 CACHES = ("dynamic", "static")  # the samples of the mode `generate`
 
@@ -71,7 +72,7 @@ class Trial:
         return self.architecture.draw(self.model, self.mode, seed)
 
     def call(self, model, forward, arguments: dict, seed: int = 0) -> Results:
-        """Returns the results of one call, which begins with the buffers of the start."""
+        """Resets the buffers to their initial values, calls the model once, and returns the results."""
         with torch.no_grad():
             for name, buffer in model.named_buffers():
                 if name in self.start:
@@ -190,7 +191,7 @@ def compare(got: Results, runs: list[Results], exact: Results | None, draws: lis
 
 def random_draws(trial: Trial, arguments: dict, run: Results) -> list[Results]:
     """Returns eager's runs with other seeds if their numbers differ, else an empty list."""
-    others = [with_threads(1, trial.eager, arguments, seed) for seed in (1, 2, 3)]  # `run` had one, too
+    others = [with_threads(1, trial.eager, arguments, seed) for seed in (1, 2, 3)]  # `run` was also computed with one thread
     same = all(list(o) == list(run) and all(same_numbers(o[n], run[n]) for n in run) for o in others)
     return [] if same else [run, *others]
 
@@ -199,8 +200,8 @@ def check_draws(trial: Trial, forward, names: list[str]) -> None:
     """Applies the numbers rule to results over several draws of the arguments, with their errors pooled.
 
     In one draw, all errors of a network may be caused by those of a few early numbers, and eager's may be small by
-    chance. The other results are judged again in each draw, except for their numbers, because a draw may show
-    other errors.
+    chance. All results of each draw are compared, too. Errors other than those of numbers (shape, NaN...) are
+    raised at once, and a further result that violates the numbers rule is added to `names`.
     """
     pooled = []
     for seed in range(1, 1 + DRAWS):
@@ -231,7 +232,7 @@ def check_draws(trial: Trial, forward, names: list[str]) -> None:
 
 def jumps(trial: Trial, arguments: dict, name: str, error: float) -> bool:
     """Returns whether a result also changes by about `error` in float64 if parameters and arguments change by a few
-    of f32's roundings.
+    units in the last place of f32.
 
     Such a result depends on which of two almost equal elements is the largest (a pool's gradient), and either is
     accepted.

@@ -127,7 +127,8 @@ def of_seeds(seeds: Sequence[int]) -> tuple[collections.Counter, list[str]]:
 
 
 def in_process(seeds: Sequence[int]) -> tuple[collections.Counter, list[str], int, str]:
-    """Runs of_seeds() in a separate process. Returns its result, its exit status, and the end of its output."""
+    """Runs of_seeds() in a separate process. Returns the result of of_seeds(), the exit status of the process,
+    and the end of its standard error."""
     done = subprocess.run([sys.executable, str(here), "chunk", *map(str, seeds)], capture_output=True, text=True)
     counts, said = collections.Counter(), []
     for line in done.stdout.splitlines():

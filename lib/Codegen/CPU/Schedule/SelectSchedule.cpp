@@ -119,7 +119,8 @@ int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
   return std::max<int64_t>(least, int64_t(llvm::bit_floor(uint64_t(most))));
 }
 
-/// Returns the smallest tile size of each row. If an operand is contiguous along another row than the result, the tile
+/// Returns the smallest tile size of each row dimension (Rows.h). If an operand is contiguous along another dimension
+/// than the result, the tile
 /// has 32 elements (two cache lines of f32) along this other row, so that whole blocks can be read and transposed
 /// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). In this case, `mostColumns` is lowered if the lines of the operand,
 /// one per column, would evict each other from the cache. If an operand of a reduction is contiguous along the
