@@ -447,7 +447,7 @@ def TW_AttentionOp : TW_Op<"attention"> {
     1. (attention_c1) all ranks are 4, and operands that have a size B, Hk, D or S have the same size.
     2. (attention_c2) H is a multiple of Hk.
     3. (attention_c3) the mask broadcasts.
-    4. (attention_c4) the result is B x H x L x Dv, logsumexp is B x H x L.
+    4. (attention_c4) the result is B x H x L x Dv, and logsumexp is B x H x L.
   }];
   let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs TW_Tensor:$result, TW_Tensor:$logsumexp);

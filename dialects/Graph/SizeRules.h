@@ -1,8 +1,8 @@
 //===- SizeRules.h - relations between sizes that an op requires ----------------===//
 //
-// A verifier states each relation once: surelyDiffer(a, b) if the sizes `a` and `b` must be equal, and surelyBelow(a,
-// b) if `a` must be at least `b`. If a - b is a constant, the verifier decides the relation immediately. A relation
-// that depends on symbols, such as
+// A verifier checks each relation with one call: surelyDiffer(a, b) if the sizes `a` and `b` must be equal, and
+// surelyBelow(a, b) if `a` must be at least `b`. If a - b is a constant, the verifier decides the relation immediately.
+// A relation that depends on symbols, such as
 //
 //   tw.concat %x, %w {dim = 1} : (tensor<?x8xf32, (s0, 8)>, tensor<17x8xf32>) -> ...      s0 == 17
 //

@@ -26,7 +26,7 @@ llvm::ArrayRef<CpuKnob> cpuKnobs() {
       {"order", 0, 1, "1: the tasks of a column of tiles are consecutive", &CpuScheduleAttr::getOrder},
       {"k_block", 16, 4096, "K-block of a product, which is summed in registers", &CpuScheduleAttr::getKBlock},
       {"block", 1, 16, "rows of a product's register block", &CpuScheduleAttr::getBlock},
-      {"unroll", 1, 64, "number of vectors that are unrolled", &CpuScheduleAttr::getUnroll},
+      {"unroll", 1, 64, "largest number of vectors over which a loop is fully unrolled", &CpuScheduleAttr::getUnroll},
       {"accumulators", 1, 8, "accumulators of a long reduction, in vectors", &CpuScheduleAttr::getAccumulators},
       {"keys", 16, 4096, "keys per block of attention", &CpuScheduleAttr::getKeys},
       {"scores", 1, 512, "rows of a block of attention scores", &CpuScheduleAttr::getScores},

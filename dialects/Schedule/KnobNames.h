@@ -13,7 +13,7 @@
 
 namespace tilewright::schedule {
 
-/// Returns the present name of the knob `name`: "k_block" for "depth". Returns other names unchanged.
+/// Returns the present name of the knob `name`, for example "k_block" for "depth". Returns other names unchanged.
 llvm::StringRef presentKnobName(llvm::StringRef name);
 
 /// Returns the text of a point, such as "tile0=64 depth=128", with the present names of its knobs.

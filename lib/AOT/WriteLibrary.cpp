@@ -91,7 +91,8 @@ private:
       return read.takeError();
     interface = std::move(*read);
     interface.model = identifierFrom(library.model.empty() ? llvm::sys::path::filename(library.path) : library.model);
-    // Tensors without data are normal inputs: they may change with every call, so packing them once would be wrong.
+    // Arguments without data in `library.weights` lose tw.static. They may change with every call, so packing them once
+    // would be wrong.
     size_t number = 0;
     for (BlockArgument argument : main.getArguments())
       if (isa<RankedTensorType>(argument.getType()) && !weightOf(library.weights, number++))

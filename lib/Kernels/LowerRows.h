@@ -16,7 +16,8 @@ struct Rows {
 
   /// Reads a graph value over the whole space. Every reduced dimension appears in the map.
   Read full(mlir::Value graphValue);
-  /// row() reads a tensor of rows over the whole space, and whole() reads a tensor of the whole space.
+  /// row() reads a tensor with one element per row, and broadcasts each element along the reduced dimensions. whole()
+  /// reads a tensor with one element for each element of the space.
   Read row(mlir::Value rows) { return Lowering::of(rows, rowMap); }
   Read whole(mlir::Value tensor) { return Lowering::of(tensor, l.identity(sizes.size())); }
 

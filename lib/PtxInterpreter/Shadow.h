@@ -18,8 +18,8 @@
 namespace tilewright::ptx {
 
 inline constexpr uint8_t kSeveralLanes = 255;
-/// The numbers of agents with a clock in a block: 32 warps, followed by 32 agents for the bulk copies of the mbarriers.
-/// If there are more than 32 mbarriers, several mbarriers share an agent.
+/// The numbers of agents with a clock in a block: 32 warps, followed by 32 agents for the bulk copies that signal
+/// mbarriers. If there are more than 32 mbarriers, several mbarriers share an agent.
 inline constexpr uint32_t kWarpAgents = 32, kAgents = 64;
 
 struct Epoch {
@@ -31,14 +31,15 @@ struct Epoch {
   uint16_t flags = 0;
 };
 
-/// For each agent, the last clock after which a warp is ordered.
+/// The vector clock of a warp: for each agent, the latest clock whose accesses happen before the warp's next access.
 struct VectorClock {
   std::array<uint32_t, kAgents> own = {};        ///< clocks of the agents of its block
   std::array<uint32_t, kAgents> fenced = {};     ///< the part of `own` that is visible to the async proxy
   std::unordered_map<uint64_t, uint32_t> others; ///< clocks of other blocks, by block * kAgents + agent
 
   void join(const VectorClock &from, bool sameBlock, uint32_t fromBlock);
-  /// Copies the clocks of the agents of `block` from `others` to `own`. This vector clock must belong to `block`.
+  /// Merges the clocks of the agents of `block` in `others` into `own` (the maximum of both). This vector clock must
+  /// belong to `block`.
   void recall(uint32_t block);
   /// Joins `from`, the clock of a warp of `fromBlock`, into this clock, which belongs to `block`.
   void joinInto(uint32_t block, const VectorClock &from, uint32_t fromBlock) {

@@ -7,9 +7,10 @@
 // schedules with the largest expected improvement under a Gaussian process over the measurements (Surrogate.h). The
 // tier `full` first spreads more schedules over the space, and then continues like `quick`, up to 64 schedules.
 //
-// The default occurs twice in every race: the difference of its two lanes is the noise, and the change of its time is
-// the drift. A challenger wins only if it is faster than the default by more than max(2%, 3 x noise) in a last race of
-// the finalists, and its results satisfy the numbers rule; otherwise the default stays.
+// Every race measures the default schedule twice in each round. A round is discarded if the two times differ too much
+// (drift). The noise is computed from the ratios of the two times over all remaining rounds (noiseOf()). Another
+// schedule replaces the default only if it is faster by more than max(2%, 3 x noise) in the final race of the best
+// schedules, and if its results satisfy the numbers rule.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_SEARCH_H

@@ -21,8 +21,8 @@ double median(std::vector<double> values) {
   return (*std::max_element(values.begin(), values.begin() + long(middle)) + upper) / 2;
 }
 
-/// Returns the largest k with P(Binomial(n, 1/2) < k) <= 0.025: the interval starts at the k-th of n ordered values and
-/// ends at the k-th last. Returns 0 if there is no such interval.
+/// Returns the largest k with P(Binomial(n, 1/2) < k) <= 0.025. The 95% confidence interval of the median of n values
+/// extends from the k-th smallest to the k-th largest value. Returns 0 if n is too small for such an interval.
 static size_t outside(size_t n) {
   double probability = std::exp2(-double(n)), sum = 0;
   for (size_t k = 0; k < n; ++k) {

@@ -101,8 +101,8 @@ private:
     return total.dsp > 0 && cycles > 0 ? double(macs) / double(total.dsp) / double(cycles) : 0;
   }
 };
-/// Returns the estimate of the design. If `shares`, operations of one iteration that start in different cycles of the
-/// II share an operator, as in the output of HLS tools. The generated Verilog has a separate operator for each
+/// Returns the estimate of the design. If `shares`, operations of one iteration that start in different cycles modulo
+/// the II share an operator, as in the output of HLS tools. The generated Verilog has a separate operator for each
 /// operation.
 DesignEstimate estimateDesign(mlir::func::FuncOp top, bool shares = true);
 

@@ -21,13 +21,14 @@ struct Port {
 /// Returns the ports of the top function, in order.
 std::vector<Port> portsOf(mlir::func::FuncOp top);
 
-/// Returns "void softmax(const float x[20][16], float y[20][16])". Parameters that the body only reads are const.
+/// Returns a signature such as "void softmax(const float x[20][16], float y[20][16])". Parameters that the body only
+/// reads are const.
 std::string printSignature(mlir::func::FuncOp function);
 /// Returns a declaration such as "float chip[20][16]".
 std::string printArray(llvm::StringRef name, mlir::MemRefType type);
 /// Returns hls::stream<float, 2>, or hls::stream_of_blocks<float[20][190], 2>.
 std::string streamType(StreamType type);
-/// Returns "static const float c[2] = {1.0f, 2.0f}", the array with its elements, without a semicolon.
+/// Returns the definition of an array with its elements, such as "static const float c[2] = {1.0f, 2.0f}".
 std::string printConstant(llvm::StringRef name, mlir::MemRefType type, mlir::ElementsAttr value);
 
 /// The file with the constant arrays of a design, in the same folder as kernel.cpp.

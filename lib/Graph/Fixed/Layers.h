@@ -6,7 +6,8 @@
 
 namespace tilewright::fixed {
 
-/// Returns an entry of the layers in `tw.fixed`: `exact` is rounded to `result` in `format`, at the user's `line`.
+/// Returns an entry of the list `layers` in the attribute `tw.fixed`. The entry describes the rounding of `exact` to
+/// `result`, in `format`, at line `line` of the user's file.
 mlir::Attribute describeRounding(mlir::Builder &builder, const Number &exact, const Number &result,
                                  const Format &format, llvm::StringRef line);
 /// Returns an entry for a weight whose format cannot represent all its elements.

@@ -51,7 +51,7 @@ template <int order, bool scaled> Real besselK(Real x) {
   return where(x < 0 | isnan(x), nan, value);
 }
 
-/// The factors from which Bessel functions of both kinds are computed for x > 8.
+/// The terms of the asymptotic form, from which Bessel functions of both kinds are computed for x > 8.
 struct Waves {
   Real p, q, phase, size;
 };

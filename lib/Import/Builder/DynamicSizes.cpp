@@ -95,7 +95,8 @@ public:
     return llvm::Error::success();
   }
 
-  /// Replaces the symbols of sizes that are fixed to a number by constants, and removes their arguments of @main.
+  /// Replaces the symbols of sizes that are fixed to a number by constants, and removes the corresponding
+  /// arguments of @main.
   void fix() {
     if (fixed.empty())
       return;

@@ -60,8 +60,8 @@ void Walk::noteIndex(const Frame::Step &step, const int64_t *status) {
   badSize = status[2];
 }
 
-/// Reports the begin and the end of a step to the observer if `thread` is the calling thread. The step begins with the
-/// constructor and ends with the destructor.
+/// Reports a step to the observer if `thread` is 0, which is the thread that called alone() or together(). The
+/// constructor reports the start of the step, and the destructor reports its end.
 class Walk::ObservedStep {
 public:
   ObservedStep(const Walk &walk, const Frame::Step &step, int thread)

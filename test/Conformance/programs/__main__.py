@@ -1,13 +1,13 @@
-"""Random programs with views, writes, operators in eager, graph breaks and branches: compiled, they must do what eager
-does.
+"""Compiles random programs with views, writes in place, operators that run in eager, graph breaks and branches, and
+compares them with eager.
 
     python test/Conformance/programs run --seed S --programs N [--jobs J]   programs S, S + 1, ...
-    python test/Conformance/programs case SEED                              one, with its text
-    python test/Conformance/programs peer SEED                              one, with aot_eager only
+    python test/Conformance/programs case SEED                              prints program SEED and its verdict
+    python test/Conformance/programs peer SEED                              runs program SEED with aot_eager only
     python test/Conformance/programs share                                  one in twenty of the programs that are known to be right
 
-After each of two calls, these properties of results and arguments are compared: values, strides and offsets; which of them
-share memory, and which are views; how often arguments were written. If aot_eager also differs from eager for a program,
+After each of two calls, these properties of results and arguments are compared: dtypes, shapes, values, strides, offsets,
+which of them share memory, and the version counters of the arguments. If aot_eager also differs from eager for a program,
 the difference is attributed to torch.
 """
 
@@ -71,8 +71,8 @@ def described(tensors: list[torch.Tensor], first: int) -> list:
 
 
 def is_same(got, want) -> bool:
-    """Returns whether two tensors have the same properties. The number of writes may be less than in eager, but not 0, because a graph counts all its
-    writes of an argument as one."""
+    """Returns True if two tensors have the same properties. The number of writes may be less than in eager, but not 0, because a graph
+    increments the version counter of an argument once for all its writes to the argument."""
     return got[:-1] == want[:-1] and (got[-1] > 0) == (want[-1] > 0) and got[-1] <= want[-1]
 
 
@@ -100,7 +100,8 @@ def by_peer(function, program: Program) -> list:
 
 
 def judged(program: Program) -> tuple[str, str]:
-    """Returns the verdict (right, wrong, torch or eager) and the difference."""
+    """Returns the verdict and, for `wrong`, the difference. The verdict is `right` if the program does what eager does, `eager` if eager
+    itself raises an error, `torch` if aot_eager also differs from eager, and `wrong` if only Tilewright differs."""
     function = function_of(program)
     eager = run(function, program)
     if any(len(call) < len(program.arguments) + 1 for call in eager):

@@ -1,8 +1,8 @@
-"""The kernels that are mutated: compiled from torch functions, each with one launch, its buffers, and its expected
-result.
+"""Creates the kernels that are mutated. Most are compiled from torch functions; those in WRITTEN are written by hand. For
+each kernel, one launch, its buffers and its expected result are stored.
 
-`make` runs a function on the emulated device with TILEWRIGHT_SAVE_LAUNCHES set, and keeps the launch whose result
-is the function's. It also stores the data for the numbers rule: the result in float64 and the allowed error.
+make_kernel() runs a function on the emulated device with TILEWRIGHT_SAVE_LAUNCHES set, and stores the launch that
+writes the function's result. It also stores the data for the numbers rule: the result in float64 and the allowed error.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def kernels() -> dict[str, Kernel]:
         "product": Kernel(lambda: (matmul, (matrix(128, 160), matrix(160, 128))), warps),
         "product-gelu": Kernel(lambda: (gelu, (matrix(100, 416), matrix(416, 130), matrix(130)))),
         "product-residual": Kernel(lambda: (residual, (matrix(72, 136), matrix(96, 136).t(), matrix(96), matrix(72, 96))), warps),
-        "product-turned": Kernel(lambda: (matmul, (matrix(160, 70, dtype=f16).t(), matrix(160, 72, dtype=f16))), {**warps, "stages": 4}),
+        "product-transposed": Kernel(lambda: (matmul, (matrix(160, 70, dtype=f16).t(), matrix(160, 72, dtype=f16))), {**warps, "stages": 4}),
         "product-batched": Kernel(lambda: (torch.matmul, (matrix(3, 40, 80), matrix(3, 80, 56))), {**warps, "k": 16}),
         "product-symbolic": Kernel(lambda: (matmul, (matrix(70, 128), matrix(128, 72))), warps, rows=True),
         "product-i8": Kernel(lambda: (matmul, tuple((torch.randn(*s) * 40).to(torch.int8) for s in ((129, 272), (272, 72)))), {**warps, "k": 64}),
@@ -70,7 +70,7 @@ def kernels() -> dict[str, Kernel]:
         "groups": Kernel(lambda: (matmul, (matrix(136, 448), matrix(448, 128))), {**groups, "stages": 2}, arch="sm_90a"),
         "groups-gelu": Kernel(lambda: (gelu, (matrix(100, 1024, dtype=f16), matrix(1024, 136, dtype=f16), matrix(136, dtype=f16))), arch="sm_90a"),
         "groups-residual": Kernel(lambda: (residual, (matrix(72, 456), matrix(96, 456).t(), matrix(96), matrix(72, 96))), {**groups, "consumers": 1}, arch="sm_90a"),
-        "groups-turned": Kernel(lambda: (matmul, (matrix(1032, 136).t(), matrix(1032, 72))), arch="sm_90a"),
+        "groups-transposed": Kernel(lambda: (matmul, (matrix(1032, 136).t(), matrix(1032, 72))), arch="sm_90a"),
         "groups-batched": Kernel(lambda: (torch.matmul, (matrix(3, 40, 400), matrix(3, 400, 56))), {**groups, "consumers": 1, "stages": 2}, arch="sm_90a"),
         "attention-causal": Kernel(lambda: (causal, heads((1, 2, 150, 64), (1, 2, 150, 64), (1, 2, 150, 64)))),
         "attention-masked": Kernel(lambda: (attend, (*heads((1, 2, 70, 64), (1, 2, 130, 64), (1, 2, 130, 64)), torch.rand(70, 130) > 0.3))),
@@ -78,7 +78,7 @@ def kernels() -> dict[str, Kernel]:
         "attention-decode": Kernel(lambda: (grouped, heads((2, 8, 1, 64), (2, 2, 200, 64), (2, 2, 200, 64)))),
         "softmax": Kernel(lambda: (lambda x: torch.softmax(x, -1), (matrix(7, 512),))),
         "softmax-long": Kernel(lambda: (lambda x: torch.softmax(x, -1), (torch.randn(3, 4099),))),
-        "softmax-turned": Kernel(lambda: (lambda x: torch.softmax(x, 0), (torch.randn(70, 40),))),
+        "softmax-transposed": Kernel(lambda: (lambda x: torch.softmax(x, 0), (torch.randn(70, 40),))),
         "layer-norm": Kernel(lambda: (lambda x, w, b: F.layer_norm(x, [1030], w, b), (torch.randn(5, 1030), torch.randn(1030), torch.randn(1030)))),
         "rms-norm": Kernel(lambda: (lambda x, w: F.rms_norm(x, [4096], w, 1e-5), (matrix(3, 4096), matrix(4096)))),
         "sums": Kernel(lambda: (lambda x: x.sum((0, 2)), (torch.randn(24, 17, 133),))),
@@ -145,7 +145,7 @@ def make_kernel(name: str, kernel: Kernel, folder: Path) -> None:
             continue
         break
     else:
-        raise AssertionError(f"no launch of {name} gives its result")
+        raise AssertionError(f"no saved launch of {name} writes the expected result")
     finish(here, after.name.removesuffix(".after.npy"), str(dtype).removeprefix("torch."), allowed, run.stdout)
 
 
@@ -155,8 +155,8 @@ def finish(here: Path, buffer: str, dtype: str, allowed: float, report: str) -> 
 
 
 def make_written(name: str, folder: Path) -> None:
-    """Fills the folder for a kernel with TMA, mbarriers and wgmma: a ring of three stages that wraps around more than
-    twice."""
+    """Fills the folder of a hand-written kernel that uses TMA, mbarriers and wgmma. K is chosen so that its ring buffer of three stages
+    is refilled more than twice."""
     here = folder / name
     shutil.rmtree(here, ignore_errors=True)
     here.mkdir(parents=True)

@@ -38,7 +38,7 @@ OperatorCost addressInLogic();
 /// Returns the cost of the product of a 64-bit and a 66-bit operand that replaces a division of a 64-bit index.
 OperatorCost wideQuotient();
 
-/// Return the costs of accesses of arrays and queues.
+/// Return the costs of accesses to arrays and queues.
 OperatorCost loadOperator();
 OperatorCost storeOperator();
 OperatorCost queueOperator();
