@@ -395,7 +395,11 @@ def judge(program: Program, using=None, eager_ran=lambda: None) -> Outcome:
             if torch_fails_alike(program, error):
                 return Outcome("torch", kind, detail)
             return Outcome("wrong" if wrong else "error", kind, detail)
-        ops = sorted({r.target for graph in tilewright.report(clear=True) for r in graph.refusals if not r.follows})
+        refusals = [r for graph in tilewright.report(clear=True) for r in graph.refusals]
+        for refusal in refusals:  # eager runs the graph if the compiler crashes, and all later graphs of this process
+            if "the compiler crashed" in refusal.reason:
+                return Outcome("crash", short(refusal.reason), refusal.reason)
+        ops = sorted({r.target for r in refusals if not r.follows})
         return Outcome("fallback" if ops else "native", words, "", ops)
 
 
