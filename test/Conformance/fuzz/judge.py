@@ -15,6 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from verdict import Outcome, Wrong, check_metadata, check_numbers, plain, short
 
 import tilewright
+from tilewright.dynamo import crashes
 from tilewright.dynamo.backend import tilewright as backend
 from tilewright.fx.eager_strides import results_of
 from tilewright.fx.fresh_results import fresh_results
@@ -395,11 +396,9 @@ def judge(program: Program, using=None, eager_ran=lambda: None) -> Outcome:
             if torch_fails_alike(program, error):
                 return Outcome("torch", kind, detail)
             return Outcome("wrong" if wrong else "error", kind, detail)
-        refusals = [r for graph in tilewright.report(clear=True) for r in graph.refusals]
-        for refusal in refusals:  # eager runs the graph if the compiler crashes, and all later graphs of this process
-            if "the compiler crashed" in refusal.reason:
-                return Outcome("crash", short(refusal.reason), refusal.reason)
-        ops = sorted({r.target for r in refusals if not r.follows})
+        if crashes.has_crashed():  # eager ran this graph, and will run all later graphs of this process
+            return Outcome("crash", short(crashes.what_crashed()), crashes.what_crashed())
+        ops = sorted({r.target for graph in tilewright.report(clear=True) for r in graph.refusals if not r.follows})
         return Outcome("fallback" if ops else "native", words, "", ops)
 
 

@@ -49,6 +49,9 @@ def main() -> None:
                 eager_ran = lambda index=index: say(start=index)  # noqa: E731
                 through = asked.get("through", "")
                 outcome = judge_file(program, through, eager_ran) if through else judge(program, eager_ran=eager_ran)
+                if outcome.state == "crash":
+                    # The pool counts this graph as a crash, and runs the next graphs in a new process, which can compile.
+                    sys.exit(f"LLVM ERROR: {outcome.reason}")
                 outcome.ops += [f"op {n.op}" for n in program.nodes] + [f"mode {program.mode}"]
             except MemoryError as error:
                 outcome = Outcome("memory", "", str(error))
