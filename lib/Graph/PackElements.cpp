@@ -41,6 +41,11 @@ bool isNarrowTensor(Type type) {
   return tensor && isNarrow(tensor.getElementType());
 }
 
+/// Returns the value of a narrow integer in its container.
+APInt inContainer(const APInt &value, IntegerType container) {
+  return container.isUnsigned() ? value.zext(container.getWidth()) : value.sext(container.getWidth());
+}
+
 bool isView(Operation *op) { return isa<ReshapeOp, SliceOp, PermuteOp, FlipOp, BroadcastOp, ConcatOp>(op); }
 
 struct PackElements : impl::PackElementsBase<PackElements> {
@@ -105,14 +110,12 @@ private:
 
   /// Returns true if `view` is a view of the stored tensor.
   bool staysView(Operation *view) {
+    if (isa<ReshapeOp>(view))
+      return true; // the elements are the same bytes in both shapes
     auto byRows = [&](Value value) {
       std::optional<StoredTensor> stored = storedTensor(narrowType(value));
       return stored && stored->byRows;
     };
-    if (isa<ReshapeOp>(view)) {
-      // Both types have the same bytes, packed or not.
-      return true;
-    }
     if (!llvm::all_of(view->getOperands(), byRows) || !llvm::all_of(view->getResults(), byRows))
       return false;
     const unsigned bits = packedBits(narrowType(view->getResult(0)).getElementType());
@@ -151,11 +154,9 @@ private:
     auto type = cast<RankedTensorType>(op.getType());
     const unsigned bits = packedBits(elements.getElementType());
     if (!bits) {
-      const bool isUnsigned = elements.getElementType().isUnsignedInteger();
-      const unsigned width = type.getElementTypeBitWidth();
-      op.setValueAttr(cast<TypedAttr>(elements.mapValues(type.getElementType(), [&](const APInt &element) {
-        return isUnsigned ? element.zext(width) : element.sext(width);
-      })));
+      auto container = cast<IntegerType>(type.getElementType());
+      op.setValueAttr(cast<TypedAttr>(
+          elements.mapValues(container, [&](const APInt &element) { return inContainer(element, container); })));
       return success();
     }
     const bool isFloat = isa<FloatType>(elements.getElementType());
@@ -183,9 +184,7 @@ private:
     if (auto pad = dyn_cast<PadOp>(op))
       if (auto value = dyn_cast<IntegerAttr>(pad.getValue()); value && isNarrow(value.getType())) {
         IntegerType container = containerOf(value.getType());
-        const unsigned width = container.getWidth();
-        pad.setValueAttr(IntegerAttr::get(container, container.isUnsigned() ? value.getValue().zext(width)
-                                                                            : value.getValue().sext(width)));
+        pad.setValueAttr(IntegerAttr::get(container, inContainer(value.getValue(), container)));
       }
     builder.setInsertionPointAfter(op);
     for (OpResult result : op->getResults()) {

@@ -65,12 +65,16 @@ double HostTensor::numberAt(int64_t index) const {
   return element.isUnsignedInteger() ? double(bitsAt(index)) : double(integerAt(index));
 }
 
+uint8_t HostTensor::fileByte(int64_t index) const {
+  return uint8_t(mlir::isa<mlir::IntegerType>(element) ? uint64_t(integerAt(index)) : bitsAt(index));
+}
+
 std::string HostTensor::fileBytes() const {
   if (bits() >= 8)
     return std::string(reinterpret_cast<const char *>(bytes.data()), byteCount());
   std::string text(count(), 0);
   for (int64_t i = 0; i < count(); ++i)
-    text[i] = char(mlir::isa<mlir::IntegerType>(element) ? integerAt(i) : int64_t(bitsAt(i)));
+    text[i] = char(fileByte(i));
   return text;
 }
 

@@ -29,6 +29,8 @@ struct HostTensor {
   int64_t integerAt(int64_t index) const;
   double numberAt(int64_t index) const;
 
+  /// Returns the byte of element `index`, which is smaller than a byte, in a file. Signed integers are sign-extended.
+  uint8_t fileByte(int64_t index) const;
   /// Returns the elements as in a file: an element smaller than a byte takes a whole byte.
   std::string fileBytes() const;
 

@@ -91,12 +91,7 @@ llvm::Error copyElements(HostTensor &tensor, const char *from, bool columnMajor)
     tensor.setBits(i, value);
     for (int dim = int(rank) - 1; dim >= 0 && ++indices[dim] == tensor.sizes[dim]; --dim)
       indices[dim] = 0;
-    if (tensor.bits() >= 8)
-      continue;
-    const bool kept = tensor.element.isUnsignedInteger() || mlir::isa<mlir::FloatType>(tensor.element)
-                          ? tensor.bitsAt(i) == value
-                          : uint64_t(tensor.integerAt(i)) == uint64_t(llvm::SignExtend64(value, 8 * width));
-    if (!kept)
+    if (tensor.bits() < 8 && tensor.fileByte(i) != value)
       return llvm::createStringError("the element " + std::to_string(i) + " is not a number of " +
                                      std::to_string(tensor.bits()) + " bits");
   }
@@ -156,7 +151,10 @@ llvm::Error writeNpy(StringRef path, const HostTensor &tensor) {
   llvm::raw_fd_ostream out(path, problem);
   if (!problem) {
     out << magic << '\1' << '\0' << char(header.size() & 255) << char(header.size() >> 8) << header;
-    out << tensor.fileBytes();
+    if (tensor.bits() >= 8) // without a copy
+      out.write(reinterpret_cast<const char *>(tensor.bytes.data()), tensor.byteCount());
+    else
+      out << tensor.fileBytes();
     out.close();
     problem = out.error();
     out.clear_error();

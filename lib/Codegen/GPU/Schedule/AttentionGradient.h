@@ -3,7 +3,6 @@
 #define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_ATTENTIONGRADIENT_H
 
 #include "lib/Codegen/GPU/Schedule/Attention.h"
-#include "lib/Codegen/GPU/ThreadKernel.h"
 
 namespace tilewright::gpu {
 
