@@ -1,5 +1,6 @@
 //===- Codegen.cpp - compile LLVM modules to object code ------------------===//
 #include "lib/Runtime/Jit/Codegen.h"
+#include "lib/Runtime/Jit/BfloatComparisons.h"
 #include "lib/Runtime/Jit/CrashNet.h"
 #include "lib/Runtime/Jit/SingleLaneStores.h"
 
@@ -64,6 +65,10 @@ void completeNative(MachineDescription &machine) {
   // The code generator of kernels chooses the vector width, so allow vectors of 512 bits.
   if (machine.sets.avx512f)
     machine.features += (features.empty() ? "" : ",") + std::string("-prefer-256-bit");
+  // LLVM 22.1 treats bf16 as a native type on CPUs with AVX10.2, but cannot select instructions for comparisons,
+  // minima, maxima and conversions of bf16 vectors there.
+  if (llvm::StringRef(features).contains("+avx10.2"))
+    machine.features += ",-avx10.2";
 }
 
 void restrictToSets(MachineDescription &machine) {
@@ -144,6 +149,7 @@ static llvm::Error emitFile(llvm::Module *module, llvm::TargetMachine &target, c
     if (llvm::Error error = optimizeModule(*module, target, options.passes))
       return error;
   storeOneLaneAsScalars(*module);
+  compareBfloatsAsFloats(*module);
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager codegen;
   if (target.addPassesToEmitFile(codegen, stream, nullptr, type, /*DisableVerify=*/true))

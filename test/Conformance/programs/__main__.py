@@ -36,6 +36,7 @@ from draw import Program, argument, drawn  # noqa: E402
 from shares import share  # noqa: E402
 
 import tilewright  # noqa: E402, F401
+from tilewright.dynamo import crashes  # noqa: E402
 
 CALLS = (0, 100)  # seeds of the arguments, one for each call
 CHUNK = 40  # programs per process
@@ -108,6 +109,8 @@ def judged(program: Program) -> tuple[str, str]:
         return "eager", ""
     torch._dynamo.reset()
     ours = run(torch.compile(function, backend="tilewright"), program)
+    if crashes.has_crashed():  # Eager runs every later program of this process, so its other verdicts would mean nothing.
+        sys.exit(f"the compiler crashed in program {program.seed}")
     if agree(ours, eager):
         return "right", ""
     if not agree(by_peer(function, program), eager):

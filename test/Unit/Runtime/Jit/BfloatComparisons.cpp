@@ -1,0 +1,69 @@
+//===- BfloatComparisons.cpp - every comparison of bf16 vectors can be compiled ------===//
+#include "lib/Runtime/Jit/BfloatComparisons.h"
+#include "lib/Runtime/Jit/Codegen.h"
+
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <gtest/gtest.h>
+#include <string>
+
+using namespace tilewright::runtime;
+
+static std::unique_ptr<llvm::Module> parsedModule(llvm::LLVMContext &context, const std::string &text) {
+  llvm::SMDiagnostic problem;
+  auto module = llvm::parseAssemblyString(text, problem, context);
+  if (!module)
+    ADD_FAILURE() << problem.getMessage().str();
+  return module;
+}
+
+static std::string widened(const std::string &type) {
+  llvm::LLVMContext context;
+  auto module = parsedModule(context, "define <4 x i1> @f(<4 x " + type + "> %a, <4 x " + type +
+                                          "> %b) {\n  %c = fcmp olt <4 x " + type + "> %a, %b\n  ret <4 x i1> %c\n}\n");
+  compareBfloatsAsFloats(*module);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->getFunction("f")->print(stream);
+  return text;
+}
+
+TEST(BfloatComparisons, OperandsAreExtended) {
+  std::string text = widened("bfloat");
+  EXPECT_NE(text.find("fcmp olt <4 x float>"), std::string::npos) << text;
+}
+
+TEST(BfloatComparisons, OtherTypesAreUnchanged) {
+  for (const char *type : {"half", "float", "double"})
+    EXPECT_EQ(widened(type).find("fpext"), std::string::npos) << type;
+}
+
+/// On these CPUs, LLVM's instruction selection fails for some of these functions without the rewrite.
+TEST(BfloatComparisons, ResultsOfAllWidthsCompileForCpusWithInstructionsForBfloat) {
+  for (const char *cpu : {"x86-64-v3", "x86-64-v4", "znver4", "sapphirerapids"})
+    for (int lanes : {1, 2, 3, 4, 8, 15, 16, 17, 32, 64})
+      for (const char *extension : {"zext", "sext"})
+        for (const char *integer : {"i8", "i16", "i32", "i64"}) {
+          const std::string count = "<" + std::to_string(lanes) + " x ";
+          llvm::LLVMContext context;
+          auto module = parsedModule(context, "define void @f(ptr %p, ptr %q, ptr %o) {\n  %a = load " + count +
+                                                  "bfloat>, ptr %p, align 2\n  %b = load " + count +
+                                                  "bfloat>, ptr %q, align 2\n  %c = fcmp olt " + count +
+                                                  "bfloat> %a, %b\n  %d = " + extension + " " + count + "i1> %c to " +
+                                                  count + integer + ">\n  store " + count + integer +
+                                                  "> %d, ptr %o, align 1\n  ret void\n}\n");
+          MachineDescription machine;
+          machine.native = false;
+          machine.llvmCpu = cpu;
+          CodegenOptions options;
+          auto target = createTargetMachine(machine, options);
+          ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
+          auto assembly = compileToAssembly(std::move(module), **target, options);
+          ASSERT_TRUE(bool(assembly)) << cpu << " " << lanes << " " << integer << ": "
+                                      << llvm::toString(assembly.takeError());
+          EXPECT_TRUE(llvm::StringRef(*assembly).contains("cmp") || llvm::StringRef(*assembly).contains("comis"));
+        }
+}
