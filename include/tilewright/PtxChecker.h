@@ -160,7 +160,7 @@ struct Report {
 using Argument = std::vector<uint8_t>;
 template <class T> Argument argument(const T &value) {
   Argument bytes(sizeof(T));
-  std::memcpy(bytes.data(), &value, sizeof(T));
+  std::memcpy(bytes.data(), static_cast<const void *>(&value), sizeof(T));
   return bytes;
 }
 

@@ -36,7 +36,7 @@ std::optional<std::string> outputOf(llvm::ArrayRef<std::string> command, unsigne
     problem = "a temporary file cannot be created: " + code.message();
     return std::nullopt;
   }
-  llvm::scope_exit cleanup([&] { llvm::sys::fs::remove(file); });
+  llvm::scope_exit cleanup([&] { (void)llvm::sys::fs::remove(file); });
   std::vector<llvm::StringRef> words(command.begin(), command.end());
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), file.str(), file.str()};
   std::string why;
@@ -140,8 +140,8 @@ std::string assemble(const Assembler &ptxas, llvm::StringRef ptx, const std::str
     return "";
   }
   llvm::scope_exit cleanup([&] {
-    llvm::sys::fs::remove(in);
-    llvm::sys::fs::remove(out);
+    (void)llvm::sys::fs::remove(in);
+    (void)llvm::sys::fs::remove(out);
   });
   llvm::raw_fd_ostream stream(file, /*shouldClose=*/true);
   stream << ptx;

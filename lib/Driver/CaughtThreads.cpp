@@ -23,15 +23,13 @@ struct Crashes {
   std::mutex mutex;
   std::atomic<bool> any{false};
   std::string first;
+  std::string stage; ///< the last stage that a compiler has entered; with concurrent compiles, the stage of any of them
   std::function<void(const std::string &)> handler;
 };
 Crashes &crashes() {
   static auto *made = new Crashes;
   return *made;
 }
-
-/// The last stage that a compiler has entered; with concurrent compiles, the stage of any of them.
-std::atomic<const char *> lastStage{""};
 } // namespace
 
 bool compilerHasCrashed() { return crashes().any.load(std::memory_order_acquire); }
@@ -49,11 +47,12 @@ llvm::Error earlierCrash() {
 }
 
 llvm::Error noteCrash(const std::string &crash) {
-  const char *stage = lastStage.load();
-  std::string what = *stage ? crash + " in stage " + stage : crash;
+  std::string what = crash;
   std::function<void(const std::string &)> handler;
   {
     std::lock_guard<std::mutex> lock(crashes().mutex);
+    if (!crashes().stage.empty())
+      what += " in stage " + crashes().stage;
     if (crashes().first.empty())
       crashes().first = what;
     crashes().any.store(true, std::memory_order_release);
@@ -118,7 +117,10 @@ static void crash(llvm::StringRef kind) {
 }
 
 void enterStage(llvm::StringRef stage) {
-  lastStage.store(stage.data()); // null-terminated, because every stage is a string literal
+  {
+    std::lock_guard<std::mutex> lock(crashes().mutex);
+    crashes().stage = stage.str();
+  }
   static const char *planted = getenv("TILEWRIGHT_PLANT_CRASH");
   if (!planted)
     return;

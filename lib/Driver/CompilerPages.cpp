@@ -26,7 +26,7 @@ bool isTraced() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
     if (line.rfind("TracerPid:", 0) == 0)
-      return std::atoi(line.c_str() + 10) != 0;
+      return llvm::StringRef(line).drop_front(10).trim() != "0";
   return true; // unknown
 }
 

@@ -149,8 +149,8 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, 
     return llvm::make_error<DeviceError>("target 'cuda' cannot run: " + error);
   PtxAssembly made = assemblePtx(ptx, context->capability, options.cache);
   std::string cubinRefused;
-  auto program = runtime::DriverProgram::create(std::move(grids), std::move(ptx), std::move(made.cubin),
-                                                std::move(context), options.graph, cubinRefused, error);
+  auto program = runtime::DriverProgram::create(std::move(grids), ptx, made.cubin, std::move(context), options.graph,
+                                                cubinRefused, error);
   if (!program)
     return llvm::make_error<DeviceError>("the compiled program cannot be loaded: " + error);
   auto loaded = std::make_shared<DriverProgram>(std::move(program));

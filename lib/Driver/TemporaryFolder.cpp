@@ -48,7 +48,7 @@ void removeAbandoned(const std::string &parent, const std::string &prefix) {
     if (llvm::sys::path::filename(it->path()).starts_with(prefix + "-") && isAbandoned(it->path()))
       found.push_back(it->path());
   for (const std::string &path : found)
-    fs::remove_directories(path);
+    (void)fs::remove_directories(path);
 }
 
 } // namespace
@@ -73,7 +73,7 @@ llvm::Expected<std::unique_ptr<TemporaryFolder>> TemporaryFolder::make(const std
 }
 
 TemporaryFolder::~TemporaryFolder() {
-  fs::remove_directories(folder);
+  (void)fs::remove_directories(folder);
   if (lock >= 0)
     close(lock);
 }

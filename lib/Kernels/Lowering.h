@@ -62,7 +62,7 @@ public:
 
   //===-- values ----------------------------------------------------------===//
   void set(mlir::Value graphValue, mlir::Value tensor);
-  void setRead(mlir::Value graphValue, Read read) { reads[graphValue] = std::move(read); }
+  void setRead(mlir::Value graphValue, Read read) { reads[graphValue] = read; }
   /// Returns how an iteration space reads the graph value; `iterationToValue` maps the loops to the value's dimensions.
   Read read(mlir::Value graphValue, mlir::AffineMap iterationToValue);
   /// Returns how an iteration space of these sizes reads the graph value with numpy's broadcasting.

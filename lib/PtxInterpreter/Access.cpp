@@ -89,7 +89,10 @@ GlobalObject *Exec::objectAt(uint64_t address, uint64_t bytes) {
     return &grid.objects[grid.lastObject];
   auto next = std::upper_bound(grid.objects.begin(), grid.objects.end(), address,
                                [](uint64_t value, const GlobalObject &object) { return value < object.begin; });
-  if (next == grid.objects.begin() || !holds(*--next))
+  if (next == grid.objects.begin())
+    return nullptr;
+  --next;
+  if (!holds(*next))
     return nullptr;
   grid.lastObject = size_t(next - grid.objects.begin());
   return &*next;
@@ -228,9 +231,10 @@ uint8_t *Exec::reach(uint32_t lane, Space space, uint64_t address, uint32_t byte
     return data;
   if (space == Space::Shared && !reached->mbarriers.empty()) {
     auto next = reached->mbarriers.lower_bound(address + bytes);
-    if (next != reached->mbarriers.begin() && (--next)->first + 8 > address)
-      find(Kind::MbarrierMisuse, lane, std::string(verb(access)) + " of the bytes of an mbarrier that is in use",
-           &next->second.init);
+    if (next != reached->mbarriers.begin())
+      if (auto barrier = std::prev(next); barrier->first + 8 > address)
+        find(Kind::MbarrierMisuse, lane, std::string(verb(access)) + " of the bytes of an mbarrier that is in use",
+             &barrier->second.init);
   }
   Shadow *shadow = &reached->shadow;
   uint8_t *written = reached->sharedWritten.data() + address;

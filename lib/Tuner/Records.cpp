@@ -72,7 +72,7 @@ llvm::Error writeWhole(const std::string &path, llvm::StringRef text) {
     problem = llvm::sys::fs::rename(temporary, path);
   if (!problem)
     return llvm::Error::success();
-  llvm::sys::fs::remove(temporary);
+  (void)llvm::sys::fs::remove(temporary);
   return llvm::createStringError(problem, "cannot write the record '%s'", path.c_str());
 }
 

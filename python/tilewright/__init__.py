@@ -33,7 +33,7 @@ __version__ = "0.1.0"
 
 
 def calibrate() -> str:
-    """Measures the rates of this machine for two seconds and stores them next to the object cache.
+    """Measures the rates of this machine for a few seconds and stores them next to the object cache.
 
     Processes that start later choose schedules with these rates. The machine should be idle during the measurement.
     Returns the rates as text, `name=number` separated by spaces (include/tilewright/MachineRates.h states the units).

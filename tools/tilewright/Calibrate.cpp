@@ -13,7 +13,7 @@ int runCalibrate(int argc, const char *const *argv) {
   if (argc > 1)
     return printUsage(
         argc, argv,
-        "usage: tilewright calibrate\nMeasures the rates of this machine for about two seconds. No other program "
+        "usage: tilewright calibrate\nMeasures the rates of this machine for a few seconds. No other program "
         "should be busy during the measurement.\nThe rates are stored in the folder of the cache, which "
         "the environment variable TILEWRIGHT_CACHE_DIR selects.\n");
   std::string path;

@@ -218,7 +218,7 @@ static std::error_code moveIntoPlace(const std::string &made, const std::string 
       return code;
   if (std::error_code code = fs::rename(made, destination)) {
     if (replaces)
-      fs::rename(older, destination);
+      (void)fs::rename(older, destination); // if this fails, too, the older design keeps the suffix
     return code;
   }
   return replaces ? fs::remove_directories(older, /*IgnoreErrors=*/false) : std::error_code();
@@ -239,7 +239,7 @@ static void removeAbandoned(llvm::StringRef parent) {
       found.push_back(it->path());
   }
   for (const std::string &left : found)
-    fs::remove_directories(left);
+    (void)fs::remove_directories(left);
 }
 
 llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &floats, Target &target,
@@ -279,13 +279,13 @@ llvm::Error writeDesign(Session &session, ModelFile &model, const ModelFile &flo
     return llvm::createStringError(failure, "cannot write next to '%s': %s", destination.c_str(),
                                    failure.message().c_str());
   auto drop = [&](llvm::Error failed) {
-    fs::remove_directories(made);
+    (void)fs::remove_directories(made);
     return failed;
   };
   for (const DesignFile &file : *files)
     if (llvm::Error failed = writeFile(made, file))
       return drop(std::move(failed));
-  fs::setPermissions(made, static_cast<fs::perms>(fs::all_all & ~fs::getUmask()));
+  (void)fs::setPermissions(made, static_cast<fs::perms>(fs::all_all & ~fs::getUmask()));
   // Check the folder again, because it may have changed during the compilation.
   if (llvm::Error changed = checkDesignFolder(destination))
     return drop(std::move(changed));

@@ -75,7 +75,7 @@ std::optional<std::vector<int64_t>> sizesIn(StringRef text, uint64_t width, uint
 }
 
 /// Sets the elements of `tensor` from a file's elements, which are in row-major or column-major order.
-llvm::Error copyElements(HostTensor &tensor, const char *from, bool columnMajor) {
+llvm::Error copyElements(HostTensor &tensor, StringRef from, bool columnMajor) {
   const unsigned width = fileWidth(tensor), rank = tensor.sizes.size();
   std::vector<int64_t> indices(rank, 0), strides(rank, 1);
   for (unsigned i = 1; i < rank; ++i) {
@@ -87,7 +87,7 @@ llvm::Error copyElements(HostTensor &tensor, const char *from, bool columnMajor)
     for (unsigned dim = 0; dim < rank; ++dim)
       at += indices[dim] * strides[dim];
     uint64_t value = 0;
-    memcpy(&value, from + at * width, width);
+    memcpy(&value, from.data() + at * width, width);
     tensor.setBits(i, value);
     for (int dim = int(rank) - 1; dim >= 0 && ++indices[dim] == tensor.sizes[dim]; --dim)
       indices[dim] = 0;
@@ -134,7 +134,7 @@ llvm::Expected<HostTensor> readNpy(StringRef path, mlir::Type element) {
   const bool columnMajor = valueOf(header, "fortran_order").starts_with("True");
   if (!columnMajor && tensor.bits() >= 8)
     memcpy(tensor.bytes.data(), elements.data(), tensor.byteCount());
-  else if (llvm::Error failed = copyElements(tensor, elements.data(), columnMajor))
+  else if (llvm::Error failed = copyElements(tensor, elements, columnMajor))
     return fail("cannot be read as " + wanted.name + ": " + llvm::toString(std::move(failed)));
   return tensor;
 }

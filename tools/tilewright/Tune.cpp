@@ -308,9 +308,10 @@ int tuneDesigns(Session &session, ModuleOp module, const Options &options, const
       out << numberText("%9lld  ", (long long)point.offered) << point.refusal << "\n";
       continue;
     }
+    const int64_t area = point.dsp * point.latency;
     out << numberText("%9lld %7lld %7lld %7lld %10lld %10lld %14lld%s\n", (long long)point.offered,
                       (long long)point.dsp, (long long)point.bram, (long long)point.uram, (long long)point.latency,
-                      (long long)point.interval, (long long)(point.dsp * point.latency), point.best ? "  best" : "");
+                      (long long)point.interval, (long long)area, point.best ? "  best" : "");
     if (!fastest || point.latency < fastest->latency)
       fastest = &point;
   }

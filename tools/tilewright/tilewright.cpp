@@ -28,7 +28,7 @@ struct Command {
 constexpr Command commands[] = {
     {"bench", "compare the speed of models and kernels with eager, Inductor, OpenVINO and JAX", runBench},
     {"cache", "list, explain, prune or clear the cache of compiled code", runCache},
-    {"calibrate", "measure the rates of this machine, which the cost model uses, in two seconds", runCalibrate},
+    {"calibrate", "measure the rates of this machine, which the cost model uses, in a few seconds", runCalibrate},
     {"compile", "compile a model (.pt2, .onnx or MLIR) to a library, or print its IR after a stage or its assembly",
      runCompile,
      /*onlyCompiles=*/true},

@@ -8,7 +8,7 @@ namespace {
 /// Names that the printed files may not use: functions of C's math library, keywords of C++, macros, helper functions
 /// that the printer adds, and names in the test bench.
 constexpr llvm::StringLiteral reserved[] = {
-#define TW_LIBM_UNARY(NAME) #NAME, #NAME "f",
+#define TW_LIBM_UNARY(NAME) #NAME, (#NAME "f"),
 #define TW_LIBM_BINARY(NAME) TW_LIBM_UNARY(NAME)
 #include "dialects/Graph/ScalarFunctions.def"
     // clang-format off

@@ -129,7 +129,11 @@ std::string FunctionPrinter::affine(AffineExpr expr, ValueRange operands, unsign
 }
 
 std::string FunctionPrinter::asUnsigned(Value value) {
-  return "(unsigned " + std::string(value.getType().isInteger(64) ? "long long" : "int") + ")" + operand(value);
+  const Type type = value.getType();
+  const unsigned width = type.isIndex() ? 32 : type.getIntOrFloatBitWidth();
+  if (width > 64)
+    return "(ap_uint<" + std::to_string(width) + ">)" + operand(value);
+  return "(unsigned " + std::string(width > 32 ? "long long" : "int") + ")" + operand(value);
 }
 
 /// Returns a product such as "(ap_int<37>)((ap_int<16>)a * (ap_int<12>)b)" if `op` multiplies two sign extensions that

@@ -114,7 +114,7 @@ Results crossEntropyLoss(Node &n) {
   if (!n.demand(smoothing >= 0 && smoothing <= 1, "label_smoothing is not between 0 and 1"))
     return n.refused();
   c.x = SoftmaxOp::create(n.builder, n.loc, c.x.getType(), c.x, n.builder.getI64IntegerAttr(c.dim),
-                          /*logarithm=*/n.builder.getUnitAttr(), UnitAttr());
+                          /*log=*/n.builder.getUnitAttr(), UnitAttr());
   if (isa<FloatType>(n.elementOf(c.target)))
     return n.demand(n.rankOf(c.target) == n.rankOf(c.x), "its probabilities have another shape than the input")
                ? lossOfProbabilities(n, c, smoothing)

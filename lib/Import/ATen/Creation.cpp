@@ -63,7 +63,8 @@ Results linspace(Node &n) {
   Value step = n.op<DivOp>(n.op<SubOp>({end, start}), double(steps - 1));
   Value up = n.op<AddOp>({n.op<MulOp>({i, step}), start});
   Value down = n.op<AddOp>({n.op<MulOp>({n.op<AddOp>(i, -double(steps - 1)), step}), end});
-  return n.convert(n.where(n.compare<LtOp>(i, n.scalar(double(steps / 2), t)), up, down), n.element());
+  const int64_t half = steps / 2;
+  return n.convert(n.where(n.compare<LtOp>(i, n.scalar(double(half), t)), up, down), n.element());
 }
 
 Results constantFull(Node &n, double value) { return n.full(n.scalar(value, n.element()), n.type()); }

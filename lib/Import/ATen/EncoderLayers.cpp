@@ -114,7 +114,8 @@ std::pair<Value, Value> attendedWithWeights(Node &n, const HeadProjections &p, V
                                             Value kept) {
   SmallVector<Value> heads = projected(n, p, query, key, value);
   Type element = n.elementOf(query), compute = n.accumulator(element);
-  Value scaled = n.op<DivOp>(n.cast(heads[0], compute), std::sqrt(double(p.width / p.heads)));
+  const int64_t headWidth = p.width / p.heads;
+  Value scaled = n.op<DivOp>(n.cast(heads[0], compute), std::sqrt(double(headWidth)));
   Value scores = n.matmul(n.cast(scaled, element), n.transpose(heads[1], 2, 3));
   if (kept)
     scores = n.where(kept, scores, n.scalar(-std::numeric_limits<double>::infinity(), element));

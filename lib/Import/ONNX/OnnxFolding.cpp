@@ -589,7 +589,7 @@ bool foldOnnx(OnnxNode &n) {
     return foldShape(n);
   Folded result = fold(n);
   if (result && !n.failed())
-    n.knownResults.push_back(std::move(*result));
+    n.knownResults.push_back(std::move(result));
   else
     n.reason.clear(); // if the node cannot be imported as tw ops either, this import reports the reason
   return !n.knownResults.empty();

@@ -334,9 +334,10 @@ Results attention(OnnxNode &n) {
     a.v = n.concat({part(1), a.v}, 2);
   }
   Value scoresBias = added(n, mask ? maskBias(n, a, mask) : Value(), more);
+  const int64_t headWidth = widths[0] / std::max<int64_t>(heads, 1);
   double scale = n.number("scale", 0.0);
   if (scale == 0)
-    scale = 1 / std::sqrt(double(widths[0] / heads));
+    scale = 1 / std::sqrt(double(headWidth));
   if (n.failed())
     return n.refused();
   Value result = attended(n, a, scoresBias, scale);
@@ -382,9 +383,10 @@ Results multiHead(OnnxNode &n) {
     a.v = n.concat({pastValue, a.v}, 2);
   }
   Value scoresBias = added(n, mask ? maskBias(n, a, mask) : Value(), more);
+  const int64_t headWidth = width / std::max<int64_t>(heads, 1);
   double scale = n.number("scale", 0.0);
   if (scale == 0)
-    scale = 1 / std::sqrt(double(width / std::max<int64_t>(heads, 1)));
+    scale = 1 / std::sqrt(double(headWidth));
   if (n.failed())
     return n.refused();
   Value result = attended(n, a, scoresBias, scale);

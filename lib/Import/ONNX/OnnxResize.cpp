@@ -353,7 +353,7 @@ Results resize(OnnxNode &n) {
       return n.refuse("its keep_aspect_ratio_policy '" + policy + "' is not supported");
     for (ResizedAxis &a : resized) {
       a.scale = scale;
-      a.count = int64_t(scale * double(a.size) + 0.5);
+      a.count = std::llround(scale * double(a.size));
     }
   }
   return resizeAll(n, x, m, resized, symbolic);

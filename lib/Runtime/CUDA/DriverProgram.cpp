@@ -29,7 +29,7 @@ RunError ofCode(driver::Code code, std::string text) {
 class DriverProgram::Call final : public GridDevice {
 public:
   Call(DriverProgram &program, driver::Stream stream) : program(program), api(program.context->api), stream(stream) {}
-  ~Call() {
+  ~Call() override {
     if (ownSlab)
       program.context->pools ? api.freeAsync(slab, stream) : api.free(slab);
   }

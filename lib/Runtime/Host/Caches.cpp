@@ -77,7 +77,7 @@ static void readSystemCaches(MachineDescription &machine) {
     char *unit = nullptr;
     int64_t bytes = strtoll(size.c_str(), &unit, 10);
     bytes *= *unit == 'K' ? 1024 : *unit == 'M' ? 1024 * 1024 : 1;
-    auto number = [&](const char *file) { return atoi(readSystemLine(prefix + file).c_str()); };
+    auto number = [&](const char *file) { return int(strtol(readSystemLine(prefix + file).c_str(), nullptr, 10)); };
     setCacheLevel(machine, number("level"), bytes, 1, number("ways_of_associativity"), number("coherency_line_size"));
   }
 }

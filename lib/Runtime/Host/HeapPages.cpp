@@ -6,6 +6,7 @@
 #include "lib/Interfaces/OutputMemory.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <malloc.h>
 #include <unistd.h>
 
@@ -13,13 +14,14 @@ namespace tilewright::runtime {
 
 /// Returns the process's resident bytes, or 0 if the system does not report them.
 static int64_t resident() {
-  long pages = 0;
+  char line[128] = "", *next = nullptr; // the total and the resident pages, and other numbers
   if (std::FILE *file = std::fopen("/proc/self/statm", "r")) {
-    if (std::fscanf(file, "%*s %ld", &pages) != 1)
-      pages = 0;
+    if (!std::fgets(line, sizeof(line), file))
+      line[0] = 0;
     std::fclose(file);
   }
-  return int64_t(pages) * ::sysconf(_SC_PAGESIZE);
+  (void)std::strtoll(line, &next, 10);
+  return std::strtoll(next, nullptr, 10) * ::sysconf(_SC_PAGESIZE);
 }
 
 int64_t trimHeap(int64_t bytes) {

@@ -4,7 +4,7 @@
 
 namespace llvm {
 class Module;
-}
+} // namespace llvm
 
 namespace tilewright::runtime {
 

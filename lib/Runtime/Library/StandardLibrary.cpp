@@ -42,7 +42,7 @@ void operator delete(void *memory, size_t, std::align_val_t) noexcept { free(mem
 void operator delete(void *memory, const std::nothrow_t &) noexcept { free(memory); }
 void operator delete(void *memory, std::align_val_t, const std::nothrow_t &) noexcept { free(memory); }
 
-namespace std {
+namespace std { // NOLINT(bugprone-std-namespace-modification): this file replaces parts of the standard library
 
 const nothrow_t nothrow{};
 

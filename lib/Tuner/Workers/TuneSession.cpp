@@ -93,7 +93,7 @@ llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::benchOf(const TunableK
 
 llvm::Expected<std::unique_ptr<WorkerBench>> TuneSession::makeBench(BenchSubject subject, const std::string &name) {
   const std::string own = folder->file(name);
-  llvm::sys::fs::remove_directories(own);
+  (void)llvm::sys::fs::remove_directories(own);
   if (std::error_code code = llvm::sys::fs::create_directory(own))
     return llvm::createStringError(code, "cannot make a folder for temporary files");
   auto bench = std::make_unique<WorkerBench>(*workers, options, std::move(subject), own, [this] { return isOver(); });

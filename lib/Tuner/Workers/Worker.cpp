@@ -293,7 +293,7 @@ int runTuneWorker() {
       continue;
     }
     llvm::Expected<json::Value> answer = worker.answer(*object);
-    say(answer ? std::move(*answer) : json::Value(json::Object{{"error", llvm::toString(answer.takeError())}}));
+    say(answer ? *answer : json::Value(json::Object{{"error", llvm::toString(answer.takeError())}}));
   }
   return 0;
 }

@@ -42,7 +42,7 @@ std::optional<Timed> fastest(Contraction product, const Arch &arch) {
   std::optional<Timed> best;
   auto take = [&](Schedule schedule, double nanoseconds) {
     if (!best || nanoseconds < best->nanoseconds)
-      best = Timed{std::move(schedule), nanoseconds};
+      best = Timed{schedule, nanoseconds};
   };
   if (arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.formats()).empty())
     if (Schedule schedule = chooseWgmma(product, arch); whyNotWgmma(schedule, product, arch.sharedBytes).empty())

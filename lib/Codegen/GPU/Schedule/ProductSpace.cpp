@@ -69,8 +69,8 @@ private:
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
     const double rate = arch.halfFlops * 2 / double(bytes) * std::min(1.0, there * double(warps()) / cores);
     const double multiply = 2 * double(schedule.m * schedule.n * schedule.k) * there / rate;
-    const double fragments =
-        double((schedule.m / schedule.warpsM + schedule.n / schedule.warpsN) * warps() * schedule.k * bytes);
+    const int64_t warpRows = schedule.m / schedule.warpsM, warpColumns = schedule.n / schedule.warpsN;
+    const double fragments = double((warpRows + warpColumns) * warps() * schedule.k * bytes);
     const double shared = (fragments + tile) * there / sharedRate;
     const double step = std::max({multiply, shared, tile * there / cacheRate, latency / double(schedule.stages - 1)});
     const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;
@@ -106,8 +106,8 @@ double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t t
 
 double nanosecondsOfWaves(int64_t blocks, int64_t together, llvm::function_ref<double(int64_t)> cyclesOf,
                           const ProductSizes &sizes, const Schedule &schedule, const Arch &arch) {
-  const int64_t wave = together * arch.multiprocessors, left = blocks % wave;
-  double cycles = double(blocks / wave) * cyclesOf(together);
+  const int64_t wave = together * arch.multiprocessors, fullWaves = blocks / wave, left = blocks % wave;
+  double cycles = double(fullWaves) * cyclesOf(together);
   if (left > 0)
     cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)));
   const double moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;

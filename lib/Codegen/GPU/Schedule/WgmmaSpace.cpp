@@ -55,12 +55,12 @@ private:
     const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
     // Each block of a cluster reads only a part of B's tile from the L2 cache. The time of the wait for other blocks is
     // an assumption.
-    const double asked = double((schedule.m + schedule.n / schedule.cluster) * schedule.k * bytes);
+    const int64_t columnsRead = schedule.n / schedule.cluster, groups = schedule.m / groupRows;
+    const double asked = double((schedule.m + columnsRead) * schedule.k * bytes);
     const double others = schedule.cluster > 1 ? 20 : 0;
     const double multiply =
         2 * double(schedule.m * schedule.n * schedule.k) * there / (arch.groupFlops * 2 / double(bytes));
-    const double groups = double(schedule.m / groupRows);
-    const double operands = groups * double((groupRows + schedule.n) * schedule.k * bytes);
+    const double operands = double(groups * (groupRows + schedule.n) * schedule.k * bytes);
     const double shared = (operands + tile) * there / sharedRate;
     const double step = std::max({multiply, shared, asked * there / cacheRate, latency / double(schedule.stages - 1)});
     const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;

@@ -28,8 +28,8 @@ namespace tilewright::onnx {
 /// The enumeration TensorProto.DataType of ONNX, with the same numbers.
 enum class ElementType : int32_t {
   Undefined = 0,
-#define TW_DTYPE(ENUM, NAME, BITS, IR, DLPACK, EXPORT, ONNX, NPY) ENUM = ONNX,
-#define TW_FILE_DTYPE(ENUM, NAME, BITS, EXPORT, ONNX) ENUM = ONNX,
+#define TW_DTYPE(ENUM, NAME, BITS, IR, DLPACK, EXPORT, ONNX, NPY) ENUM = (ONNX),
+#define TW_FILE_DTYPE(ENUM, NAME, BITS, EXPORT, ONNX) ENUM = (ONNX),
 #include "dialects/Graph/Dtypes.def"
 };
 

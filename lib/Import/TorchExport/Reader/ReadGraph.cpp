@@ -31,8 +31,9 @@ const char *memoryFormatName(int64_t code) {
     return "channels_last_3d";
   case 4:
     return "preserve_format";
+  default:
+    return nullptr;
   }
-  return nullptr;
 }
 
 template <typename Read> ArgumentList listOf(const JsonView &view, Read &&read) {
