@@ -38,8 +38,8 @@ struct BlockAccess {
   mlir::Value firstColumn; ///< index of the panel's first column in C
   mlir::Value columns;     ///< number of columns of C; stores to later columns are masked
   /// Not null for a convolution whose lines (rows of pixels) are computed separately, so that each line needs all of B.
-  /// Emits a loop over the lines, sets `rowsBefore` to the rows of the previous lines (null if their number is
-  /// unknown), and calls the body inside.
+  /// Emits a loop over the lines, sets `rowsBefore` to the number of rows of the previous lines (null if it is not
+  /// known), and calls the body inside.
   std::function<void(llvm::function_ref<void()>)> overLines;
   mlir::Value rowsBefore;
   int64_t rowsInTask = 0; ///< number of rows of all lines of the task
