@@ -62,9 +62,9 @@ struct BlockAccess {
   /// Returns true if every reduction loop except the innermost has the constant trip count 1, so that the reduction is
   /// one contiguous run.
   bool hasOneRun() const;
-  /// Returns true if an outer reduction loop may iterate, and the innermost reduction (a run) has an unknown length or
-  /// is so long that each run should be added to C separately. The limit is lower for operands that are converted to
-  /// f32, because they can be converted block by block only if runs are separate.
+  /// Returns true if an outer reduction loop may have more than one iteration, and the innermost reduction (a run) has
+  /// an unknown length or is so long that each run should be added to C separately. The limit is lower for operands
+  /// that are converted to f32, because they can be converted block by block only if runs are separate.
   bool hasSeparateRuns() const;
   bool widens = false; ///< operands of less than 32 bits are multiplied in f32
 };

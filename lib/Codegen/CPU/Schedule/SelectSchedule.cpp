@@ -125,8 +125,8 @@ int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
 /// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). In this case, `mostColumns` is lowered if the lines of the operand,
 /// one per column, would evict each other from the cache. If an operand of a reduction is contiguous along the same
 /// row dimension as the result, and not along a reduced dimension, the tile has at least 64 elements (256 for bytes)
-/// along this dimension, so that the hardware prefetchers are effective. If a dimension has fewer elements than these
-/// minimums, its size is the minimum.
+/// along this dimension, so that the hardware prefetchers are effective. No minimum exceeds the number of elements of
+/// its dimension.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
                                  const FirstCache &cache, int64_t &mostColumns) {
   constexpr int64_t lines = 32, columns = 64, columnsOfBytes = 256;
