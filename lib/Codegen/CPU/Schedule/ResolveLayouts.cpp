@@ -18,7 +18,7 @@
 // columns to amortize the copy.
 //
 // Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
-// test/Codegen/CPU/Schedule/resolve-transposed.mlir
+// test/Codegen/CPU/Schedule/resolve-transposed.mlir, test/Codegen/CPU/Schedule/resolve-chosen.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "ChosenSlices.h"

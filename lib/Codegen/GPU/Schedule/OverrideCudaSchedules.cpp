@@ -12,7 +12,8 @@
 //
 // If an entry cannot be applied, the error contains the file, the entry and the reason.
 //
-// Tests: test/Codegen/GPU/Schedule/product-space.mlir, test/Codegen/NVPTX/attention-wgmma.mlir
+// Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/GPU/Schedule/product-space.mlir,
+// test/Codegen/NVPTX/attention-wgmma.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Schedule/NamedKernels.h"
