@@ -65,8 +65,9 @@ def TW_ElementwiseOps : OpDocGroup {
     2. (elementwise_c2) the operands whose values are used in the computation have one element type. The result has the
        same type. Exceptions are comparisons, logical ops and is* tests, whose result is i1, and conversions
        (`tw.cast`, `tw.quantize`, `tw.dequantize`).
-    3. (elementwise_c3) the op is defined on that element type: roots, exponentials and `tw.div` need floats, bitwise
-       ops and shifts need integers, and booleans have no shift, quotient or remainder.
+    3. (elementwise_c3) the op is defined on that element type. For example, exponentials, roots and `tw.div` need
+       floats, and bitwise ops and shifts need integers. Booleans have no negation, rounding, shift, quotient or
+       remainder.
   }];
 }
 

@@ -23,8 +23,8 @@ struct SizeRule {
   bool atLeast = false;
 };
 
-/// Collects the relations that the verifier of `op` cannot decide. For each result size that is
-/// neither a constant nor a symbol, also adds the rule that the size is at least 0. Fails if the op does not verify.
+/// Collects the relations that the verifier of `op` cannot decide. For each result size that is neither a constant nor
+/// a symbol, also adds the rule that the size is at least 0. Fails if the op does not verify.
 mlir::LogicalResult openSizeRules(mlir::Operation *op, llvm::SmallVectorImpl<SizeRule> &rules);
 
 /// Prints `size` with the names of its symbols: "n * 8 + 1".

@@ -28,13 +28,13 @@ def HLS_Dialect : Dialect {
   let cppNamespace = "::tilewright::hls";
   let summary = "Directives, memories, streams and dataflow regions of hardware kernels";
   let description = [{
-    The dialect has the following discardable attributes. The verifier checks the first three.
+    The main discardable attributes of the dialect are the following. The verifier checks the first three.
 
     - `tw_hls.loop` on affine.for: a #tw_hls.loop;
     - `tw_hls.interface` on arguments of a top function: a #tw_hls.interface;
     - `tw_hls.schedule` on a linalg op: a #tw_hls.schedule;
     - `tw_hls.fabric` on a linalg op, and later on its arith.addf and arith.subf: f32 adders consist of lookup
-      tables, without DSP blocks;
+      tables, without DSPs;
     - `tw_hls.value` on arguments of @main: the elements of a weight;
     - `tw_hls.embedded` on the module: the indices of the model's tensor arguments that have become constants of the
       design.
@@ -67,10 +67,10 @@ class HLS_Attr<string name, string attrMnemonic, list<Trait> traits = []> : Attr
 def HLS_LoopAttr : HLS_Attr<"Loop", "loop"> {
   let summary = "The directives of a loop";
   let description = [{
-    For example, `#tw_hls.loop<label = "gemm_j", ii = 1, unroll = 4>`. `label` is the loop's name in reports. An
-    iteration begins every `ii` cycles (0: not pipelined). The body exists in `unroll` copies. With `flatten`, the
-    loop and the loop inside it share one counter. `distance`, on a pipelined loop, is the smallest number of
-    iterations between the iteration that writes an element and a later one that reads it (0: unknown).
+    For example, `#tw_hls.loop<label = "gemm_j", ii = 1, unroll = 4>`. `label` is the loop's name in the C++ and in
+    reports. An iteration begins every `ii` cycles (0: not pipelined). The body exists in `unroll` copies. With
+    `flatten`, the loop and the loop inside it share one counter. `distance`, on a pipelined loop, is the smallest
+    number of iterations between the iteration that writes an element and a later one that reads it (0: unknown).
 
     (loop_c0) the label is a C identifier, `ii` and `distance` are at least 0, and `unroll` is at least 1.
   }];
@@ -133,9 +133,10 @@ def HLS_ScheduleAttr : HLS_Attr<"Schedule", "schedule"> {
   let summary = "The schedule of a linalg op: the order of its loops, and the unroll factor of each loop";
   let description = [{
     For example, `#tw_hls.schedule<order = [0, 2, 1], unroll = [1, 1, 8], ii = 1>`. `order` lists the loops from the
-    outermost to the innermost, and `unroll` is indexed by the op's loop numbers. The innermost loop of `order` is
-    pipelined with the initiation interval `ii`, and its body contains all unrolled copies. With `block = [0, 20]`, an
-    additional outer loop iterates over blocks of 20 iterations of loop 0, and the other loops run for each block.
+    outermost to the innermost, and `unroll` is indexed by the op's loop numbers. The innermost loop of `order` that is
+    not fully unrolled is pipelined with the initiation interval `ii`, and its body contains all unrolled copies. With
+    `block = [0, 20]`, an additional outer loop iterates over blocks of 20 iterations of loop 0, and the other loops run
+    for each block.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$order, ArrayRefParameter<"int64_t">:$unroll, "int64_t":$ii,
     OptionalArrayRefParameter<"int64_t">:$block);

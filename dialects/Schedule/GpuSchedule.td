@@ -47,8 +47,9 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     - **elements**: a thread computes `vector` adjacent elements of each result. Its reductions are sequential.
     - **rows**: `group` threads share a row of the kernel. Values of the whole row are reduced by shuffles, and through
       shared memory if the group is more than a warp. With `rows_across_lanes`, a block has 32 rows, and row l is
-      computed by lane l of every warp (`group` is the number of warps). This is for reductions over outer dimensions, where adjacent elements in
-      memory belong to different rows. On sm_90 the blocks of a `cluster` may share a row, with `group` threads in each.
+      computed by lane l of every warp (`group` is the number of warps). This is for reductions over outer dimensions,
+      where adjacent elements in memory belong to different rows. On sm_90, the blocks of a `cluster` may share a row,
+      with `group` threads in each.
     - **scatter**: a warp computes a row of the destination, or a piece of it, and tests 32 indices of the source at a
       time.
     - **mma**: a block computes a tile of M x N results of a product on tensor cores, in steps over K, where `block` is
@@ -69,7 +70,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     the L2 cache.
 
     1. (schedule_c1) `threads` is positive; for elements, rows and scatter it is a multiple of 32 and at most 1024.
-    2. (schedule_c2) the parameters of the kind, as in the examples, are positive, and there are no others.
+    2. (schedule_c2) the parameters of the kind, as in the examples, are positive (`consumers` of attention may be 0).
+       There are no other parameters, except those of schedule_c4 and schedule_c5.
     3. (schedule_c3) `vector` is at most 32, because each adjacent element is unrolled.
     4. (schedule_c4) `group` is 32 or `threads`; with `rows_across_lanes`, `threads` is 32 times `group`.
     5. (schedule_c5) `tile_rows_per_band` is allowed for the kinds mma and wgmma, and `tiles_per_block` for wgmma.

@@ -23,8 +23,8 @@ def ScheduleAttrInterface : AttrInterface<"ScheduleAttrInterface"> {
                     "bool", "isTunable", (ins), [{}], [{ return false; }]>,
     InterfaceMethod<[{
         Returns this schedule with other values of some knobs (ScheduleSpace.h): `tile0`, `tile1`, ... or a parameter.
-        The prediction is removed. Returns null if
-        `knobs` contains a name that is not a knob of the schedule, or a value that the knob does not accept.
+        The prediction is removed. Returns null if `knobs` contains a name that is not a knob of the schedule, or a
+        value that the knob does not accept.
       }], "::mlir::Attribute", "withKnobs", (ins "::tilewright::schedule::KnobValues":$knobs), [{}],
       [{ return {}; }]>,
     InterfaceMethod<"Returns this schedule with the key of the tuning record that it was made from.",

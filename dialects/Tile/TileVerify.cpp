@@ -134,7 +134,7 @@ LogicalResult DepthwiseGradientOp::verify() {
       !isa<FloatType>(out.getElementType()))
     return broken(*this, 1) << "input " << in << ", gradient " << grad << " and result " << out;
   if (!arePositive(getStrides()) || !arePositive(getDilations()) || getPadding().size() != 2 || getLines() < 1)
-    return broken(*this, 2) << "expected two positive strides and dilations, two paddings, and a line a part at least";
+    return broken(*this, 2) << "expected two positive strides and dilations, two paddings, and `lines` of at least 1";
   return success();
 }
 

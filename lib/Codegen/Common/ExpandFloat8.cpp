@@ -4,7 +4,9 @@
 //   %y = arith.extf %x : vector<16xf8E5M2> to vector<16xf32>
 // After:
 //   %0 = arith.bitcast %x : vector<16xf8E5M2> to vector<16xi8>
-//   %1 = arith.extui %0, arith.shli %1, 8 : vector<16xi16>, arith.bitcast %2 : ... to vector<16xf16>
+//   %1 = arith.extui %0 : vector<16xi8> to vector<16xi16>
+//   %2 = arith.shli %1, dense<8> : vector<16xi16>
+//   %3 = arith.bitcast %2 : vector<16xi16> to vector<16xf16>
 //   %y = arith.extf %3 : vector<16xf16> to vector<16xf32>
 //
 // LLVM and the CPUs do not support 8-bit floats, so their values are stored as bytes. Each value is representable in
@@ -13,7 +15,7 @@
 // NaN only for NaN. For f8E5M2, the result of an overflow is infinity. torch converts in the same way. Operands are
 // scalars or vectors of any shape. The other type of a conversion may be a float or an integer of any bit width.
 //
-// Test: test/Codegen/Common/expand-float8.mlir, test/Python/test_float8.py
+// Tests: test/Codegen/Common/expand-float8.mlir, test/Python/test_float8.py
 //
 //===----------------------------------------------------------------------===//
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -9,7 +9,7 @@
 // Buffer i is the i-th memref argument, and size i is the i-th index argument. The attribute tw.sizes of a memref
 // argument specifies its sizes. --tw-host-lower-to-llvm later lowers the other ops of the module.
 //
-// Tests: test/Codegen/Common/lower-kernel-abi.mlir, lower-kernel-abi-invalid.mlir
+// Tests: test/Codegen/Common/lower-kernel-abi.mlir, test/Codegen/Common/lower-kernel-abi-invalid.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"

@@ -14,7 +14,7 @@
 // A row may have any length, and the sort needs no extra memory. Each thread reads the row once per bit of the key, and
 // once more to find the element.
 //
-// Test: test/Codegen/NVPTX/sort.mlir, test/Python/test_cuda_kernel_table.py
+// Tests: test/Codegen/NVPTX/sort.mlir, test/Python/test_cuda_kernel_table.py
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"

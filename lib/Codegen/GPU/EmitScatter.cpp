@@ -15,7 +15,7 @@
 // elements are added in their order, as the op requires. In the schedule `elements`, by contrast, each thread does this
 // search for one element of the destination.
 //
-// Test: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
+// Tests: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"

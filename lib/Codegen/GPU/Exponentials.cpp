@@ -6,7 +6,7 @@
 // the table of errors in the PTX ISA). The polynomial of --tw-expand-math takes more instructions. For x below -104,
 // the result is 0, and for x above 89, it is infinity. These bounds ensure that l is finite. The result for NaN is NaN.
 //
-// Test: test/Codegen/NVPTX/softmax.mlir, test/Python/test_cuda.py (test_exp_has_an_error_of_at_most_3_ulp)
+// Tests: test/Codegen/NVPTX/softmax.mlir, test/Python/test_cuda.py (test_exp_has_an_error_of_at_most_3_ulp)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Exponentials.h"

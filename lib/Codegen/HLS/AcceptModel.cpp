@@ -6,8 +6,8 @@
 //   tw_hls.inputs = [["x", tensor<4x8xf32>]], tw_hls.outputs = [...]
 //
 // If a model cannot be implemented in hardware, one error lists all causes: symbolic sizes, empty tensors, arguments
-// and buffers that the model writes in place, and unsupported ops and element types. For tensors, ops and element
-// types, the error contains the line of the model's source code if the IR has its location.
+// and buffers that the model writes in place, and unsupported ops and element types. For empty tensors and for the ops
+// of kernels, the error contains the line of the model's source code if the IR has its location.
 //
 // Test: test/Codegen/HLS/accept-model.mlir
 //

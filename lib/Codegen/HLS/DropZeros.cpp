@@ -1,6 +1,6 @@
 //===- DropZeros.cpp - remove multiplications by zeros from kernels ---------------------------===//
 //
-//   %z = arith.constant dense<0> : tensor<64xi32>                 the zero points of symmetric weights
+//   %z = arith.constant dense<0> : tensor<64xi32>                 // the zero points of symmetric weights
 //   %s = call @sums(%x) ; %y = call @layer(%x, %w, %s, %z)        // out = conv(x, w) - s * z
 // becomes
 //   %y = call @layer(%x, %w)                                      // out = conv(x, w)
@@ -96,7 +96,7 @@ bool dropResults(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   return true;
 }
 
-/// Erases calls whose results are unused. Kernels have no side effects.
+/// Erases the calls and the other ops of `main` whose results are unused. Kernels have no side effects.
 void dropCalls(func::FuncOp main) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.front())))
     if (op.use_empty() && (isa<func::CallOp>(op) || isOpTriviallyDead(&op)))

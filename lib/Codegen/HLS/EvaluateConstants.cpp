@@ -18,7 +18,7 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// The maximum number of iterations of an op that is evaluated. A kernel with a larger op remains in the design.
+/// The maximum number of iterations of an op that evaluateGeneric() evaluates.
 constexpr int64_t mostIterations = int64_t(1) << 26;
 
 enum class StepKind { Add, Subtract, Multiply, SignExtend, ZeroExtend };

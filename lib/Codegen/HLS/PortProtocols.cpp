@@ -14,7 +14,7 @@
 // is the number of these elements, because a test bench writes all of them before the call. An axi_lite port is for an
 // input of one element, and is implemented as a register of the control bundle.
 //
-// Test: test/Codegen/HLS/port-protocols.mlir, test/Conformance/hls/designs/streams.mlir
+// Tests: test/Codegen/HLS/port-protocols.mlir, test/Conformance/hls/designs/streams.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"

@@ -1,6 +1,6 @@
 //===- QueueAccess.cpp - replace an array of a task by a queue -----------------------------===//
 //
-// Test: test/Codegen/HLS/stream-channels.mlir, test/Codegen/HLS/port-protocols.mlir
+// Tests: test/Codegen/HLS/stream-channels.mlir, test/Codegen/HLS/port-protocols.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/QueueAccess.h"

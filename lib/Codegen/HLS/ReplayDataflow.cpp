@@ -1,6 +1,6 @@
 //===- ReplayDataflow.cpp - required depths of queues --------------------------------------===//
 //
-// Test: test/Codegen/HLS/stream-channels.mlir, test/Conformance/hls (with a depth of one less, threads deadlock)
+// Tests: test/Codegen/HLS/stream-channels.mlir, test/Conformance/hls (a depth that is smaller by one causes a deadlock)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/ReplayDataflow.h"

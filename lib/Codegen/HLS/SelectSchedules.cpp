@@ -13,7 +13,7 @@
 // remaining groups until no group reduces the latency by more than 1%. Schedules that together need more banks of an
 // array than HLS tools allow are removed (BankLimits.h).
 //
-// Test: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
+// Tests: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"

@@ -6,7 +6,7 @@
 // The elements that are copied in one cycle are in one row of each array, even if the arrays have different shapes:
 //   copy_x_j: for (j < 3) { for (u < 2) { to[(i * 6 + j * 2) / 4][(i * 6 + j * 2) % 4 + u] = from[i][j * 2 + u]; } }
 //
-// Test: test/Codegen/HLS/design.mlir, test/Codegen/HLS/widen-movers.mlir
+// Tests: test/Codegen/HLS/design.mlir, test/Codegen/HLS/widen-movers.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/HLS/HLS.h"

@@ -9,7 +9,7 @@
 // LLVM prints this location as a directive such as `.loc 1 12 0` before the instructions. LLVM's passes ignore
 // locations, so locations do not change the code.
 //
-// Test: test/Codegen/NVPTX/locations.mlir, test/Python/test_cuda_locations.py
+// Tests: test/Codegen/NVPTX/locations.mlir, test/Python/test_cuda_locations.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/AttachLocations.h"

@@ -6,7 +6,7 @@
 //   load tiles 0 ... stages - 2
 //   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all warps have released ;
 //                for each 32 bytes along k: ldmatrix A and B, mma (m16n8k16 for 16-bit types)
-//   compute the epilogue of each pair of sums (Elements.h), and store the results
+//   compute the epilogue from the sums (ContractionCode.h), and store the results
 //
 // TileCode.h describes the layout of a tile in its slot. Elements outside of A and B are loaded as zeros. Results
 // outside of C are not stored.

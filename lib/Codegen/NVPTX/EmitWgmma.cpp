@@ -8,11 +8,12 @@
 //   consumers:   for k tiles: wait until the slot is full ; wgmma ; wait for the previous products ;
 //                             the previous slot is empty: each warp arrives
 //                             (8-bit floats: wait for these products ; add their sums to the accumulators in f32)
-//                wait for the last ; compute the epilogue of each pair of sums, and store it
+//                wait for the last ; compute the epilogue from the sums, and store the results
 //
-// A slot has swizzled lines of 128 bytes, in the operand's layout in memory. Lines are along k, or a box consists of
-// lines of 64 rows of A (columns of B) for 64 values of k. wgmma reads both layouts. TMA loads zeros for elements
-// outside of A and B. Results outside of C are not stored.
+// A slot has swizzled lines of 128 bytes, in the operand's layout in memory. If k is contiguous, a line contains
+// consecutive values of k. Otherwise, a line contains 64 rows of A (columns of B) for one k, and a box consists of the
+// lines for 64 values of k. wgmma reads both layouts. TMA loads zeros for elements outside of A and B. Results outside
+// of C are not stored.
 //
 // The blocks of a cluster compute tiles in the same column, so they need the same tile of B. Each block loads a part of
 // this tile into the shared memory of all blocks. The warps of all blocks arrive at the mbarrier of each block, so a

@@ -1,6 +1,7 @@
 // RUN: not tilewright-opt %s --split-input-file --tw-host-lower-kernel-abi 2>&1 | FileCheck %s
 
-// Dynamic sizes of an argument's type are computed from its attribute tw.sizes. An argument without it is an error.
+// The dynamic sizes of an argument are computed from its attribute tw.sizes. It is an error if the attribute is absent,
+// uses symbols for which the kernel has no index arguments, or does not have one result per dimension.
 // CHECK: argument 1 is a 'memref<?xf32>': tw.sizes must be a map of at most 1 symbols, the kernel's index arguments, to 1 sizes
 func.func private @without_sizes(%n: index, %out: memref<?xf32>, %begin: index, %end: index, %scratch: memref<?xi8>) attributes {tw.kernel} {
   return

@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s --tw-host-lower-kernel-abi | FileCheck %s
 // RUN: tilewright-opt %s --tw-host-lower-kernel-abi --expand-strided-metadata --lower-affine --convert-scf-to-cf --tw-host-lower-to-llvm | FileCheck %s --check-prefix=LLVM
 
-// The kernel has the five arguments of RuntimeABI.h. Size 0 is the first entry of %sizes, and the memrefs' sizes are computed from it.
+// The kernel has the five arguments of lib/Interfaces/RuntimeABI.h. %n is the first entry of the array of sizes, and the
+// sizes of the memrefs are computed from it.
 // CHECK: func.func @kernel_0(%[[BUFFERS:.*]]: !llvm.ptr, %[[SIZES:.*]]: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr)
 // CHECK: %[[AT:.*]] = llvm.getelementptr %[[SIZES]][0]
 // CHECK: llvm.load %[[AT]] invariant

@@ -1,5 +1,5 @@
 // RUN: not tilewright-opt %s --tw-hls-accept-model -split-input-file > %t 2> %t.errors; FileCheck %s < %t && FileCheck %s --check-prefix=REFUSED < %t.errors
-// All ops without an implementation for the target hls are reported together, with symbols and lines. Tensors keep their names in the model.
+// All unsupported ops, types and symbolic sizes are reported in one error. The names of ports are the model's names, changed to C identifiers.
 
 // CHECK: module attributes {tw_hls.inputs = {{\[\[}}"x", tensor<4x8xf32>], ["fc_weight", tensor<8xf32>], ["input2", tensor<8xf32>]], tw_hls.outputs = {{\[\[}}"output0", tensor<4x8xf32>]]}
 module {

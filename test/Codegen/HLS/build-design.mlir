@@ -1,5 +1,5 @@
-// The plan becomes a top function with a dataflow region. The region has a task for each kernel and for each transfer
-// of an argument.
+// The plan becomes a top function with a dataflow region. The region has a task for each kernel, and for each transfer
+// of an input or output.
 // RUN: tilewright compile %s --target=hls --emit=vector > %t.vector.mlir
 // RUN: tilewright-opt %t.vector.mlir --tw-hls-split-kernels --tw-hls-select-schedules --tw-hls-apply-schedules --tw-hls-build-design | FileCheck %s
 

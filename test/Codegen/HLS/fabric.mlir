@@ -1,6 +1,6 @@
-// If the part has enough lookup tables (LUTs), additions in kernels with products use LUTs instead of DSPs. A term of a
-// sum of products then takes 3 DSPs instead of 5. An addition has a latency of 5 cycles instead of 7, so the initiation
-// interval of the sum is 6 cycles instead of 8. Additions in other kernels still use DSPs.
+// With the option `fabric`, additions in kernels with products use lookup tables (LUTs) instead of DSPs, if the part has
+// enough LUTs. A term of a sum of products then takes 3 DSPs instead of 5. An addition has a latency of 5 cycles instead
+// of 7, so the initiation interval of the sum is 6 cycles instead of 8. Additions in other kernels still use DSPs.
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12 fabric=true" | FileCheck %s
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12" | FileCheck %s --check-prefix=PLAIN
 // RUN: tilewright-opt %s --tw-hls-select-schedules="budget=dsp=12 fabric=true" --tw-hls-apply-schedules | FileCheck %s --check-prefix=LOOPS

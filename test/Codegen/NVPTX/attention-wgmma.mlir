@@ -18,7 +18,8 @@
 // KNOB: does not fit attention_0 {{.*}}: attention has one knob, consumers: 1 or 2 consumer warp groups, or 0 for mma.sync
 
 // The first attention is causal, has fewer key heads than query heads, and returns log-sum-exp. The second has 64
-// queries, the rows of one wgmma, so only one warp group multiplies. In the third, the head size of values differs from that of keys.
+// queries, the rows of one wgmma, so only one warp group multiplies. In the third, the head size of values differs from
+// that of keys.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 128], consumers = 2, stages = 3>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 256, block = [64, 64], consumers = 1, stages = 4>
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 64], consumers = 2, stages = 4>

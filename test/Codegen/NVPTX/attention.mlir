@@ -1,4 +1,5 @@
-// This test checks the schedule and the PTX of attention on tensor cores. Weights remain in registers between the two products.
+// This test checks the schedule and the PTX of attention on tensor cores. Weights remain in registers between the two
+// products.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT

@@ -1,4 +1,5 @@
-// If the operands do not fit in the L2 cache, blocks process tiles in bands of rows. Tiles of small operands are processed in order.
+// If the operands do not fit in the L2 cache, blocks process tiles in bands of eight rows of tiles. Tiles of small
+// operands are processed in row-major order.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright tune --list --target=cuda %s | FileCheck %s --check-prefix=LIST

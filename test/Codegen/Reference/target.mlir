@@ -11,7 +11,7 @@
 // TILED: math.erf {{.*}} : f64
 // TILED: arith.truncf {{.*}} : f64 to f32
 
-// The kernel consists of plain loops, and the plan is the same as for the target cpu.
+// The kernel consists of loops without vectors. As for the target cpu, a plan launches the kernel.
 // VECTOR-NOT: vector<
 // VECTOR: scf.for
 // VECTOR: arith.addf {{.*}} : f64

@@ -38,8 +38,8 @@ struct BlockAccess {
   mlir::Value firstColumn; ///< index of the panel's first column in C
   mlir::Value columns;     ///< number of columns of C; stores to later columns are masked
   /// Not null for a convolution whose lines (rows of pixels) are computed separately, so that each line needs all of B.
-  /// Emits a loop over the lines, sets `rowsBefore` to the rows of the previous lines (null if their number is
-  /// unknown), and calls the body inside.
+  /// Emits a loop over the lines, sets `rowsBefore` to the number of rows of the previous lines (null if it is not
+  /// known), and calls the body inside.
   std::function<void(llvm::function_ref<void()>)> overLines;
   mlir::Value rowsBefore;
   int64_t rowsInTask = 0; ///< number of rows of all lines of the task
@@ -62,9 +62,9 @@ struct BlockAccess {
   /// Returns true if every reduction loop except the innermost has the constant trip count 1, so that the reduction is
   /// one contiguous run.
   bool hasOneRun() const;
-  /// Returns true if an outer reduction loop may iterate, and the innermost reduction (a run) has an unknown length or
-  /// is so long that each run should be added to C separately. The limit is lower for operands that are converted to
-  /// f32, because they can be converted block by block only if runs are separate.
+  /// Returns true if an outer reduction loop may have more than one iteration, and the innermost reduction (a run) has
+  /// an unknown length or is so long that each run should be added to C separately. The limit is lower for operands
+  /// that are converted to f32, because they can be converted block by block only if runs are separate.
   bool hasSeparateRuns() const;
   bool widens = false; ///< operands of less than 32 bits are multiplied in f32
 };

@@ -16,7 +16,7 @@
 // tw.kernels can be included by other sequences. --tw-apply-schedule tiles the kernels that no sequence names. A script
 // may create at most one scf.forall in a kernel, and all ops of the kernel that compute elements, except linalg.fill,
 // must then be inside of this loop. This pass does not check that a script preserves the semantics of a kernel. The
-// option `check=reference` checks it.
+// option `check=reference` compares the results of the kernel with those of the target reference.
 //
 // Test: test/Codegen/CPU/Schedule/apply-scripts.mlir
 //

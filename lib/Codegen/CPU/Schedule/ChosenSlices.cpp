@@ -6,7 +6,7 @@
 // After:
 //   func @main: call @kernel_1(%x, %parameter, %n, %f)
 //
-// Test: test/Codegen/CPU/Schedule/resolve-layouts.mlir
+// Test: test/Codegen/CPU/Schedule/resolve-chosen.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "ChosenSlices.h"

@@ -119,13 +119,14 @@ int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
   return std::max<int64_t>(least, int64_t(llvm::bit_floor(uint64_t(most))));
 }
 
-/// Returns the smallest tile size of each row dimension (Rows.h). If an operand is contiguous along another dimension
-/// than the result, the tile
-/// has 32 elements (two cache lines of f32) along this other row, so that whole blocks can be read and transposed
+/// Returns the smallest tile size of each row dimension (Rows.h). The row dimensions are those of the result. If an
+/// operand is contiguous along another row dimension than the result, the tile has at least 32 elements (two cache
+/// lines of f32) along this other dimension, so that whole blocks can be read and transposed
 /// (lib/Codegen/CPU/Vectorize/TransposedLoops.h). In this case, `mostColumns` is lowered if the lines of the operand,
-/// one per column, would evict each other from the cache. If an operand of a reduction is contiguous along the
-/// same row as the result, and not along a reduced dimension, the tile has at least 64 elements (256 for bytes) along
-/// this row, so that the hardware prefetchers are effective.
+/// one per column, would evict each other from the cache. If an operand of a reduction is contiguous along the same
+/// row dimension as the result, and not along a reduced dimension, the tile has at least 64 elements (256 for bytes)
+/// along this dimension, so that the hardware prefetchers are effective. No minimum exceeds the number of elements of
+/// its dimension.
 SmallVector<int64_t> leastOfRows(ArrayRef<Operation *> members, const RowMap &rows, ArrayRef<AffineExpr> sizes,
                                  const FirstCache &cache, int64_t &mostColumns) {
   constexpr int64_t lines = 32, columns = 64, columnsOfBytes = 256;

@@ -19,7 +19,7 @@
 // f64 is rounded to bf16 through f32, as in all other passes. With the option `bf16-denormals`, the second of these
 // roundings is computed by integer ops.
 //
-// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+// Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/Common/Math/ExpandMath64.h"

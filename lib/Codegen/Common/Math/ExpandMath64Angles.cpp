@@ -7,7 +7,7 @@
 // pi/4 and pi/2 are sums of two or three constants. If the magnitude of an angle is above 1e9 in any lane, libm is
 // called for each lane. Coefficients in braces come from tools/dev/fit_polynomials.py (NAME_53).
 //
-// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+// Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/Common/Math/ExpandMath64.h"

@@ -6,7 +6,7 @@
 // Otherwise it is 1 - exp(-x^2) p(t) with t = (x - 3) / (x + 3). erfc(x) is exp(-x^2) p(t) / (1 + 2x). Coefficients in
 // braces come from tools/dev/fit_polynomials.py (NAME_53).
 //
-// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+// Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/Common/Math/ExpandMath64.h"

@@ -6,7 +6,7 @@
 // The second formula is derived from log((1 + s) / (1 - s)) = 2 s + s^3 p(s^2). Its largest term, f, is exact.
 // Coefficients come from tools/dev/fit_polynomials.py (log_53).
 //
-// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+// Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/Common/Math/ExpandMath64.h"

@@ -5,7 +5,7 @@
 // Coefficients in braces come from tools/dev/fit_polynomials.py, under the function's name. Inputs are clamped first,
 // so that the integer arithmetic on their bits does not overflow.
 //
-// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+// Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/Common/Math/ExpandMath.h"

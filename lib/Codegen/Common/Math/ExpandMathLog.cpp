@@ -5,7 +5,7 @@
 // With this reduction, e is 0 near 1, and the result has full relative precision there. Coefficients come from
 // tools/dev/fit_polynomials.py.
 //
-// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+// Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/Common/Math/ExpandMath.h"

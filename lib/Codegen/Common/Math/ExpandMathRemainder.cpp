@@ -20,7 +20,7 @@
 //
 // Most vectors need only one step.
 //
-// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+// Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/Common/Math/ExpandMath64.h"

@@ -6,7 +6,7 @@
 // have 72 bits, and the first step is exact: both of its operands are multiples of the last bit of the first part. If
 // the magnitude of any lane is larger, the whole vector takes a branch that calls libm in f64 for each lane.
 //
-// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+// Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/Common/Math/ExpandMath.h"

@@ -1,6 +1,6 @@
 //===- LibmFallback.cpp - calls libm for lanes without a formula ----------===//
 //
-// Test: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
+// Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/Common/Math/LibmFallback.h"

@@ -4,9 +4,10 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"warp_m\", ...",
 //            tw.predicted = array<f64: 5120.0, ...>}
 //
-// Only products on tensor cores (ProductSpace.h, WgmmaSpace.h) have a space; every other kernel has a single schedule.
+// Only products on tensor cores (ProductSpace.h, WgmmaSpace.h) have a space. Other kernels, including attention, have
+// no space, so the tuner does not change their schedules.
 //
-// Test: test/Codegen/GPU/Schedule/product-space.mlir
+// Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/GPU/Schedule/product-space.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/KernelSpace.h"

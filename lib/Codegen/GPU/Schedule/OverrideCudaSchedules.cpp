@@ -2,8 +2,8 @@
 //
 // The file (option schedule_file) may contain the knobs that `tilewright tune --list --target=cuda` prints. Knobs that
 // an entry does not contain are not changed:
-//   { "matmul_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3}, "matmul*": {"k": 64}
-//   }
+//   { "matmul_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3},
+//     "matmul*": {"k": 64} }
 // Before:  func @kernel_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [64, 64, 32], ...>}
 // After:   func @kernel_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [128, 128, 32], ...>}
 //
@@ -12,7 +12,8 @@
 //
 // If an entry cannot be applied, the error contains the file, the entry and the reason.
 //
-// Tests: test/Codegen/GPU/Schedule/product-space.mlir, test/Codegen/NVPTX/attention-wgmma.mlir
+// Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/GPU/Schedule/product-space.mlir,
+// test/Codegen/NVPTX/attention-wgmma.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Schedule/NamedKernels.h"

@@ -7,7 +7,7 @@
 // executed in waves, and the last wave may be partial. The total time is at least the time to transfer operands and
 // results from and to the card's memory.
 //
-// Test: test/Codegen/GPU/Schedule/product-space.mlir, test/Python/test_cuda.py
+// Tests: test/Codegen/GPU/Schedule/product-space.mlir, test/Python/test_cuda.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"

@@ -34,8 +34,8 @@ int64_t bytesOfWarpGroups(const Schedule &schedule, const Attention &attention);
 std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::Operand operand, int64_t rows,
                                         std::string &reason);
 
-/// Returns a schedule with `consumers` consumer warp groups. 0 selects the largest number for which there are enough
-/// rows.
+/// Returns a schedule with `consumers` consumer warp groups. 0 selects one group if there are known to be at most 64
+/// queries, and otherwise two groups.
 Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedBytes, int64_t consumers = 0);
 /// Returns the reason why the schedule cannot be emitted with this much shared memory, or an empty string if it can.
 std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes);

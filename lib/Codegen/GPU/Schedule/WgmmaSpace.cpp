@@ -7,7 +7,7 @@
 // it. If a block computes several tiles, its startup time is added only once, and the operands of the next tile are
 // loaded before the block reaches that tile.
 //
-// Test: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
+// Tests: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"

@@ -8,8 +8,8 @@
 #include <ap_int.h>
 #include <math.h>
 
-/// AP_TRN rounds down, and AP_TRN_ZERO rounds towards 0. The other modes round to nearest, and ties up (AP_RND),
-/// towards 0 (AP_RND_ZERO), down (AP_RND_MIN_INF), away from 0 (AP_RND_INF) or to even (AP_RND_CONV).
+/// AP_TRN rounds down, and AP_TRN_ZERO rounds towards 0. The other modes round to the nearest number. They round a tie
+/// up (AP_RND), towards 0 (AP_RND_ZERO), down (AP_RND_MIN_INF), away from 0 (AP_RND_INF) or to even (AP_RND_CONV).
 enum ap_q_mode { AP_RND, AP_RND_ZERO, AP_RND_MIN_INF, AP_RND_INF, AP_RND_CONV, AP_TRN, AP_TRN_ZERO };
 /// The result for a number that the type cannot represent. SAT: the nearest representable number; SAT_ZERO: 0; SAT_SYM:
 /// as SAT, without the lowest number; WRAP: the low bits.

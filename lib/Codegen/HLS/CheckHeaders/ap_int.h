@@ -1,7 +1,7 @@
 // This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
-// compile and run a design. It defines integers of 1 to 128 bits, to which assignments wrap around. Except for ~ and
-// shifts, whose results have the type of the first operand, the result of an operator has as many bits as the exact
-// result needs, at most 128.
+// compile and run a design. It defines integers of 1 to 128 bits. A value that is assigned to such an integer wraps
+// around. The results of ~ and of shifts have the type of the first operand. The result of any other arithmetic or
+// bitwise operator has as many bits as the exact result needs, but at most 128.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_INT_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_AP_INT_H
 

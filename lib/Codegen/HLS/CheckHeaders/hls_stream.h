@@ -1,9 +1,9 @@
 // This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
 // compile and run a design. It defines a queue of elements. If the macro TILEWRIGHT_THREADS is defined, a queue has at
-// most DEPTH elements: a task that writes waits while the queue is full, and a task that reads waits while it is empty.
-// Otherwise tasks run one after another, a queue grows as needed, and reading an empty queue ends the program. If the
-// environment variable TILEWRIGHT_SHALLOWER is the name of a queue, this queue has at most DEPTH - 1 elements. Tests
-// use the variable to check that a smaller depth is not sufficient.
+// most DEPTH elements: a task that writes waits while the queue is full, and a task that reads waits while the queue is
+// empty. In this case, the environment variable TILEWRIGHT_SHALLOWER may contain the name of a queue, which then has at
+// most DEPTH - 1 elements. Tests use the variable to check that a smaller depth is not sufficient. Without the macro,
+// tasks run one after another, a queue grows as needed, and reading an empty queue ends the program.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAM_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAM_H
 

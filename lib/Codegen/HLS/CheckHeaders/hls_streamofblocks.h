@@ -1,7 +1,7 @@
 // This file is part of Tilewright. It replaces the vendor's header of the same name, so that ordinary compilers can
 // compile and run a design. It defines a queue of at most DEPTH arrays, including the array that is being written and
 // the array that is being read. A lock owns an array until the lock goes out of scope. If the macro TILEWRIGHT_THREADS
-// is defined, a task that writes waits while the queue is full, and a task that reads waits while it is empty.
+// is defined, a task that writes waits while the queue is full, and a task that reads waits while the queue is empty.
 // Otherwise tasks run one after another, and the queue grows as needed. A new array is filled with the byte 0xa5, to
 // detect tasks that read elements before they are written.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_HLS_STREAMOFBLOCKS_H

@@ -24,7 +24,8 @@ func.func @main(%w: tensor<5x96x64xf32> {tw.static}, %i: tensor<7xi64>, %x: tens
 
 // -----
 
-// A right-hand side that is not a parameter would be packed as a whole at each call, so only the selected matrices are copied.
+// A right-hand side that is not a parameter would be packed as a whole at each call, so only the selected matrices are
+// copied.
 // CHECK: func.func @main
 // CHECK: tensor.extract
 // CHECK: tw_tile.matmul {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x16x64xf32>, tensor<7x2x64x48xf32>)
