@@ -1,2 +1,2 @@
-"""Decompositions of operators into other operators, and lowerings that users define in MLIR. Of Tilewright's modules, this package imports
-only the table of operators."""
+"""Decompositions of operators into other operators, and lowerings that users define in MLIR. The only module of Tilewright that this package
+imports is the table of operators."""

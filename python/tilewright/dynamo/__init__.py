@@ -1,2 +1,2 @@
-"""The backend of torch.compile: compiles the graphs that it receives, and connects them to torch's caches. Of Tilewright's packages, only
-bench imports this package."""
+"""The backend of torch.compile: compiles the graphs that it receives, and connects them to torch's caches. The only package of
+Tilewright that imports this package is bench."""

@@ -148,8 +148,8 @@ def flags_of(model: Path) -> tuple[str, ...]:
 
 
 def vendor_headers(report: dict) -> Path | None:
-    """Returns, for a design of fixed point, the folder of the vendor's ap_int.h and ap_fixed.h, which hls4ml
-    contains, if it is installed."""
+    """For a fixed-point design, returns the folder of the vendor's ap_int.h and ap_fixed.h, which hls4ml contains.
+    Returns None for other designs, and if hls4ml is not installed."""
     found = importlib.util.find_spec("hls4ml") if "fixed" in report else None
     return Path(found.origin).parent / "templates" / "vivado" / "ap_types" if found else None
 
