@@ -1,5 +1,5 @@
-"""The table of decompositions: those of torch, except for overloads that the importer supports, those of Tilewright, and those that the user
-registers."""
+"""The table of decompositions: those of torch (without the overloads that the importer supports), those of Tilewright, and those that the
+user registers."""
 
 from __future__ import annotations
 
