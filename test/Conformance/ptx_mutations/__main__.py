@@ -8,7 +8,7 @@
 
 A mutation is detected if ptx-check reports an error, or if the result violates the numbers rule. A mutation that is not
 detected is counted as missed, unless equivalent.json explains why it is equivalent. If ptx-check reports an error for
-an unchanged kernel, every command fails. """
+an unchanged kernel, every command except `sites` fails. """
 
 from __future__ import annotations
 
