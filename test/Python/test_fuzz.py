@@ -102,7 +102,7 @@ def test_judge_names_each_kind_of_wrong_result(kind):
 
 
 def test_noise_of_equal_elements_is_equal():
-    """Graph 213478: the sum of normalized multiples of 1/4 has few different roundings, each as often as its element."""
+    """Graph 213478: normalized multiples of 1/4 have few different values, and equal values have equal rounding errors."""
     program = graph(node("mul", "v1", "v0 * 0.1"), outputs=["v1"], numbers="dyadic")
     exact, noisy = judging.call(program, wide=True).tensors[0], [judging.call(program, wide=True, noisy=seed).tensors[0] for seed in range(4)]
     distinct = [len((run - exact)[exact != 0].unique()) for run in noisy]
