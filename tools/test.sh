@@ -9,8 +9,8 @@
 #   - tests in a browser, for which it tries to install Debian's chromium-headless-shell (96 MB)
 #   - the Python tests with the newest torch (tools/dev/newest_torch.sh)
 #   - all cases of the test files of which the default run executes only a part (SHARES in test/Python/conftest.py lists these files)
-#   - all cases of the conformance suites opinfo, transformers and onnx
-#   - a share of the random graphs of test/Conformance/fuzz
+#   - all cases of the conformance suites opinfo, transformers and onnx, and all designs of test/Conformance/hls
+#   - shares of the random graphs of test/Conformance/fuzz
 #   - clang-tidy (tools/dev/tidy.sh)
 #
 # Each test runner writes its results (GoogleTest: .json, lit and pytest: .xml, scripts: none) and its exit status (.rc) to

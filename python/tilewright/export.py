@@ -19,8 +19,8 @@ class ExportError(RuntimeError):
 
 
 def _table() -> dict:
-    """Returns the table for run_decompositions(). It contains composite ops and the ops that torch.compile decomposes, except ops that the
-    importer supports."""
+    """Returns the table for run_decompositions(). It contains the composite ops that the importer does not support, and the ops that
+    torch.compile decomposes."""
     known = operators.of_kind("import")
     composite = {op: fn for op, fn in torch.export.default_decompositions().items() if str(op) not in known}
     return composite | decompositions()

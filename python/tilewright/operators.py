@@ -15,7 +15,7 @@ from . import _tilewright
 
 
 class Row(NamedTuple):
-    kind: str  # "import": imported for all callers; "composite": imported where it is used, most only in plain files; "declared": not imported
+    kind: str  # "import": imported for all callers; "composite": imported, but most of them occur only in plain files; "declared": not imported
     aliasing: str  # aliasing of the results: "fresh", "view", ... (lib/Import/ATen/Table.h)
     family: str  # the title of its family
 

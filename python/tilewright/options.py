@@ -26,8 +26,9 @@ MODES: dict[str, dict] = {
 
 
 def _option(default, help: str, *, native: bool = True, values: tuple = (), older: str = "", target: str = ""):
-    """Declares an option. `native` is true if the compiler has an option with this name. `older` is a second
-    environment variable that sets the option. `target` is the target that declares the option."""
+    """Declares an option. If `native` is true, the value is passed to the compiler's option with this name.
+    `values` contains the allowed values; it is empty if all values are allowed. `older` is a second environment
+    variable that sets the option. `target` is the target that declares the option."""
     return field(default=default, metadata={"help": help, "native": native, "values": values, "older": older, "target": target})
 
 

@@ -17,7 +17,7 @@ import warnings
 from harness.resident import kibibytes
 
 
-SIZES = 97  # of the batch; odd, so that each size occurs with and without gradients
+SIZES = 97  # number of batch sizes; odd, so that each size occurs with and without gradients
 
 
 def resident() -> int:

@@ -94,7 +94,7 @@ def measure(name: str, last: int, using: str) -> dict:
 
 
 def known() -> list[str]:
-    """Returns the architectures whose only arguments that depend on the length are tokens."""
+    """Returns the names of the architectures that read only text and support inference."""
     from families import decoders, text
 
     return [one.name for family in (text, decoders) for one in family.ARCHITECTURES if one.has("inference")]

@@ -3,7 +3,7 @@ time.
 
     python test/Conformance/op_speed.py [--rows 'sort.*'] [--dtype f32] [--elements 1048576] [--threads N] [--calls 9] [--all]
 
-A row that is a function of a size gets the size at which the larger of its inputs and its results has that many
+A row that is a function of a size gets the size at which the larger of its inputs and its results has `--elements`
 elements. Eager and Tilewright are called alternately. Rows whose median ratio is above --bar, 2, are printed (below
 1, Tilewright is faster). Some functions of a million elements compute only a thousand (a row, a diagonal), in less
 time than any compiled call takes for Dynamo's checks of its arguments. Therefore, rows above the bar also show the
@@ -44,8 +44,8 @@ def elements(row) -> int:
 
 
 def sized(build, wanted: int):
-    """Returns the result of `build` for the least size with that many elements, to a tenth: powers of two first, then
-    a bisection."""
+    """Returns the result of `build` for the least size with `wanted` elements. The size is found by doubling and a
+    bisection, up to a relative error of a tenth."""
     size = 64
     while elements(build(size)) < wanted and size < LARGEST:
         size *= 2

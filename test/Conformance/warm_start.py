@@ -3,7 +3,7 @@ first result.
 
     python test/Conformance/warm_start.py [--processes 5] [--layers 12]
 
-BERT-base, 128 tokens, float32. A first process fills torch's and our caches in a folder of this run; each further
+BERT-base, 128 tokens, float32. A first process fills the caches of torch and Tilewright in a folder of this run; each further
 process times its first call. Dynamo's part of this time is the time before the backend is called, and the time between the
 backend and the first call of its result (guards and code). The rest is Tilewright's and AOTAutograd's: finding the
 graph, loading machine code, packing parameters, running the model. Medians are printed.

@@ -1,4 +1,4 @@
-"""BERT-base and ResNet-50 with layers quantized to int8 against eager f32, and Tilewright's f32 and bf16, call by call.
+"""Compares BERT-base and ResNet-50 with layers quantized to int8 with eager in f32, and with Tilewright in f32 and bf16, in alternating calls.
 
     python test/Performance/quantized.py --threads 1
 """

@@ -99,7 +99,7 @@ class Browser:
         self.next_frame()  # Chromium drops input that arrives before the first frame of a page
 
     def next_frame(self) -> None:
-        """Waits until a frame is laid out after the last input: observers of sizes run in it and fill lists of rows."""
+        """Waits for the first frame after the last input. In this frame, the page's ResizeObservers fill the lists of rows."""
         frame = "new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
         self.call("Runtime.evaluate", expression=frame, awaitPromise=True)
 

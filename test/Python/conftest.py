@@ -1,5 +1,4 @@
-"""Makes the package importable: tests need build/python on PYTHONPATH, or the package installed. tools/test.sh and
-ctest set this up."""
+"""Makes the package importable: if it is neither installed nor in PYTHONPATH, build/python is added to sys.path."""
 
 import os
 import pathlib

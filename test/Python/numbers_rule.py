@@ -42,7 +42,7 @@ def assert_numbers(results, eager, reference, names=(), eps=0.0, selected=None):
     `eager`: one list of results per eager run. `reference`: the results of the float64 run. `names`: names of the
     first results. `eps`: the eps of the dtype to which an option rounds operands, if it is larger than that of the results.
     `selected`: returns the elements that a tensor of indices selects. Eager orders equal elements arbitrarily, so indices
-    that differ from eager's must select equal elements. If it is None, integers must equal eager's.
+    that differ from eager's must select equal elements. If `selected` is None, integers must equal eager's.
     """
     assert len(results) == len(eager[0]), f"{len(results)} results, but eager returns {len(eager[0])}"
     largest = max((rms(torch.nan_to_num(r, 0, 0, 0)) for r in reference if r.is_floating_point()), default=0.0)

@@ -40,7 +40,7 @@ def test_finalizers_of_expired_guards_are_dropped():
     for rows in range(2, 8):
         train(model, rows)
         torch._dynamo.reset()
-    assert len(managers()) > before  # managers that were over at the last reset; code that is being stored just now is not dropped
+    assert len(managers()) > before  # drop() detaches only the finalizers of managers that were already over at the last reset
     leftovers.drop()
     assert len(managers()) == before
 

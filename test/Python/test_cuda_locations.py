@@ -15,8 +15,8 @@ pytestmark = pytest.mark.skipif(not PROGRAM.exists(), reason="tilewright was not
 
 
 def code(ptx):
-    """Returns the code without locations, declarations first. Kernels with locations are one module, others one each,
-    and labels count functions."""
+    """Returns the code without locations and without the numbers of functions in labels, with the declarations first.
+    These numbers differ, because kernels with locations form one module, and each other kernel is a separate module."""
     lines = [re.sub(r"\$L__BB\d+_", "$L__BB_", line) for line in ptx.splitlines()]
     lines = [line for line in lines if not ONLY_LOCATIONS.match(line) and not line.endswith(" has been demoted")]
     declared = [line for line in lines if line.startswith(".extern .shared")]

@@ -19,7 +19,7 @@ BF16 = torch.bfloat16
 
 @pytest.fixture
 def tiled(monkeypatch, tmp_path):
-    """Returns a function for the path of the last compilation's kernels."""
+    """Returns a function that returns the path of the tiled IR of the last compilation."""
     for name, value in (("TARGET", "cuda"), ("DEVICE", "emulated"), ("ARCH", "sm_90a"), ("DUMP", str(tmp_path / "dump"))):
         monkeypatch.setenv(f"TILEWRIGHT_{name}", value)
     return lambda: max((tmp_path / "dump").rglob("*-tiled.mlir"), key=lambda file: file.stat().st_mtime_ns)

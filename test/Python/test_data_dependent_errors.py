@@ -69,8 +69,8 @@ def test_data_that_eager_refuses_raises_its_error(name):
 
 
 def test_decreasing_embedding_bag_offsets_are_refused():
-    """Eager refuses them or returns invented values, depending on the mode and the processor's kernels. The compiled
-    program always refuses."""
+    """Eager refuses decreasing offsets or returns undefined values, depending on the mode and on its kernels for the CPU.
+    The compiled program always refuses them."""
     weight, rows = torch.eye(4), torch.tensor([0, 1, 3])
     for mode in ("sum", "mean", "max"):
         torch._dynamo.reset()

@@ -55,7 +55,7 @@ def follow(path: Path, folder: Path) -> None:
     """Follows the steps of a tutorial in order.
 
     Python blocks with only `output` blocks between them are one program. A block whose first line is a comment with a file's name is written to that
-    file. A `sh` block is run. Each prints the `output` block after it, if there is one.
+    file. A `sh` block is run. Each program and `sh` block must print the `output` block that follows it, if there is one.
     """
     steps, parts = blocks(path), []
     for (language, text), after in zip(steps, [*steps[1:], ("", "")], strict=True):

@@ -107,7 +107,7 @@ def test_forked_child_of_a_process_that_has_compiled_can_compile(tmp_path):
     """The threads of the parent's MLIR context do not exist in the child."""
     run("""
         import torch
-        torch.set_num_threads(1)  # libgomp's own threads do not survive fork() either: eager is not what is asked here
+        torch.set_num_threads(1)  # libgomp's threads do not survive fork(), either; this test does not test eager
 
         def compiled(function):
             return torch.compile(function, backend="tilewright", options={"strict": True})

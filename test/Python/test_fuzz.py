@@ -48,8 +48,8 @@ def test_seed_determines_the_graph_and_its_results(seed):
 
 
 def test_resumed_run_covers_every_missing_graph():
-    """Regression: a chunk of graphs was considered done if its first graph was done. Of 20,000 graphs, 19 were not run
-    again after their failures had been dropped."""
+    """Regression: a chunk of graphs was considered done if its first graph was done. After the failures of a run had been
+    removed from its results, the resumed run skipped 19 of 20,000 graphs."""
     found = dict.fromkeys([*range(100, 125), 125, 127, 149])
     assert tally.missing(found, 100, 50, 10) == [(126, 1), (128, 10), (138, 10), (148, 1)]
     assert tally.missing(found, 100, 25, 10) == []
@@ -102,7 +102,7 @@ def test_judge_names_each_kind_of_wrong_result(kind):
 
 
 def test_noise_of_equal_elements_is_equal():
-    """Graph 213478: the sum of normalized multiples of 1/4 has few different roundings, each as often as its element."""
+    """Graph 213478: normalized multiples of 1/4 have few different values, and equal values have equal rounding errors."""
     program = graph(node("mul", "v1", "v0 * 0.1"), outputs=["v1"], numbers="dyadic")
     exact, noisy = judging.call(program, wide=True).tensors[0], [judging.call(program, wide=True, noisy=seed).tensors[0] for seed in range(4)]
     distinct = [len((run - exact)[exact != 0].unique()) for run in noisy]

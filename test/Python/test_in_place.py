@@ -252,8 +252,9 @@ def test_in_place_writes_between_eager_segments_equal_eager():
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_views_of_written_arguments_alias_as_in_eager(dynamic, eager):
-    """Found by the fuzzer (graphs 407026, 414671, 416495): if sizes are symbols, AOTAutograd makes a result that is a
-    view of an argument with the offset of the graph's result, which was 0: another part of the argument."""
+    """Found by the fuzzer (graphs 407026, 414671, 416495): if sizes are symbols, AOTAutograd creates a result that is
+    a view of an argument at the offset of the graph's result. This offset was 0, so that the result was another part of
+    the argument."""
 
     def fn(x, y):
         first, second = torch.tensor_split(x, 2, -1)

@@ -435,8 +435,8 @@ def test_damaged_library_is_not_loaded(example):
 
 
 def test_libraries_of_two_kinds_in_one_folder_share_a_manifest(example):
-    """The libraries share a manifest. If the manifest of the second library would differ, it is refused, and the first
-    library remains."""
+    """Libraries of two kinds share a header, and the first manifest does not change. If the header of the second library
+    would differ, the compilation fails, and all existing files remain unchanged."""
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)
     first = (example / "classify.json").read_bytes()
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.a", "--cpu=x86-64-v3", cwd=example)

@@ -1,7 +1,7 @@
 """The basic models, exported with symbolic sizes and compiled as libraries that a C program calls, compared with
 torch.compile.
 
-By default only small models; with TILEWRIGHT_TEST_FULL=1 also the full ones.
+By default, only small models are tested. With TILEWRIGHT_TEST_FULL=1, the models are also tested in their full size.
 """
 
 import copy

@@ -78,7 +78,7 @@ def test_report_page_is_written_in_a_german_locale(german, tmp_path):
 
 
 def test_tuning_records_are_read_in_a_german_locale(german, tmp_path):
-    """Records are written without a locale and read with one."""
+    """Records are written in the C locale and read in a German locale."""
     model = tmp_path / "mlp.mlir"
     model.write_text("""
         func.func @main(%x: tensor<64x128xf32> {tw.name = "x"}, %w: tensor<128x256xf32> {tw.name = "w", tw.static})

@@ -1,4 +1,4 @@
-"""Every op of the models imports, and the module verifies."""
+"""Every op of the models is imported, and the resulting module passes the verifier."""
 
 import os
 

@@ -16,7 +16,7 @@ def network():
 
 @pytest.fixture
 def seen(monkeypatch):
-    """Records the calls whose parameters were packed before the first call, with those parameters."""
+    """Records the types of the known arguments at each call of pack_ahead()."""
     from tilewright.runtime import compiled
 
     found = []

@@ -46,7 +46,7 @@ def test_export_of_each_model_matches_eager(name, tmp_path):
 
 
 class Vision(nn.Module):
-    """The elements of torchvision's networks: blocks that write in place, and layers of all kinds."""
+    """The elements of torchvision's networks: blocks that write in place, and layers of several kinds."""
 
     def __init__(self):
         super().__init__()

@@ -96,7 +96,7 @@ def test_saved_result_has_the_strides_of_eager():
 @pytest.mark.parametrize("pool", [torch.nn.functional.adaptive_max_pool2d, torch.nn.functional.adaptive_avg_pool2d])
 def test_results_that_share_a_pool_have_the_strides_of_eager(pool):
     """Found by the fuzzer (graphs 201374 and 9372): if two results were one tensor, or one was read again in a
-    training graph, the strides of the parts were used."""
+    training graph, the results had the strides of the ops into which the pool is decomposed."""
     x = torch.rand(3, 5, 7, 4).contiguous(memory_format=torch.channels_last)
     weight = torch.rand(2, 3, requires_grad=True)
 

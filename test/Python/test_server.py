@@ -37,7 +37,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def server(folder):
-    """Yields its address. A call of the model waits 200 ms for further requests."""
+    """Yields the address of a server. A call of the model waits 200 ms for further requests."""
     process = subprocess.Popen(["./server", "0", "200"], cwd=folder, stdout=subprocess.PIPE, text=True)
     yield process.stdout.readline().strip().removesuffix("/classify")
     process.send_signal(signal.SIGTERM)

@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 READELF = shutil.which("readelf") or "llvm-readelf-22"
 TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
-# Only libc's libraries and the C++ library; the loader is NEEDED for __tls_get_addr.
+# The libraries of glibc and of the C++ compiler. The loader is needed because it defines __tls_get_addr.
 ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "ld-linux-x86-64.so.2", "libstdc++.so.6", "libgcc_s.so.1"}
 
 pytestmark = pytest.mark.skipif(not os.environ.get("TILEWRIGHT_TEST_FULL"), reason="making a wheel takes minutes: --full")
@@ -79,7 +79,8 @@ def installed_with(names):
 
 @pytest.fixture(scope="module")
 def environment(wheel, tmp_path_factory):
-    """A new virtual environment with the wheel. torch and transformers, 1 GB, are links to this environment's."""
+    """A new virtual environment with the wheel. torch and transformers (1 GB) are symbolic links to the packages of this
+    environment."""
     folder = tmp_path_factory.mktemp("environment")
     output(sys.executable, "-m", "venv", "--without-pip", folder)
     site = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"

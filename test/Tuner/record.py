@@ -2,7 +2,7 @@
 
     PYTHONPATH=build/python .venv/bin/python test/Tuner/record.py test/Tuner/Inputs/tables [name...]
 
-Nothing else may run meanwhile; it takes about a minute per kernel.
+No other program may run at the same time. The script takes about a minute per kernel.
 """
 
 import pathlib

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the layering: which libraries a library may include headers of, and which libraries' passes it may run.
+"""Checks the layers: the libraries whose headers each library may include, and the libraries whose passes it may run.
 
 A library includes only its own headers and those of the libraries named in LIBRARIES. Data flows in one direction: importers, graph,
-kernels, then one target's code generator. Only lib/Driver and the libraries that use it include the runtime. Tools and the Python module
-use only include/tilewright and lib/Interfaces, and examples only include/tilewright. Tests may include any header.
+kernels, then one target's code generator. Only lib/Plan, lib/Driver and the libraries that use lib/Driver include headers of the runtime.
+Tools and the Python module use include/tilewright and lib/Interfaces, and few other libraries; examples use only include/tilewright. Tests may
+include any header.
 
 A pass is defined in the folder of the stage that runs it. Code generators may also run passes of earlier stages and of lib/Codegen/Common,
 but not those of another target.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that passes on tw preserve the meaning of functions: runs each function with and without the passes on the reference path.
+"""Checks that passes on tw preserve the meaning of functions: runs each function with and without the passes on the target reference.
 
     check_passes.py FILE.mlir... -p=PASS [-p=PASS]... [-s SIZE]...     SIZE: values of the symbols, default 3, 5, 7
 """

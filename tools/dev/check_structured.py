@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks every lowering of lib/Kernels against torch on the reference path, with floats of the given types and in f64.
+"""Compares the lowerings of lib/Kernels, run on the target reference, with torch. Intermediate floats have the types in the IR, or are f64.
 
     check_structured.py [-k WORD] [-p PASS]...     only cases whose name contains WORD; PASS is run first, e.g. --tw-collapse-views
 """

@@ -53,7 +53,7 @@ def polynomial(function, weight, lo, hi, degree, single=True):
 
 
 def precise(function, weight, lo, hi, degree):
-    """Interpolates for all 53 bits at Chebyshev's points with 60 digits, which is within two bits of the best polynomial."""
+    """Interpolates at Chebyshev's points with 60 digits, for all 53 bits of f64. The error is within two bits of that of the best polynomial."""
     with mp.workdps(60):
         middle, half = (mp.mpf(lo) + hi) / 2, (mp.mpf(hi) - lo) / 2
         points = [middle + half * mp.cos(mp.pi * (k + mp.mpf(0.5)) / (degree + 1)) for k in range(degree + 1)]

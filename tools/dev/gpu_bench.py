@@ -1,7 +1,7 @@
 """The rows of gpu-bench.sh, which compare the target cuda with its peers on one GPU.
 
 A row compares two callables, ours and a peer's, in rounds of one call each. The order changes from round to round, and the L2 cache is
-flushed before each call. The result of a row is the median of the rounds' ratios (peer / ours: above 1 we are faster) with a 95% interval.
+flushed before each call. The result of a row is the median of the rounds' ratios (peer / ours; above 1, Tilewright is faster) with a 95% interval.
 Each group of rows runs in a separate process, because a fault or a hang must affect only that group.
 """
 
@@ -115,7 +115,7 @@ def gemm(b: Bench):
     for m, n, k in [(4096, 4096, 4096), (8192, 8192, 8192), (16384, 4096, 4096)]:
         m, n, k = (b.size(s, s // 64) for s in (m, n, k))
         yield Row(f"bf16 {m} x {n} x {k}", "0.95", "eager", lambda m=m, n=n, k=k: (torch.mm, (b.random(m, k), b.random(k, n))))
-    if not b.dry and torch.cuda.get_device_capability() < (8, 9):  # their tensor cores do not support 8-bit floats
+    if not b.dry and torch.cuda.get_device_capability() < (8, 9):  # the tensor cores of these GPUs do not support 8-bit floats
         return
     m, n, k = (b.size(s, s // 64) for s in (8192, 8192, 4096))
 

@@ -4,7 +4,7 @@
     tools/dev/ptx_times.py [--program build/bin/tilewright] [--runs 3]
 
 The first time is that of `tilewright compile --emit=ptx`, less that of `--emit=structured`, which all targets need. Each time is the
-minimum CPU time of all runs. ptxas is searched in PATH, in CUDA's root folder and in triton's wheel.
+minimum CPU time of all runs. ptxas is searched in PATH, in /usr/local/cuda and in triton's wheel.
 """
 
 import argparse

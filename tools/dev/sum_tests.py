@@ -7,7 +7,7 @@ results contain no test that ran is a failure, too.
     python tools/dev/sum_tests.py build/test-results [--full]
 
 With --full, the date, the commit and the counts of each part are written to test/last-full-run.json, which is committed. A run with
---full may consist of some parts only, because all parts take longer than a day's work on a small machine. Without --full, the contents of
+--full may consist of some parts only, because all parts together take more than a day on a small machine. Without --full, the contents of
 that file are printed.
 """
 

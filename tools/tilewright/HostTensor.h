@@ -16,7 +16,8 @@ struct HostTensor {
   std::vector<int64_t> sizes;
   std::vector<uint8_t> bytes; ///< at least one byte, because an empty tensor needs an address
 
-  /// Returns the number of bits of one element in `bytes`. Integers without a dtype, such as i12, take whole bytes.
+  /// Returns the number of bits of one element in `bytes`. An integer without a dtype, such as i12, takes 8, 16, 32
+  /// or 64 bits.
   unsigned bits() const;
   /// Returns the number of elements.
   int64_t count() const;

@@ -1,2 +1,2 @@
-"""Decompositions of operators into other operators, and lowerings that users define in MLIR. Of Tilewright's modules, this package imports
-only the table of operators."""
+"""Decompositions of operators into other operators, and lowerings that users define in MLIR. The only other modules of
+Tilewright that this package imports are the table of operators and the extension module."""

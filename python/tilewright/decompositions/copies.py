@@ -1,4 +1,5 @@
-"""The copy of a window of memory. The importer cannot import it, because fx/strided.py determines the memory only for as_strided itself."""
+"""The decomposition of as_strided_copy, which copies a window of memory. The importer does not import this op, because fx/strided.py determines
+the tensor in memory only for as_strided."""
 
 from __future__ import annotations
 

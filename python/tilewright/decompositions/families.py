@@ -14,7 +14,8 @@ from . import attention, copies, norms, pooling, scatters
 
 
 def _fresh(decomposition):
-    """Wraps a decomposition so that it never returns an argument, and creates tensors on the device of its first tensor.
+    """Wraps a decomposition so that it never returns an argument, and creates tensors on the device of its first tensor
+    argument.
 
     If the decomposition returns an argument, such as a scan of one element, the wrapper copies it, because no overload
     in a TABLE returns its argument.

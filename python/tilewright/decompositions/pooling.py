@@ -1,5 +1,5 @@
-"""Max unpooling of channels-last images, whose result is channels-last in eager. torch's fake kernel, from which the importer takes the layout
-of results, says row-major."""
+"""Max unpooling of channels-last images, whose result is channels-last in eager. The importer takes the layout of results
+from torch's fake kernel, whose result is row-major."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ def _at_true(x, begin: int, mask, values, accumulate: bool):
     """Returns a copy of `x` in which `values` replace, in order, the elements for which `mask` is true. The mask's first
     dimension is dimension `begin` of x.
 
-    A call checks that the number of values equals the number of true elements.
+    A call checks that the number of values is 1 or equals the number of true elements.
     """
     front, rest = list(x.shape[:begin]), list(x.shape[begin + mask.dim() :])
     values = values.reshape([1] * (len(front) + 1 + len(rest) - values.dim()) + list(values.shape))

@@ -1,4 +1,5 @@
-"""torch's decompositions for rarely used operators, without the overloads that the importer supports."""
+"""The table of decompositions: those of torch (without the overloads that the importer supports), those of Tilewright, and those that the
+user registers."""
 
 from __future__ import annotations
 

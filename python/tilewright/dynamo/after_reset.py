@@ -32,7 +32,7 @@ class Leftovers:
     """State of torch that outlives the compilations of a process."""
 
     def __init__(self):
-        self._over = weakref.WeakSet()  # managers whose code the last reset deleted, without code that was being stored
+        self._over = weakref.WeakSet()  # managers for which _is_over() was true at the last reset, and that still have finalizers
         self._shapes = weakref.WeakSet()  # the ShapeEnv of each compilation since the last reset
 
     def watch(self, context: TracingContext | None) -> None:
@@ -54,7 +54,8 @@ class Leftovers:
             FakeTensorMode.cache_clear()
 
     def _drop_finalizers(self) -> None:
-        """Detaches the finalizers of compilations whose code is deleted (_is_over) now and was deleted at the last reset."""
+        """Detaches the finalizers of compilations for which _is_over() is true now and was true at the last reset: code that was not stored yet
+        at one reset is stored or deleted at the next."""
         over: weakref.WeakSet = weakref.WeakSet()
         for finalizer, info in list(getattr(weakref.finalize, "_registry", {}).items()):
             manager = getattr(getattr(info.func, "func", None), "__self__", None)

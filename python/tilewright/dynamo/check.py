@@ -5,7 +5,7 @@ Therefore an error is reported for the node that causes it. This check finds bug
 whereas `check="reference"` finds bugs of a target.
 
 The bound of the error is the numbers rule (docs/conformance.md). The reference is the node, executed in float64. The RMS
-error may be at most twice the larger of eager's error and eps times the RMS of the reference. The factor is three for less
+error may be at most twice the larger of eager's error and eps times the RMS of the reference. The factor is three for fewer
 than 1000 elements. For float64, the bound is 1e-12 of the RMS. Integers and booleans must be equal to those of eager or of
 the reference. Random numbers, uninitialized memory, and nodes that cannot be compiled separately are not compared.
 `EagerCheck.unchecked` contains the reasons.

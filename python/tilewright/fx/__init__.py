@@ -1,1 +1,2 @@
-"""Reads and rewrites fx graphs, and passes them to the importer. Of Tilewright's packages, this package imports only decompositions."""
+"""Reads and rewrites fx graphs, and passes them to the importer. The only other package of Tilewright
+that this package imports is decompositions."""

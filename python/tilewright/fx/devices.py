@@ -61,7 +61,7 @@ def device_of_node(node: fx.Node) -> torch.device | None:
 
 
 def devices_of(gm: fx.GraphModule) -> set[torch.device]:
-    """Returns the devices of the graph's tensors, except arguments that are numbers."""
+    """Returns the devices of the graph's tensors, except arguments and constants that are numbers."""
 
     def follows_its_users(node: fx.Node) -> bool:
         value = node.meta.get("val")
@@ -109,7 +109,7 @@ def make_transfers(gm: fx.GraphModule) -> list[str]:
 
 
 def is_fixed(node: fx.Node) -> bool:
-    """Returns whether an op must not be reordered: it writes memory, draws random numbers, or is not an ATen op."""
+    """Returns whether an op must not be reordered: it writes memory, draws random numbers, or is not an operator of torch."""
     op = node.target
     return not is_transfer(node) and (not isinstance(op, torch._ops.OpOverload) or op._schema.is_mutable
                                       or torch.Tag.nondeterministic_seeded in op.tags)  # fmt: skip
@@ -119,8 +119,8 @@ def gather(gm: fx.GraphModule) -> None:
     """Reorders ops so that ops for one device are consecutive as far as dependences allow, which reduces the number of
     programs.
 
-    Copies to the host start as early as possible. Copies to a GPU start when no other op on the host is ready. The host
-    waits for a copy when no other op is ready.
+    Copies to the host start as early as possible. Copies to a GPU start when no op for the current
+    device is ready. The host waits for a copy when no other op is ready.
     """
     nodes = [n for n in gm.graph.nodes if n.op == "call_function"]
     number = {node: i for i, node in enumerate(nodes)}

@@ -3,7 +3,8 @@
 Ops are decomposed before compilation, and the results of torch's decompositions may have other strides than those of the
 op. Examples are log_sigmoid of a transposed tensor, 2 ** x with dimensions of size 1, and adaptive pooling in
 channels-last. Dynamo traces the ops before they are decomposed, so the fake results in its graph have eager's strides,
-except for a few ops. After these ops, correct() adds copies to Dynamo's graph, whose results have eager's strides.
+except for a few ops. For some of these ops, correct() adds a copy before or after the op to Dynamo's graph, so that the
+results get eager's strides.
 
 Tests: test/Python/test_result_strides.py, and every result of test/Conformance/opinfo.
 """

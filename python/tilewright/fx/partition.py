@@ -19,8 +19,8 @@ from .written_arguments import keep_views_with_writes
 
 
 def is_free(node: fx.Node) -> bool:
-    """Returns whether the node is a size or another symbolic number. Such a node is in the same segment as the nodes
-    before it."""
+    """Returns whether the node is a size or another symbolic number. Unless it is refused, such a node is in the same
+    segment as the nodes before it."""
     return isinstance(node.meta.get("val"), (torch.SymInt, torch.SymBool, torch.SymFloat))
 
 

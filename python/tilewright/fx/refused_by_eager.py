@@ -2,7 +2,7 @@
 user receives eager's error at the call.
 
 Fake tensors check less than eager's kernels do. Two checks are made: rules that depend on values, sizes and pairs of
-dtypes (RULES), and whether eager has a kernel for dtypes that are not in USUAL. The second check calls the op once on a
+dtypes (RULES), and whether eager has a kernel for dtypes that are not in USUAL. The second check calls the op on a
 few elements, so that calls which a later version of torch allows are compiled, too.
 
 Test: test/Python/ops/test_refused_by_eager.py. test/Conformance/opinfo/errors.py runs all

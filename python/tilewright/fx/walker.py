@@ -193,7 +193,7 @@ class Walker:
         self.reasons: dict[fx.Node, str] = {}
         self.frame_cache: dict[str, list] = {}
         self.arguments: dict[fx.Node, int] = {}
-        self.numbers: dict[fx.Node, tuple[int, list]] = {}  # index of the program's input, and its strides there
+        self.numbers: dict[fx.Node, tuple[int, list]] = {}  # index of the program's input, and its strides ([] if it is copied)
         self.made_constant = False  # a guard was added after which a refused node can be imported
         self.writes: list = []  # results that are written into inputs
         self.conditions: list[fx.Node] = []  # tensors that asserts check

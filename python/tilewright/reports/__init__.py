@@ -1,1 +1,2 @@
-"""Reports what was compiled, what was not, and the reasons. Of Tilewright's packages, this package imports only fx."""
+"""Reports what was compiled, what was not, and the reasons. The only other package of Tilewright that this package
+imports is fx."""

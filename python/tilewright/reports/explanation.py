@@ -106,7 +106,7 @@ def _breaks_in(functions: set[tuple[str, str]]) -> list[Break]:
 
 
 def _line_of(where: str) -> dict[str, str]:
-    """Returns "file:line" and the text of this line, if the file is a Python file that can be read."""
+    """Returns `where` ("file:line") and the text of this line, which is empty unless the file is a Python file that can be read."""
     file, _, line = where.rpartition(":")
     text = linecache.getline(file, int(line)).strip() if file.endswith(".py") and line.isdigit() else ""
     return {"where": where, "text": text}

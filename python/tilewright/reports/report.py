@@ -158,7 +158,7 @@ def add(graph: GraphReport) -> None:
 
 
 def report(model=None, clear: bool = False) -> Report:
-    """Returns a report of the graphs that Tilewright has compiled, in the order of their compilation.
+    """Returns a report of the last 1000 graphs that Tilewright has compiled, in the order of their compilation.
 
     `model` is a module or function, compiled or not, whose graphs are reported; None selects the graphs of all models.
     With `clear`, the graphs are removed from later reports.

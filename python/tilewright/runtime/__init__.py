@@ -1,1 +1,1 @@
-"""Executes compiled graphs at each call. Of Tilewright's packages, this package imports only fx and reports."""
+"""Executes compiled graphs at each call. The only other packages of Tilewright that this package imports are fx and reports."""

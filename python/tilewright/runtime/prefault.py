@@ -47,8 +47,8 @@ def weights(module: nn.Module) -> Iterator[torch.Tensor]:
 
 
 def bring(parameters: Iterable[torch.Tensor], options: CompileOptions) -> None:
-    """Starts to fault in as much memory as the packs of `parameters` need, once per parameter and process. If no
-    parameters are packed with these options, `parameters` is not iterated."""
+    """Starts to fault in as much memory as the packs of `parameters` need, once per parameter and process. Does
+    nothing, and does not iterate `parameters`, with the option freeze and for targets other than cpu."""
     if options.freeze or options.target != "cpu":
         return
     bytes = 0

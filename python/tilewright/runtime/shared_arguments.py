@@ -1,4 +1,4 @@
-"""Checks if arguments of graphs that write arguments share memory: each call compares the overlaps of its arguments
+"""Checks whether arguments of graphs that write arguments share memory: each call compares the overlaps of its arguments
 with the overlaps at compile time.
 
 With fixed sizes, neither Dynamo's guards nor torch's cache consider the addresses of arguments. A function that was
@@ -71,10 +71,10 @@ def overlaps(tensors: Iterable[tuple[int, torch.Tensor]], written: frozenset[int
 class AliasCheck:
     """The check that each call of a graph executes."""
 
-    numbers: tuple[int, ...] = ()  # indices of the arguments to check; empty: no written argument can overlap another one
+    numbers: tuple[int, ...] = ()  # indices of the arguments to check; empty: calls are not checked
     written: frozenset[int] = frozenset()
     expected: tuple | None = ()  # overlaps() of the arguments at compile time; None: no call is valid
-    fixed: bool = False  # True: their sizes are fixed
+    fixed: bool = False  # True: the sizes and strides of these arguments are fixed
 
     def around(self, compiled: Callable, gm: fx.GraphModule, strict: bool) -> Callable:
         """Wraps `compiled`, the compiled form of `gm`, with the check before each call."""

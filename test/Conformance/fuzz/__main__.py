@@ -6,7 +6,7 @@ compared.
     python test/Conformance/fuzz run --through onnx ...    the same graphs through a file: pt2, onnx or mlir
     python test/Conformance/fuzz case SEED                 one graph, in this process: for gdb
     python test/Conformance/fuzz reduce SEED               a small script that reproduces the failure of a graph
-    python test/Conformance/fuzz share                     some hundred graphs, and as many graphs of images; their seeds depend on the commit
+    python test/Conformance/fuzz share                     up to 400 graphs, and up to 400 graphs of images; their seeds depend on the commit
     python test/Conformance/fuzz full                      the graphs of table.json, missing ones first
     python test/Conformance/fuzz table --results FILE      writes the results of a run into table.json
     python test/Conformance/fuzz summary [--results FILE]  prints a summary of the table, or of a run

@@ -55,8 +55,8 @@ def weights_of(tensor: torch.Tensor, draw: int = 0) -> torch.Tensor:
 
 def call(program: Program, how=None, wide: bool = False, noisy: int | None = None, fake: FakeTensorMode | None = None,
          dense: bool = False) -> Run:  # fmt: skip
-    """Calls a program. `how`: makes a callable of a module. `dense`: use inputs without gaps and overlapping
-    elements."""
+    """Calls a program. `how`: a function that returns a callable for a module. `dense`: use inputs without gaps and
+    overlapping elements."""
     tensors = program.tensors(wide, fake)
     if dense:
         tensors = {n: t.detach().clone(memory_format=torch.contiguous_format).requires_grad_(t.requires_grad) for n, t in tensors.items()}

@@ -5,8 +5,8 @@ suffice for random graphs: for few numbers, eager's error may be 0 by chance, an
 numbers, the allowed errors of ops grow. Therefore, if a result violates the rule, the graph is run several times in
 float64 with each op's results multiplied by 1 + eps u, for random u in [-1, 1] (for float64 itself, 1e-12 replaces eps,
 as in the rule). This is Monte Carlo arithmetic. The resulting error is treated like eager's error. Results that are
-exact in any order of evaluation, views and writes in place get no noise. The gradients that an op computes of its
-operands are results of it, too.
+exact in any order of evaluation, views and writes in place get no noise. The gradients of an op's operands, which the
+op computes in the backward pass, get noise, too.
 
 In every second run u is a function of the number: results computed from equal operands get equal errors. The error of
 a sum of few different numbers (normalized inputs that are multiples of 1/4) is then a multiple of one error, not a

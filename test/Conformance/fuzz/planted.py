@@ -4,7 +4,7 @@ Bugs in Python are monkeypatches in this file. Bugs in C++ are in planted/bugs.p
 planted/planted.h:
 
     git worktree add --detach ../planted && cd ../planted && git apply test/Conformance/fuzz/planted/bugs.patch
-    (build there as always, then here:)
+    (build there as usual; then run here:)
     PYTHONPATH=../planted/build/python python test/Conformance/fuzz planted
 
 A compiler without the patch has none of the C++ bugs, so that none of them is found. The environment variable

@@ -3,7 +3,7 @@
     python test/Conformance/hls one gemm_small [folder]   one design, written to the folder; prints all output
     python test/Conformance/hls run 'gemm.*'               the designs that match; exit status 1 if one fails
     python test/Conformance/hls run                        some small designs, as CI does; all designs if TILEWRIGHT_TEST_FULL is set
-    python test/Conformance/hls table [--dsp N]            all designs; prints the two tables of docs/targets/hls.md
+    python test/Conformance/hls table [--dsp N]            all designs but *_inner and *_ports; prints the two tables of docs/targets/hls.md
     python test/Conformance/hls rtl [PATTERN]              designs of integers as Verilog: simulated, and counted by yosys;
                                                            without a pattern some designs, as CI does, or all if TILEWRIGHT_TEST_FULL is set
     python test/Conformance/hls chart NAMES [-o FILE]      multipliers against cycles at six budgets, as a PNG

@@ -1,4 +1,4 @@
-"""Checks the C++ text of a design and its header against rules that vendors' tools have for dataflow designs.
+"""Checks the text of kernel.cpp and weights.h against rules that vendors' tools have for dataflow designs.
 
 Each complaint begins with the rule's name:
   region     a dataflow region holds declarations and calls only: no condition, no loop, no early exit

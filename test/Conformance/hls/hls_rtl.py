@@ -38,7 +38,7 @@ class Simulated:
     parts: dict[str, int] = dataclasses.field(default_factory=dict)  # by yosys: dsp, bram, lut, ff
 
     def off(self) -> float:
-        """Returns the relative error of the estimate, against the cycles that the Verilog takes."""
+        """Returns the error of the estimate relative to the cycles that the Verilog takes."""
         return abs(self.report["latency"] - self.cycles) / self.cycles
 
 

@@ -70,8 +70,8 @@ def shallower(folder: Path, program: str) -> list[str]:
 
 
 def damaged(folder: Path) -> list[str]:
-    """Checks, for a design whose weights are ports, that each weight file is read: with a bit of each byte flipped,
-    no run passes."""
+    """Checks, for a design whose weights are ports, that each file of inputs and weights is read: if a bit of each byte
+    of a file is flipped, the test bench fails."""
     files = sorted((folder / "data").glob("input_*.bin"))
     if len(files) < 2 or not (folder / "run_g_").exists():
         return []
@@ -87,7 +87,8 @@ def damaged(folder: Path) -> list[str]:
 
 
 def integers_of_cpu(model: Path, folder: Path) -> list[str]:
-    """Checks that integer results in data/ equal those of the cpu target for the same seeded input, bit for bit."""
+    """Checks, for a model whose name ends in _inner, that integer results in data/ equal those of the target cpu for the
+    same seeded input, bit for bit."""
     if not model.stem.endswith("_inner"):
         return []
     ran = run([PROGRAM, "run", model, "--seed=0", "--output", folder / "cpu"], folder)
@@ -148,8 +149,8 @@ def flags_of(model: Path) -> tuple[str, ...]:
 
 
 def vendor_headers(report: dict) -> Path | None:
-    """Returns, for a design of fixed point, the folder of the vendor's ap_int.h and ap_fixed.h, which hls4ml
-    contains, if it is installed."""
+    """For a fixed-point design, returns the folder of the vendor's ap_int.h and ap_fixed.h, which hls4ml contains.
+    Returns None for other designs, and if hls4ml is not installed."""
     found = importlib.util.find_spec("hls4ml") if "fixed" in report else None
     return Path(found.origin).parent / "templates" / "vivado" / "ap_types" if found else None
 

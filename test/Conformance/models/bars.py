@@ -1,4 +1,4 @@
-"""Counts the results of a run: how many architectures are right and native, the ops that they fall back on, and the causes of
+"""Counts the results of a run: how many architectures are right and native, the ops that run in eager, and the causes of
 graph breaks."""
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ def prepare_process() -> None:
 
 @torch.no_grad()
 def spread_constants(model: nn.Module) -> None:
-    """Adds noise to parameters and statistics whose elements are all equal in a fresh model: biases of 0 would hide
-    that they are not added."""
+    """Adds noise to parameters and statistics whose elements are all equal in a fresh model. For example, if all biases
+    were 0, the test could not detect that a bias is not added."""
     for module in model.modules():
         if isinstance(module, nn.modules.batchnorm._NormBase) and module.running_mean is not None:
             module.running_mean.normal_(0, 0.1)

@@ -1,6 +1,6 @@
-"""Calls ONNX graphs with symbolic sizes, at sizes that fulfil the equations that they need and at others.
+"""Calls ONNX graphs with symbolic sizes: with sizes that satisfy the equations that their nodes require, and with other sizes.
 
-    python test/Conformance/onnx_sizes share                 a few hundred calls
+    python test/Conformance/onnx_sizes share                 ten graphs, 60 calls each
     python test/Conformance/onnx_sizes run --graphs 500      500 graphs, 200 calls each
     python test/Conformance/onnx_sizes one 17                graph 17; prints its result
     python test/Conformance/onnx_sizes show 17               its nodes

@@ -1,7 +1,7 @@
 """Random ONNX graphs whose inputs have symbolic sizes, and whose constants are valid only for some of these sizes.
 
 A graph is made for base sizes, at which every node is valid. Weights, shapes, splits and bounds are computed from
-these. At other sizes, some equations hold and others do not. No base size is 1: broadcasting a symbolic size of 1
+these. At other sizes, some equations hold and others do not. No symbol has the base size 1: broadcasting a symbolic size of 1
 is not supported, and is reported.
 """
 
@@ -382,8 +382,8 @@ class GraphMaker:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
 
     def calls(self, count: int):
-        """Yields values of the symbols: the base sizes first, then some that fulfil a part of the equations and some
-        that fulfil none."""
+        """Yields values of the symbols: the base sizes first, then values that fulfil all, some or none of the
+        equations."""
         yield dict(self.symbols)
         for _ in range(count - 1):
             sizes = dict(self.symbols)

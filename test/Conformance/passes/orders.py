@@ -2,8 +2,8 @@
 
     python test/Conformance/passes/orders.py [--orders N] [--seed N] [--jobs N] [--opt build/bin/tilewright-opt]
 
-Pairs: each pass after each stage (and after each stage of the other targets) of the models in models/. Orders: a few
-passes and stages, drawn at random. With --orders 0, only pairs are run. Prints one line per crash, with the command
+Pairs: each pass, and each stage of the target cpu, after the first 0, 1, ... stages, with each model in models/. Orders:
+a few stages in order, followed by passes and stages drawn at random. With --orders 0, only pairs are run. Prints one line per crash, with the command
 that repeats it; exit status 1 if there was one.
 """
 

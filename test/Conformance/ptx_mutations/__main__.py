@@ -4,11 +4,11 @@
     python test/Conformance/ptx_mutations run --seed 0 --count 480   # draws and tries; writes table.json with --table
     python test/Conformance/ptx_mutations share --seconds 40         # a part of the draws of table.json
     python test/Conformance/ptx_mutations one 'softmax: index: ...'  # one mutation by its key: what the checker reports
-    python test/Conformance/ptx_mutations sites                      # how many there are, by kernel and kind
+    python test/Conformance/ptx_mutations sites                      # the number of sites, by kernel and kind
 
 A mutation is detected if ptx-check reports an error, or if the result violates the numbers rule. A mutation that is not
 detected is counted as missed, unless equivalent.json explains why it is equivalent. If ptx-check reports an error for
-an unchanged kernel, every command fails. """
+an unchanged kernel, every command except `sites` fails. """
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from shares import rank  # noqa: E402
 
 EQUIVALENT, TABLE = HERE / "equivalent.json", HERE / "table.json"
 BAR = 0.95
-SHARE, LEAST = 60, 0.7  # mutations of a share; the least fraction to find (low: in changed kernels, equivalents count as missed)
+SHARE, LEAST = 60, 0.7  # mutations of a share; the least fraction to find (low, because new equivalent mutations count as missed)
 
 
 def sites_of(folder: Path, names: list[str]) -> list[Site]:

@@ -1,7 +1,8 @@
-"""Tables of functions that test every imported op. A row is name -> (function, input kinds, dtypes).
+"""Tables of functions that test ops. In UNARY and BINARY, a row maps the name of a function of torch to (input kind, dtypes). In the
+other tables, a row maps a name to a function.
 
-Input kinds: `x` any number, `p` positive, `u` in (-1, 1), `g` above 1, `i` small integers, `n` integers that are not
-zero, `b` booleans."""
+Input kinds (make() in test_tables.py): `x` any number, `p` positive, `u` in (-1, 1), `h` in (0, 1), `g` above 1, `i` integers, `n` positive,
+at least 0.5 for floats."""
 
 import torch
 import torch.nn.functional as F

@@ -130,7 +130,7 @@ def test_slice_start_before_first_element_is_clamped(part):
 
 def test_size_that_a_guard_requires_to_be_one_is_broadcast():
     """Found by fuzz (graph 402882): the last chunk has s - 2 * ((s + 2) // 3) rows and is broadcast because torch guards that this
-    number is 1. Its rows were read past the end."""
+    number is 1. Elements after the end of this chunk were read."""
     x, y = torch.randn(5, 5, 3), torch.randn(11, 3)
     check(lambda x, y: torch.nn.functional.cosine_similarity(y, torch.chunk(x, 3, -2)[2], dim=-1), x, y, dynamic=True)
     check(lambda x, y: torch.chunk(x, 3, -2)[2] + y, x, y, dynamic=True)

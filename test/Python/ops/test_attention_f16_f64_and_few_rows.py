@@ -37,7 +37,7 @@ def test_attention_gradient_in_f64_matches_eager():
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_attention_with_row_tail_after_full_tiles_matches_eager(dtype):
-    """Tests a tail after tiles of 32 rows: 28 rows are two tiles of 14. Both shapes together needed more tiles than registers."""
+    """Tests a tail after tiles of 32 rows: 28 rows are two tiles of 14. The tiles of both shapes together needed more than the available registers."""
     for rows in (45, 60, 62, 92):
         check(F.scaled_dot_product_attention, *[torch.randn(1, 2, rows, 64).to(dtype) for _ in range(3)])
 

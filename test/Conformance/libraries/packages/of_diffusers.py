@@ -1,4 +1,4 @@
-"""diffusers: networks that denoise, and networks that convert between images and the latents that these denoise."""
+"""diffusers: networks that denoise latents, and networks that convert between images and latents."""
 
 from __future__ import annotations
 

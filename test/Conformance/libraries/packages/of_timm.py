@@ -1,4 +1,4 @@
-"""timm: the smallest model of each of its files, measured by the size of its images."""
+"""timm: the smallest model of each of timm's files, grouped by the size of the images that the models accept."""
 
 from __future__ import annotations
 
