@@ -434,7 +434,7 @@ def test_damaged_library_is_not_loaded(example):
         assert "is not the file that the manifest of the model 'classify' was written with" in said
 
 
-def test_libraries_of_two_kinds_in_one_folder_share_a_manifest(example):
+def test_libraries_of_two_kinds_in_one_folder_have_separate_manifests(example):
     """Libraries of two kinds share a header, and the first manifest does not change. If the header of the second library
     would differ, the compilation fails, and all existing files remain unchanged."""
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.so", cwd=example)

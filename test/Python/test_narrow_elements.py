@@ -142,13 +142,8 @@ def test_a_library_refuses_four_bit_integers(tmp_path):
     assert "input 'input0' has elements of" in done.stderr
 
 
-def test_a_hardware_design_of_narrow_integers_computes_what_the_reference_computes(tmp_path):
-    module = """func.func @main(%x: tensor<4x6xi4>, %u: tensor<5xui4>) -> (tensor<4x6xi4>, tensor<5xui4>, tensor<6x4xi4>) {
-      %0 = tw.add %x, %x : (tensor<4x6xi4>, tensor<4x6xi4>) -> tensor<4x6xi4>
-      %1 = tw.mul %u, %u : (tensor<5xui4>, tensor<5xui4>) -> tensor<5xui4>
-      %2 = tw.permute %x {permutation = array<i64: 1, 0>} : tensor<4x6xi4> -> tensor<6x4xi4>
-      return %0, %1, %2 : tensor<4x6xi4>, tensor<5xui4>, tensor<6x4xi4>
-    }"""
+def assert_design_passes_its_bench(tmp_path, module: str):
+    """Compiles the target hls's design of `module`, and runs its test bench, which compares it with the target reference."""
     (tmp_path / "model.mlir").write_text(module)
     design = tmp_path / "design"
     made = subprocess.run([PROGRAM, "compile", tmp_path / "model.mlir", "--target=hls", "-o", design], capture_output=True, text=True, timeout=300)
@@ -157,3 +152,29 @@ def test_a_hardware_design_of_narrow_integers_computes_what_the_reference_comput
     subprocess.run(build, cwd=design, check=True, timeout=300)
     done = subprocess.run(["./bench"], cwd=design, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0 and "PASS" in done.stdout, done.stdout
+
+
+def test_a_hardware_design_of_narrow_integers_computes_what_the_reference_computes(tmp_path):
+    module = """func.func @main(%x: tensor<4x6xi4>, %u: tensor<5xui4>) -> (tensor<4x6xi4>, tensor<5xui4>, tensor<6x4xi4>) {
+      %0 = tw.add %x, %x : (tensor<4x6xi4>, tensor<4x6xi4>) -> tensor<4x6xi4>
+      %1 = tw.mul %u, %u : (tensor<5xui4>, tensor<5xui4>) -> tensor<5xui4>
+      %2 = tw.permute %x {permutation = array<i64: 1, 0>} : tensor<4x6xi4> -> tensor<6x4xi4>
+      return %0, %1, %2 : tensor<4x6xi4>, tensor<5xui4>, tensor<6x4xi4>
+    }"""
+    assert_design_passes_its_bench(tmp_path, module)
+
+
+@pytest.mark.parametrize("width", [8, 31, 33, 37, 64])
+def test_a_hardware_design_compares_all_bits_of_unsigned_integers(tmp_path, width):
+    """The four constants differ only in bits that are missing in an `unsigned int` if they have more than 32 bits."""
+    high = 1 << width - 1
+    numbers = f"tensor<4xui{width}>"
+    module = f"""func.func @main(%x: {numbers}) -> (tensor<4xi1>, tensor<4xi1>) {{
+      %a = tw.constant dense<[0, {high}, {high + 1}, 1]> : {numbers}
+      %b = tw.constant dense<[{high}, 0, 1, {high + 1}]> : {numbers}
+      %s = tw.bitwise_and %a, %x : ({numbers}, {numbers}) -> {numbers}
+      %0 = tw.lt %a, %b : ({numbers}, {numbers}) -> tensor<4xi1>
+      %1 = tw.le %s, %b : ({numbers}, {numbers}) -> tensor<4xi1>
+      return %0, %1 : tensor<4xi1>, tensor<4xi1>
+    }}"""
+    assert_design_passes_its_bench(tmp_path, module)

@@ -22,7 +22,8 @@ from pathlib import Path
 RUNNERS = ("lit", "pytest")
 
 # The parts that --full adds, or of which it runs more cases.
-FULL_PARTS = ("tidy", "pytest", "newest-torch", "opinfo", "transformers", "onnx", "fuzz", "fuzz-metamorphic", "fuzz-pt2", "fuzz-onnx", "fuzz-mlir")
+FULL_PARTS = ("tidy", "pytest", "newest-torch", "opinfo", "transformers", "onnx", "hls", "rtl",
+              "fuzz", "fuzz-metamorphic", "fuzz-pt2", "fuzz-onnx", "fuzz-mlir")  # fmt: skip
 
 ROOT = Path(__file__).resolve().parents[2]
 LAST_FULL_RUN = ROOT / "test" / "last-full-run.json"
