@@ -1,6 +1,6 @@
 //===- GridSamplingGradients.cpp - gradients of interpolated reads ---------------------------===//
 //
-// The result of grid_sample is the sum of weight * pixel over the pixels around a position. With g, the gradient of the
+// The result of grid_sample is the sum of weight * pixel over the pixels around a position. Let g be the gradient of the
 // result:
 //
 //   gradient of a pixel        sum of g * weight over all positions that read the pixel
