@@ -26,8 +26,8 @@
 
 namespace tilewright {
 
-/// Compile options that all targets have. Their names are those of `options=` in torch.compile and of the flags of the
-/// CLI.
+/// Compile options that all targets have. docs/reference/options.md has the corresponding keys of `options=` in
+/// torch.compile and flags of the CLI.
 struct Options {
   std::string target = "cpu";     ///< a registered target: cpu, cuda, hls, reference, or a plug-in's
   std::string cpu = "native";     ///< a value of TILEWRIGHT_CPU

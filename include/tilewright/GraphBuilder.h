@@ -148,7 +148,8 @@ public:
   /// Returns the verified module. The builder is empty afterwards.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> finish();
 
-  /// Returns true if `target`, e.g. "aten.add.Tensor", is imported for every caller, so that it need not be decomposed.
+  /// Returns true if `target`, such as "aten.add.Tensor", is imported for every caller, so that it need not be
+  /// decomposed.
   static bool knows(llvm::StringRef target);
   /// Returns all rows of the table, in the order of its families.
   static std::vector<OperatorRow> operators();

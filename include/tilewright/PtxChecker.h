@@ -103,7 +103,7 @@ enum class Kind : uint8_t {
   Race,
   AsyncNotWaited,     ///< access to memory that an unfinished cp.async, bulk copy or wgmma writes or reads
   MissingProxyFence,  ///< ordinary writes that the async proxy (bulk copies, wgmma) may not see
-  MbarrierMisuse,     ///< not initialised, overflow of counts, a phase that is not one of the last two
+  MbarrierMisuse,     ///< not initialized, overflow of counts, a phase that is not one of the last two
   RegisterInFlight,   ///< access to a register of a wgmma before its wait
   MissingMatrixFence, ///< registers written before a wgmma without a wgmma.fence in between
   RegisterBudget,     ///< setmaxnreg.inc to fewer, or setmaxnreg.dec to more registers than the threads have
