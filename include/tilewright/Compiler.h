@@ -189,7 +189,7 @@ std::string buildIdentity(const void *address);
 
 /// Releases memory that compilation needs and execution does not: freed heap memory, and the pages with code and
 /// constants of LLVM, MLIR and this library (decision 0009). The next compilation reads these pages from their files
-/// again. Under a debugger the pages stay in memory, because its breakpoints would be lost.
+/// again. Under a debugger the pages stay in memory, because otherwise its breakpoints would be lost.
 void releaseCompilerMemory();
 
 } // namespace tilewright

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-/// A reduction: how two elements are combined, and the number that changes no element.
+/// A reduction: how two elements are combined, and the identity element of this operation.
 struct SegmentKind {
   ScatterKind kind = ScatterKind::Add;
   double identity = 0;

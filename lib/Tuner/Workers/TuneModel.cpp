@@ -404,7 +404,7 @@ private:
   std::map<std::string, std::string> chosen;                ///< entries of a schedule file by kernel
   std::vector<std::optional<tuner::KernelRecord>> recorded; ///< per kernel
   std::vector<tuner::KernelRecord> others;                  ///< all existing records, including similar kernels
-  std::vector<TunableKernel *> fresh;                       ///< the kernels measured in this tuning
+  std::vector<TunableKernel *> fresh;                       ///< the kernels for which this tuning writes records
   TuneReport report;
 };
 } // namespace
