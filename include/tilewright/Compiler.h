@@ -26,8 +26,8 @@
 
 namespace tilewright {
 
-/// Compile options that all targets have. Their names are those of `options=` in torch.compile and of the flags of the
-/// CLI.
+/// Compile options that all targets have. docs/reference/options.md has the corresponding keys of `options=` in
+/// torch.compile and flags of the CLI.
 struct Options {
   std::string target = "cpu";     ///< a registered target: cpu, cuda, hls, reference, or a plug-in's
   std::string cpu = "native";     ///< a value of TILEWRIGHT_CPU
@@ -189,7 +189,7 @@ std::string buildIdentity(const void *address);
 
 /// Releases memory that compilation needs and execution does not: freed heap memory, and the pages with code and
 /// constants of LLVM, MLIR and this library (decision 0009). The next compilation reads these pages from their files
-/// again. Under a debugger the pages stay in memory, because its breakpoints would be lost.
+/// again. Under a debugger the pages stay in memory, because otherwise its breakpoints would be lost.
 void releaseCompilerMemory();
 
 } // namespace tilewright

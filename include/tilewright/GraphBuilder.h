@@ -8,7 +8,7 @@
 //   builder.addSymbol("s0", 2, 4096);
 //   auto x = builder.addInput("x", {ScalarType::F32, {"s0", 768}}, strides, /*isStatic=*/false);
 //   auto y = builder.addNode("aten.relu.default", {x->value}, {}, {meta}, frames);
-//   builder.setOutputs({{*y, strides}});
+//   builder.setOutputs({{{*y}, strides}});
 //   auto module = builder.finish();
 //
 // A node that cannot be imported is rejected with a reason. Its results are then placeholders, so that the remaining
@@ -114,8 +114,8 @@ public:
   llvm::Expected<BuiltInput> addInput(llvm::StringRef name, const TensorMeta &meta, const std::vector<Size> &strides,
                                       bool isStatic);
 
-  /// Adds a node. `results` has one entry per result, nullopt if the result is None or not a tensor. `frames` is the
-  /// user's stack, innermost last.
+  /// Adds a node and returns its id (ValueRef::id). `results` has one entry per result, which is nullopt if the result
+  /// is None or not a tensor. `frames` is the user's stack, innermost last.
   llvm::Expected<int64_t> addNode(llvm::StringRef target, const ArgList &args,
                                   const std::vector<std::pair<std::string, Arg>> &kwargs,
                                   const std::vector<std::optional<TensorMeta>> &results,
@@ -148,7 +148,8 @@ public:
   /// Returns the verified module. The builder is empty afterwards.
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> finish();
 
-  /// Returns true if `target`, e.g. "aten.add.Tensor", is imported for every caller, so that it need not be decomposed.
+  /// Returns true if `target`, such as "aten.add.Tensor", is imported for every caller, so that it need not be
+  /// decomposed.
   static bool knows(llvm::StringRef target);
   /// Returns all rows of the table, in the order of its families.
   static std::vector<OperatorRow> operators();

@@ -103,11 +103,11 @@ enum class Kind : uint8_t {
   Race,
   AsyncNotWaited,     ///< access to memory that an unfinished cp.async, bulk copy or wgmma writes or reads
   MissingProxyFence,  ///< ordinary writes that the async proxy (bulk copies, wgmma) may not see
-  MbarrierMisuse,     ///< not initialised, overflow of counts, a phase that is not one of the last two
+  MbarrierMisuse,     ///< not initialized, overflow of counts, a phase that is not one of the last two
   RegisterInFlight,   ///< access to a register of a wgmma before its wait
   MissingMatrixFence, ///< registers written before a wgmma without a wgmma.fence in between
   RegisterBudget,     ///< setmaxnreg.inc to fewer, or setmaxnreg.dec to more registers than the threads have
-  BarrierDivergence,  ///< threads of a warp diverge where an instruction requires all of them
+  BarrierDivergence,  ///< threads of a warp or warps of a warp group diverge where an instruction requires all
   BarrierMismatch,    ///< thread counts of a barrier that differ, or a wrong order at the barrier of a cluster
   ExitAtBarrier,      ///< a thread exited while others wait for it
   ExitedBlock,        ///< access to shared memory of a block of the cluster that has exited or may have exited
@@ -164,8 +164,9 @@ template <class T> Argument argument(const T &value) {
   return bytes;
 }
 
-/// Runs a grid to completion. Returns nullopt, with the reason in `error`, if the grid cannot start, for example
-/// because the kernel or an instruction is unknown, or because a size exceeds a limit of the ISA.
+/// Runs a grid until it ends or cannot continue (Report::finished). Returns nullopt, with the reason in `error`, if the
+/// grid cannot start, for example because the kernel or an instruction is unknown, or because a size exceeds a limit of
+/// the ISA.
 std::optional<Report> run(const Module &module, const Memory &memory, const Launch &launch,
                           const std::vector<Argument> &arguments, std::string &error);
 

@@ -1,7 +1,7 @@
 //===- PtxTensorMap.h - a tensor map that the PTX interpreter can read ---------------===//
 //
 // The output of cuTensorMapEncodeTiled is opaque. If kernels run in the PTX interpreter, a launch passes this structure
-// instead. It has 128 bytes, as the map of the NVIDIA driver, and is passed by value as a parameter of the kernel or
+// instead. It has 128 bytes, like the map of the NVIDIA driver, and is passed by value as a parameter of the kernel or
 // stored in global memory.
 //
 //   ptx::TensorMap map = ptx::tensorMap(ptx::TensorMap::Element::BF16, data, {columns, rows}, {columns * 2}, {64, 128},

@@ -1,6 +1,6 @@
 //===- Describe.cpp - the constants of a library as an LLVM module -----------------===//
 //
-//   @description = constant { abi, name, variants, inputs, outputs, weights, ... }          lib/Runtime/Library
+//   @description = constant { abi, name, variants, inputs, outputs, weights, ... } (lib/Runtime/Library/Description.h)
 //   define ptr @model_create(ptr %options, ptr %error, i64 %bytes) {
 //     tail call @tilewright_library_create(@description, %options, %error, %bytes) }
 //

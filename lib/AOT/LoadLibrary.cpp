@@ -15,7 +15,7 @@ namespace tilewright {
 
 using namespace library;
 
-/// The functions that the library's header declares, and the instance that they use.
+/// Functions that the library's header declares, and the instance that they use.
 struct LoadedLibrary::Functions {
   tilewright_model *(*create)(const CallerOptions *, char *, size_t) = nullptr;
   void (*destroy)(tilewright_model *) = nullptr;

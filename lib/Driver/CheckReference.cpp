@@ -1,7 +1,7 @@
 //===- CheckReference.cpp - compare every kernel with the reference target ------------------===//
 //
-// Kernels are formed before target-specific stages. All targets therefore have the same kernels, which pass plain
-// tensors to each other.
+// Kernels are formed before target-specific stages. The target and the reference are therefore compiled from the same
+// kernels, which pass plain tensors to each other.
 //
 //   compiled for the target:                           compiled for the reference target, and for plain loops:
 //   @main(%x) {                                        @main(%x, %given_a, %given_b) {

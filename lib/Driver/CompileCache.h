@@ -1,7 +1,9 @@
 //===- CompileCache.h - whole compilations in the object cache --------------===//
 //
-//   CompileCache cache(module, options, *target); // computes the key; no pass may have changed the module if (auto
-//   program = cache.load(*target, options)) return program; ... compile ... cache.store(report, artifact);
+//   CompileCache cache(module, options, *target);  // computes the key; no pass may have changed the module
+//   auto program = cache.load(*target, options);   // null on a miss
+//   ... compile ...
+//   cache.store(report, artifact);
 //
 // The key consists of the imported module without locations, every option that changes code, the machine, and the
 // builds of Tilewright, LLVM and the target's library. Two sources that differ only in line numbers share an entry:

@@ -1,7 +1,8 @@
 //===- JsonText.h - JSON in every locale, and with a limit on depth -----------===//
 //
 // llvm::json formats and parses numbers in the locale of the host program, and parses nested lists recursively: a file
-// of 200,000 brackets ends the process. All JSON that Tilewright writes or reads uses the functions below.
+// of 200,000 brackets ends the process. Code that uses llvm::json therefore parses with parseJson(), and writes with
+// jsonText() or during the lifetime of a PlainNumbers (NumberText.h).
 //
 // Test: test/Python/test_locale.py, test/Unit/Driver/JsonTextTest.cpp
 //

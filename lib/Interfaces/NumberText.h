@@ -1,8 +1,8 @@
 //===- NumberText.h - numbers as text, in every locale -----------------------===//
 //
 // printf, strtod and functions that use them (llvm::format, llvm::json, raw_ostream << double) write and read 0,5 if
-// the host program has set a locale with a decimal comma. Every number that Tilewright writes or reads uses the
-// functions below, or those of JsonText.h.
+// the host program has set a locale with a decimal comma. Tilewright writes and reads all numbers that may have a
+// decimal point with the functions below, or with those of JsonText.h.
 //
 // Test: test/Python/test_locale.py, which also finds new uses of the other functions in the object files
 //

@@ -1,4 +1,4 @@
-//===- KeepRoundings.cpp - --tw-keep-roundings: forbids dropping roundings ------//
+//===- KeepRoundings.cpp - --tw-keep-roundings: forbids dropping roundings ---===//
 //
 // Before:
 //   %1 = arith.extf %0 fastmath<contract> : f16 to f32

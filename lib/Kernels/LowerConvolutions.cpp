@@ -4,12 +4,12 @@
 //   %1 = tw.convolution %x, %w {tw.channels_last, padding = [1, 1], ...}
 //          : (tensor<1x8x8x4xf32>, tensor<3x3x4x16xf32>) -> tensor<1x8x8x16xf32>
 // After:
-//   %p = tensor.pad %x low[0, 1, 1, 0] high[0, 1, 1, 0] : tensor<1x10x10x4xf32>
+//   %p = linalg.generic {%x[n, h - 1, w - 1, c], or 0 outside} : tensor<1x10x10x4xf32>
 //   %0 = linalg.fill ins(0.0) outs(tensor.empty)
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
 // Only 2-D channels-last convolutions with one group become a linalg.conv_2d_nhwc_hwcf. LowerGroupedConvolutions.cpp
-// lowers grouped 2-D channels-last convolutions of known sizes, LowerTransposedConvolutions.cpp transposed
+// lowers grouped 2-D channels-last convolutions of floats with known sizes, LowerTransposedConvolutions.cpp transposed
 // convolutions, and LowerWeightGradients.cpp gradients of weights. Other convolutions (channels-first, 3-D) become a
 // linalg.generic with the input map `o * stride + k * dilation`.
 //

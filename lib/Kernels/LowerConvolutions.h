@@ -43,7 +43,7 @@ struct Convolution {
   mlir::Value planeConvolution(mlir::Value input, mlir::Value weight, llvm::ArrayRef<mlir::AffineExpr> sizes,
                                llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> gaps, mlir::Type accumulator);
 
-  /// Returns true for 2-D channels-last convolutions with several groups and the known sizes that
+  /// Returns true for 2-D channels-last convolutions of floats with several groups and the known sizes that
   /// tw_tile.grouped_convolution needs.
   bool inGroups(graph::ConvolutionOp op);
   /// Emits tw_tile.grouped_convolution on an input without padding. The weight is the result of groupedWeight() or

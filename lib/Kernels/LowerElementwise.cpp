@@ -34,7 +34,7 @@ Value elementwiseScalar(OpBuilder &b, Location loc, Operation *op, ValueRange ar
   return integerScalar(b, loc, op, args, elementType.isUnsignedInteger());
 }
 
-/// Returns true if a rounding of the op's input can change its result by 1 or more, or from false to true.
+/// Returns true if a rounding of the op's input can change its result by 1 or more, or flip a boolean result.
 static bool isDiscrete(Operation *op) {
   using namespace graph;
   return isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, LogicalAndOp, LogicalOrOp, LogicalXorOp, LogicalNotOp, IsnanOp,

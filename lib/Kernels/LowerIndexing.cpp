@@ -5,7 +5,8 @@
 // After:
 //   %1 = linalg.generic {(d0, d1) -> (d0), (d0, d1) -> (d0, d1)} ins(%i) outs(%empty) {
 //   ^bb0(%index: i64, %out: f32):
-//     %p = tw_tile.place %index below %c100 from_end : index
+//     %number = arith.index_cast %index : i64 to index
+//     %p = tw_tile.place %number below %c100 from_end : index
 //     %e = tensor.extract %table[%p, %d1]
 //     linalg.yield %e
 //

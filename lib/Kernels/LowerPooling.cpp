@@ -3,7 +3,7 @@
 // Before:
 //   %r, %i = tw.max_pool %x {kernel = [3], stride = [2], padding = [1], dilation = [1]} : tensor<1x4x8xf32> ...
 // After (the operand %window has the window's size; its elements are not read):
-//   %p = tensor.pad %x low[0, 0, 1] high[0, 0, 1] with -inf
+//   %p = tensor.pad %x low[0, 0, 1] high[0, 0, 0] with -inf     // no window reads the padding at the end
 //   %r = linalg.generic {(d0, d1, d2, d3) -> (d0, d1, d2 * 2 + d3), (d0, d1, d2, d3) -> (d3), ... -> (d0, d1, d2),
 //          ["parallel", "parallel", "parallel", "reduction"]} ins(%p, %window) outs(%lowest) {maximumf}
 //

@@ -110,7 +110,7 @@ LogicalResult lowerRandom(Lowering &l, graph::RandomOp op) {
     bool wide = f.isF64();
     Value first = wide ? wideWord(b, at, p.x0, p.x1) : p.x0, second = wide ? wideWord(b, at, p.x2, p.x3) : p.x1;
     int64_t digits = wide ? 53 : 24;
-    if (op.getKind() == graph::RandomKind::Uniform) { // a number of more bits than the mantissa could be rounded to 1
+    if (op.getKind() == graph::RandomKind::Uniform) { // a number with more bits than the mantissa could round to 1
       digits = std::min<int64_t>(digits, cast<FloatType>(element).getFPMantissaWidth());
       return SmallVector<Value>{store(b, at, unitInterval(b, at, first, f, 0, digits), element)};
     }

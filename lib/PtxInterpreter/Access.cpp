@@ -1,8 +1,8 @@
 //===- Access.cpp - checks of a lane's memory access --------------------------------------===//
 //
-// This file checks every memory access of every instruction: the space of a generic address, the bounds of the accessed
-// object, alignment, uninitialized memory and races. The kernel continues after an error is reported: an invalid load
-// returns zero, and an invalid store has no effect.
+// This file contains the checks of memory accesses: the space of a generic address, the bounds of the accessed object,
+// alignment, uninitialized memory and races. The kernel continues after an error is reported: an invalid load returns
+// zero, and an invalid store has no effect.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Machine.h"

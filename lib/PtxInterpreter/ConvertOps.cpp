@@ -1,7 +1,7 @@
 //===- ConvertOps.cpp - cvt between numbers ------------------------------------------------------------===//
 //
-// Conversions to integers round and then clamp to the integer's range. NaN becomes 0. If the source or the result has
-// 64 bits, NaN becomes the integer in which only the sign bit is set. Conversions to floating-point types round as the
+// Conversions to integers round and then clamp to the integer's range. NaN becomes 0 or, if the source or the result
+// has 64 bits, the integer in which only the highest bit is set. Conversions to floating-point types round as the
 // instruction specifies.
 //
 //===----------------------------------------------------------------------===//

@@ -48,7 +48,7 @@ void copy(Exec &e, const Instr &in) {
     }
     if (pending.read) {
       from[lane] = source;
-      // The copy reads fewer bytes than it writes. Check the bounds of the bytes that it reads.
+      // The copy may read fewer bytes than it writes. Check the bounds of the bytes that it reads.
       if (e.objectAt(source, pending.read) == nullptr) {
         e.locate(lane, global, source, pending.read, Access::Read);
         pending.read = 0;

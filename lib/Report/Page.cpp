@@ -18,7 +18,7 @@
 namespace tilewright {
 namespace {
 
-/// Appends `json` without characters that are special in HTML; in JSON these occur only in strings.
+/// Appends `json` with escapes for the characters that are special in HTML; in JSON these occur only in strings.
 void append(std::string &out, llvm::StringRef json) {
   for (char c : json)
     switch (c) {

@@ -44,8 +44,8 @@ struct KernelRecord {
   std::optional<double> expectedMicroseconds; ///< predicted by the cost model, for one launch
   std::string bound;                          ///< the limiting resource in the cost model: compute, L2, ...
   std::string dtype;                          ///< dtype of the contraction's operands; empty without a contraction
-  int64_t flops = 0;                          ///< operations of the kernel's contractions
-  int64_t bytes = 0;                          ///< bytes of the buffers that the kernel reads and writes
+  int64_t flops = 0;                          ///< operations of the contractions, summed over `launches`
+  int64_t bytes = 0;                          ///< bytes of the buffers that it reads and writes, summed over `launches`
   int64_t codeBytes = -1;                     ///< -1 if unknown
   std::vector<int> origins;                   ///< sorted
   std::optional<double> measuredMicroseconds; ///< of all launches in a call, mean over calls and threads

@@ -25,7 +25,7 @@ public:
   };
   Guess at(size_t number) const;
 
-  /// Returns the expected improvement of point `number` over the ratio `best`, as a fraction of the default's time.
+  /// Returns the expected improvement of point `number` over the ratio `best`, as a difference of logarithms of ratios.
   double expectedImprovement(size_t number, double best) const;
 
 private:

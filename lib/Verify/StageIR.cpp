@@ -41,8 +41,8 @@ llvm::Error checkConstants(ModuleOp module) {
                                  sourceLineBefore(emptied->getLoc()).c_str());
 }
 
-/// Checks that every schedule is a typed attribute. Before version 0.2, a schedule was a dictionary, which passes do
-/// not read.
+/// Checks that every schedule is a typed attribute. Older revisions of Tilewright stored a schedule as a dictionary,
+/// which passes do not read.
 llvm::Error checkSchedules(ModuleOp module) {
   Operation *other = nullptr;
   module->walk<WalkOrder::PreOrder>([&](Operation *op) {

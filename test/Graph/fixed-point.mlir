@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s -split-input-file --tw-fixed-point='formats="8,3 fc=10,4,AP_RND_INF,AP_WRAP sum=6,2,AP_TRN_ZERO,AP_SAT_ZERO"' | FileCheck %s --check-prefixes=CHECK,AWAY
 
 // A product has the width that its widest column needs: 256 * 128 + 192 * 127 = 57152 takes 17 bits. Ten bits suffice
-// for the shifted product, so nothing saturates. The weight has ten bits, with as many fraction bits as its greatest
+// for the shifted product, so nothing saturates. The weight has ten bits, with as many fractional bits as its largest
 // magnitude, 1.0, allows.
 // CHECK: verdict = "cannot overflow"
 // CHECK-LABEL: func.func @main(%arg0: tensor<4x2xi8> {tw.name = "x"}, %arg1: tensor<1xi6> {tw.name = "sum"}) -> tensor<4x2xi10>

@@ -31,8 +31,8 @@ func.func @tokens_first(%q: tensor<1x2x2x64xf32>, %x: tensor<1x4096x2x64xf32>) -
   return %r : tensor<1x2x2x64xf32>
 }
 
-// The pass does not change attention that has enough heads for the threads, few keys, a number of keys that no number
-// of parts divides, or a log-sum-exp that is read.
+// The pass does not change attention that has enough heads for the threads, few keys, a prime number of keys, or a
+// log-sum-exp that is read.
 // CHECK-LABEL: func @unchanged
 // CHECK-COUNT-4: tw.attention {{.*}} -> tensor<1x
 // CHECK-NOT: tw.attention

@@ -142,7 +142,7 @@ private:
   }
 
   /// Quantizes a weight that is a factor of a product. Unless the user has specified a format for it, the weight gets
-  /// the bit width of its layer's values, and the largest number of fractional bits that its largest element allows.
+  /// the bit width of its layer's values, and the largest number of fractional bits that its largest magnitude allows.
   Quantized weightOf(const Known &weight, StringRef layer) {
     if (std::optional<Format> format = formats.named(weight.name))
       return quantizeWeight(weight, *format);

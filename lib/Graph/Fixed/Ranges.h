@@ -49,8 +49,8 @@ struct Quantized {
 /// Multiplies the elements by 2^`fraction` and rounds them to the nearest integers, ties to even. Integers that do not
 /// fit in `width` bits are clamped. If `width` is 0, uses as many bits as the elements need.
 Quantized quantize(const Known &known, int fraction, int width);
-/// Returns the largest number of fractional bits, up to 2 * `width`, for which every element fits in `width` bits.
-/// Returns `width` - 1 if all elements are 0.
+/// Returns the largest number of fractional bits, up to 2 * `width`, for which the rounded magnitude of every element
+/// fits in a signed integer of `width` bits. Returns `width` - 1 if all elements are 0.
 int fractionFor(const Known &known, int width);
 
 /// The range of the results of a product with constant weights, which sumOfProducts() returns. Each result is a sum of

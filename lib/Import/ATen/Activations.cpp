@@ -140,7 +140,7 @@ template <bool soft> Results shrink(Node &n) {
   return n.cast(n.where(n.compare<GtOp>(x, high), above, n.where(n.compare<LtOp>(x, low), below, rest)), n.element());
 }
 
-/// Returns `value` for x <= threshold, and x otherwise, also for NaN.
+/// Returns `value` for x <= threshold, and x otherwise. A NaN is returned unchanged.
 Results threshold(Node &n) {
   Value x = n.tensor(0, "self");
   double bound = n.number(1, "threshold"), value = n.number(2, "value");

@@ -69,8 +69,9 @@ Results batchNormInference(Node &n) {
   return {y, emptyResult(n, 1), emptyResult(n, 2)};
 }
 
-/// Imports a batch norm with the arguments (input, weight, bias, running_mean, running_var, training, momentum, eps).
-/// The results are y, mean, rstd, and, for the functional overload, the new running statistics.
+/// Imports a batch norm whose first arguments are (input, weight, bias). The callers read the other arguments, whose
+/// indices differ between the overloads. The results are y, mean, rstd, and, for the functional
+/// overload, the new running statistics.
 Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool training, double momentum, double eps) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())

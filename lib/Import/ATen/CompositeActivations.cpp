@@ -56,7 +56,7 @@ Results randomRelu(Node &n) {
 }
 
 /// Imports one_hot(self, num_classes). The number of classes is taken from the result's type, because num_classes may
-/// be -1. A call checks the class values.
+/// be -1. The compiled program checks the class values at each call.
 Results oneHot(Node &n) {
   Value x = n.tensor(0, "self");
   if (!n.demand(n.type().getRank() == n.rankOf(x) + 1, "it gives one dimension more"))

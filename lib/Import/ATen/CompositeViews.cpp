@@ -215,8 +215,8 @@ void registerCompositeViews(Table &t) {
   t.add("aten.narrow.default", Aliasing::View, narrow);
   t.add("aten.narrow.Tensor", Aliasing::View);
   t["aten.repeat_interleave.self_int"] = repeatInterleave;
-  // The schemas of meshgrid and broadcast_tensors declare new tensors as results. However, the results are views of all
-  // operands.
+  // The schemas of meshgrid and broadcast_tensors declare new tensors as results. However, each result is a view of an
+  // operand.
   t.add("aten.meshgrid.default", Aliasing::Unclear, meshgrid);
   t.add("aten.meshgrid.indexing", Aliasing::Unclear, meshgrid);
   t["aten.pixel_shuffle.default"] = pixelShuffle<false>;

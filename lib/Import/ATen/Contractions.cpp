@@ -84,7 +84,7 @@ Results dot(Node &n) {
   return n.reshape(n.matmul(n.unsqueeze(a, 0), n.unsqueeze(b, 1)), n.type());
 }
 
-/// Imports linear(input, weight, bias). All leading dimensions of the input are combined to rows.
+/// Imports linear(input, weight, bias). All leading dimensions of the input are combined into rows.
 Results linear(Node &n) {
   Value x = n.tensor(0, "input"), weight = n.tensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())

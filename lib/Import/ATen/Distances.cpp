@@ -8,7 +8,7 @@
 // last dimension. The gradients compute the difference again.
 //
 // The results of pdist are numbered in lexicographic order of the pairs (i, j) with i < j. If the number of rows is
-// known, the rows of each pair are a constant. Otherwise they are computed from the number of the pair.
+// known, the rows of all pairs are constants. Otherwise they are computed from the number of the pair.
 //
 // Test: test/Python/ops/test_decomposed.py
 //

@@ -53,7 +53,7 @@ Results uniform(Node &n) {
 }
 
 /// Returns exponentially distributed numbers with the mean 1. None of them is 0, because multinomial divides by them.
-/// The minimum is half of the distance between 1 and the largest uniform number of eager.
+/// As in eager, the minimum is half of the machine epsilon of f64 for results of f64, and otherwise of f32.
 Value exponentialSamples(Node &n, ArrayRef<AffineExpr> sizes, Type element) {
   Type compute = sampleType(n, element);
   Value u = drawRandom(n, RandomKind::Uniform, sizes, compute);
@@ -181,7 +181,7 @@ Results randomizedReluBackward(Node &n) {
     return n.refused();
   Type compute = n.accumulator(n.element());
   grad = n.cast(grad, compute);
-  constexpr double leastRange = 1e-6; // of slopes, in ATen/native/Activation.cpp
+  constexpr double leastRange = 1e-6; // eager ignores the noise for a smaller range of slopes (Activation.cpp)
   if (training && upper - lower > leastRange)
     return n.cast(n.op<MulOp>({grad, n.cast(noise, compute)}), n.element());
   Value isPositive = n.compare<GtOp>(x, n.scalar(0, n.elementOf(x)));

@@ -1,7 +1,7 @@
 //===- EmbeddingBags.cpp - sums, means and maxima of bags of rows -------------------------===//
 //
 // A bag is a contiguous range of `indices`, each of which selects a row of the table `weight`. `offsets` has the
-// position where each bag begins. The bag of an element is the number of bags that begin up to this element, minus 1:
+// position where each bag begins. The bag of an element is the number of bags that begin at or before it, minus 1:
 //
 //   offsets [0, 3, 3]    bags that begin at each position [1, 0, 0, 2, 0]    bag of each element [0, 0, 0, 2, 2]
 //

@@ -91,7 +91,7 @@ SmallVector<Value> projected(Node &n, const HeadProjections &p, Value query, Val
   return results;
 }
 
-/// Combines the heads [B, H, L, width / H] to [B, L, width], and projects the result.
+/// Combines the heads [B, H, L, width / H] into [B, L, width], and projects the result.
 Value fromHeads(Node &n, const HeadProjections &p, Value found) {
   Value rows = n.transpose(found, 1, 2);
   SmallVector<AffineExpr> sizes = n.sizesIn(rows);

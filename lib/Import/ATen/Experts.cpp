@@ -132,9 +132,9 @@ Results groupedProduct(Node &n) {
   return product(n, g);
 }
 
-/// Imports the gradient (x, matrices, ends, grad) of the library transformers. The gradient of the rows is a grouped
-/// product with the transposed matrices. The gradient of a matrix is the sum of the products of its blocks. If the
-/// number of rows is known, blocks are so large that there are at most twice as many blocks as groups. Otherwise a
+/// Imports the gradient operator (x, matrices, ends, grad) of the library transformers. The gradient of the rows is a
+/// grouped product with the transposed matrices. The gradient of a matrix is the sum of the products of its blocks. If
+/// the number of rows is known, blocks are so large that there are at most twice as many blocks as groups. Otherwise a
 /// block has 64 rows.
 Results groupedProductGradient(Node &n) {
   Groups g = readGroups(n);

@@ -1,9 +1,9 @@
 //===- GridPositions.cpp - the pixels around the positions of a grid ---------------------===//
 //
-// Each coordinate determines a position between pixels. A position is interpolated from 1 pixel per dimension for the
-// nearest pixel, from 2 for linear interpolation, and from 4 for cubic interpolation. The gradient of grid_sample also
-// needs the derivatives of the weights of these pixels, and of the positions. The formulas are those of torch
-// (aten/src/ATen/native/GridSamplerUtils.h); cubic interpolation is Keys's (1981).
+// Each coordinate determines a position between pixels. Per dimension, a position is interpolated from the nearest
+// pixel only, from 2 pixels (linear interpolation), or from 4 pixels (cubic interpolation). The gradient of
+// grid_sample also needs the derivatives of the weights of these pixels, and of the positions. The formulas are those
+// of torch (aten/src/ATen/native/GridSamplerUtils.h); cubic interpolation is Keys's (1981).
 //
 // Test: test/Python/ops/test_decomposed.py
 //

@@ -11,7 +11,7 @@ struct GridSampling {
   enum class Padding { Zeros, Border, Reflection };
   Mode mode = Mode::Linear;
   Padding padding = Padding::Zeros;
-  bool alignCorners = false; ///< -1 and 1 are the centers of the outermost pixels, else their outer edges
+  bool alignCorners = false; ///< if true, -1 and 1 are the centers of the outermost pixels, otherwise their outer edges
 };
 
 /// Reads the arguments (interpolation_mode, padding_mode, align_corners) from index `first` on.

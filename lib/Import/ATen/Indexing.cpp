@@ -1,8 +1,8 @@
 //===- Indexing.cpp - reads at computed indices ---------------------------------------------===//
 //
-// If the dimensions that aten.index indexes are adjacent, it becomes tw.take at the first of them. If they are not
-// adjacent, the result of torch begins with the dimensions of the index tensors. The tensor is then permuted so that
-// the indexed dimensions are its first dimensions.
+// If the indexed dimensions of an aten.index are adjacent, the operator becomes tw.take at the first of them. If they
+// are not adjacent, the result of torch begins with the dimensions of the index tensors. The indexed tensor is then
+// permuted first, so that the indexed dimensions are its first dimensions.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Indexing.h"

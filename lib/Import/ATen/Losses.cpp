@@ -107,7 +107,7 @@ Results binaryCrossEntropy(Node &n) {
   const int64_t reduction = n.integer(3, "reduction", meanReduction);
   if (n.failed())
     return n.refused();
-  constexpr double least = -100; // in ATen/native/Loss.cpp
+  constexpr double least = -100; // as in ATen/native/Loss.cpp
   Value x = n.checked(n.isBetween(pair.x, 0, 1), pair.x, "all elements of input should be between 0 and 1");
   Value ofTrue = n.op<MaximumOp>(n.op<LogOp>({x}), least);
   Value ofFalse = n.op<MaximumOp>(n.op<Log1pOp>({n.op<NegOp>({x})}), least);

@@ -33,7 +33,7 @@ func::FuncOp onlyFunction(Node &n, ModuleOp module) {
   for (Operation &op : functions[0].front())
     if (isa<RandomOp>(op) || !isa_and_nonnull<TWDialect, func::FuncDialect>(op.getDialect()) || isa<func::CallOp>(op)) {
       n.refuse("its lowering has " + op.getName().getStringRef() +
-               "; ops of the dialect tw can stand there, but for tw.random");
+               "; only ops of the dialect tw are supported, except tw.random");
       return {};
     }
   return functions[0];

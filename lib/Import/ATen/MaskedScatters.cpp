@@ -94,7 +94,7 @@ Results maxUnpool(Node &n) {
     shape += (shape.empty() ? "" : "x") + (known ? std::to_string(known.getValue()) : "?");
   }
   indices = n.checked(inside, indices, "Found an invalid max index (output volumes are of size " + shape + ")");
-  // Write rows of planes: one row for each image and channel.
+  // Each row contains the plane of one image and channel.
   Value rows = n.reshape(indices, {planes, n.product(ArrayRef(n.sizesIn(x)).take_back(spatial))});
   Value values = n.reshape(x, n.sizesIn(rows));
   Value zeros = n.broadcast(n.scalar(0, n.element()), {planes, plane});

@@ -48,8 +48,8 @@ Value withBatch(Node &n, Value matrices, ArrayRef<AffineExpr> batch);
 
 //===--- triangular systems (TriangularSolves.cpp) ---===//
 
-/// Returns the solution x of a x = b. Reads only the upper or lower triangle of `a`, and with `unit` not the diagonal,
-/// whose elements are then 1.
+/// Returns the solution x of a x = b. The solution depends only on the upper or lower triangle of `a`. With `unit`, the
+/// elements of the diagonal are assumed to be 1.
 Value solveTriangular(Node &n, Value a, Value b, bool upper, bool unit = false);
 
 //===--- LU factors (LuFactors.cpp) ---===//

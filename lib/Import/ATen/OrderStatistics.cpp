@@ -4,9 +4,10 @@
 // sorted, and an element of the sorted row is selected:
 //
 //   kthvalue    element k - 1
-//   median      the lower of the two middle elements, or the first NaN if the row contains NaN. NaN is sorted to the
-//               end, so that the first NaN is the element whose position is the number of elements that are not NaN.
-//   nanmedian   the lower of the two middle elements of those that are not NaN
+//   median      the middle element (for an even number of elements, the lower of the two middle elements), or the first
+//               NaN if the row contains NaN. NaN is sorted to the end, so that the position of the first NaN is the
+//               number of elements that are not NaN.
+//   nanmedian   the median of the elements that are not NaN
 //   mode        the last element of the first of the longest runs of equal elements
 //
 // Test: test/Python/test_plain_exports.py, test/Python/ops/test_decomposed.py

@@ -3,11 +3,11 @@
 // The gradient of a maximum is added at the saved index of the maximum. The gradient of an average is divided by the
 // number of elements of the window, and added to each of them:
 //
-//   fixed windows      along each dimension, the gradient is spread to lines with gaps, and shifted lines are added
+//   fixed windows      along each dimension, the gradient is spread into lines with gaps, and shifted lines are added
 //   adaptive windows   the gradient is multiplied along each dimension by a matrix with the weights of the elements
 //
 // Gradients of averages are computed in f32 for f16 and bf16, and rounded once. Gradients of maxima are added in the
-// gradient's own type.
+// type of the gradient.
 //
 // Test: test/Python/ops/test_decomposed.py, test/Python/test_plain_exports.py
 //

@@ -152,7 +152,7 @@ Results embeddingRenorm(Node &n) {
   Value isRead = PutOp::create(n.builder, n.loc, none.getType(), none, ones, ValueRange{n.reshape(indices, {count})}, 0,
                                ScatterKind::Set);
   Value isLong = n.op<LogicalAndOp>({isRead, n.compare<GtOp>(norms, n.scalar(most, compute))}, n.i1());
-  constexpr double eps = 1e-7; // in ATen/native/Embedding.cpp
+  constexpr double eps = 1e-7; // as in ATen/native/Embedding.cpp
   Value scale = n.op<DivOp>({n.scalar(most, compute), n.op<AddOp>(norms, eps)});
   Value scaled = n.op<MulOp>({weight, n.unsqueeze(scale, 1)});
   return n.cast(n.where(n.unsqueeze(isLong, 1), scaled, weight), n.element());

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double unlimited = std::numeric_limits<double>::infinity();
 
-/// A reduction: how two elements are combined, and the number that changes no element.
+/// A reduction: how two elements are combined, and the identity element of this operation.
 struct SegmentKind {
   ScatterKind kind = ScatterKind::Add;
   double identity = 0;
@@ -47,7 +47,7 @@ struct Segments {
 };
 
 /// Returns the segments that begin and end at `offsets` [..., number + 1]. A call fails if an offset is less than the
-/// one before. Eager then computes overlapping segments.
+/// one before; eager computes overlapping segments in this case.
 Segments segmentsAt(Node &n, Value offsets, AffineExpr size) {
   const int64_t dim = n.rankOf(offsets) - 1;
   const AffineExpr none = n.constantSize(0), one = n.constantSize(1);
@@ -75,7 +75,7 @@ Value countEnds(Node &n, const Segments &s) {
   SmallVector<AffineExpr> places = n.sizesIn(s.ends);
   places[dim] = canonicalSize(s.size + 1);
   Value zero = n.scalarInt(0, index), ones = n.broadcast(n.scalarInt(1, index), n.sizesIn(s.ends));
-  // Ends outside of the dimension are possible if a call does not check them, and must not be written outside of it.
+  // If the ends are not checked, they may be outside of the dimension. Clamp them, because they are indices of `zeros`.
   Value ends = n.op<MaximumOp>({n.op<MinimumOp>({s.ends, n.indexScalar(s.size, index)}), zero});
   Value zeros = n.broadcast(zero, places);
   Value counts = scatterAlong(n, zeros, ends, ones, dim, ScatterKind::Add);

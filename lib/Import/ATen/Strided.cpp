@@ -25,7 +25,7 @@ struct MemoryWindow {
 /// has kept[i] elements from first[i] on.
 struct NestedWindow {
   SmallVector<AffineExpr> counts, first, kept;
-  SmallVector<int64_t> dims; ///< the window's dimension for each count; the last may have none
+  SmallVector<int64_t> dims; ///< the window's dimension for each count; the last count may belong to no dimension
 };
 
 std::optional<int64_t> constantOf(AffineExpr expr) {

@@ -101,7 +101,8 @@ const Table &operatorTable();
 /// Returns the row of `target` if it has OperatorKind::Import, otherwise null.
 const Operator *findImported(llvm::StringRef target);
 
-// Each function adds the rows of one family, and is defined in the file with the family's name.
+// Each function adds the rows of one family. It is defined in the file of the same name (registerReductions() in
+// Reductions.cpp), except that registerCheckedLosses() is defined in Losses.cpp.
 void registerElementwise(Table &table);
 void registerActivations(Table &table);
 void registerActivationGradients(Table &table);
@@ -154,7 +155,7 @@ void registerLosses(Table &table);
 void registerClassLosses(Table &table);
 void registerLossGradients(Table &table);
 void registerViewCopies(Table &table);
-// Composite ops:
+// Further families of composite operators, in addition to registerLosses() and registerClassLosses():
 void registerComposites(Table &table);
 void registerCompositeNorms(Table &table);
 void registerCompositeViews(Table &table);

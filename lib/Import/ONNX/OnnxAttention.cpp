@@ -122,7 +122,7 @@ Results writtenOut(OnnxNode &n, const AttentionInputs &a, Type precision) {
                 "its mask does not broadcast to its scores"))
     return n.refused();
   Value shares = SoftmaxOp::create(n.builder, n.loc, scores.getType(), scores, 3, /*log=*/false, /*safe=*/true);
-  if (bias) { // set the rows to 0 in which all keys are masked
+  if (bias) { // set to 0 the rows in which all keys are masked
     Value most = n.reduce(ReduceKind::Max, bias, {3}, true);
     shares = n.where(n.compare<EqOp>(most, n.scalar(-infinity, compute)), n.scalar(0, compute), shares);
   }

@@ -109,7 +109,7 @@ Results transposed(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(result);
 }
 
-/// Imports Col2Im, which combines blocks to an image. Elements of overlapping blocks are added.
+/// Imports Col2Im, which combines blocks into an image. Elements of overlapping blocks are added.
 Results columnsToImage(OnnxNode &n) {
   Value x = n.in(0);
   SmallVector<AffineExpr> image = n.sizesFrom(1, "image_shape");

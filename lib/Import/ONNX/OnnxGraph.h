@@ -40,7 +40,7 @@ struct OnnxValue {
   /// The element type if it is an 8-bit float or has less than 8 bits. In the module, each element is then one byte
   /// (OnnxNarrow.h). Undefined for other types.
   onnx::ElementType narrow = onnx::ElementType::Undefined;
-  bool refused = false; ///< result of a node that cannot be imported, or that depends on one
+  bool refused = false; ///< result of a node that cannot be imported, or that depends on such a node
 };
 
 /// Maps names to values. Nodes can refer to names of their own graph, and to names of the enclosing graphs.

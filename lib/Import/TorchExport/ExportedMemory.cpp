@@ -1,10 +1,11 @@
 //===- ExportedMemory.cpp - in-place ops of plain exports --------------------------------===//
 //
-//   %y = mul(%x, 2)            memory 0
-//   %r = select(%y, 0, 1)      a view of y
-//   %s = add_(%r, 1)           %r = add(%r, 1)
-//                              %y = select_scatter(%y, %r, 0, 1)
-//                              %s = alias(%r)
+//   node of the program        interpretation
+//   %y = mul(%x, 2)            y is in new memory
+//   %r = select(%y, 0, 1)      r is a view of y
+//   %s = add_(%r, 1)           is replaced by %r = add(%r, 1)
+//                                             %y = select_scatter(%y, %r, 0, 1)
+//                                             %s = alias(%r)
 //   %t = exp(%v)               v is an older view of y, and is computed again before exp
 //
 // The table of ATen operators (Aliasing in lib/Import/ATen/Table.h) specifies which ops return views. For reshape,

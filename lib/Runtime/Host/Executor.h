@@ -73,8 +73,8 @@ public:
 
   const plan::Plan &plan() const { return program; }
 
-  /// Returns true if every call is a single step on one thread that accesses at most 4 KiB of tensors and memory of the
-  /// plan, without a host function and without packs.
+  /// Returns true if every call is a single step on one thread that accesses at most 4 KiB of buffers and scratch
+  /// memory, without a host function and without packs.
   bool isBrief() const { return brief; }
 
   /// Starts (true) or stops timing each step of calls. Must not be called while a call is running.

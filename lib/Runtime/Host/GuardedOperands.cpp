@@ -1,4 +1,4 @@
-//===- GuardedOperands.cpp - guard pages after every buffer of a call ----------------------===//
+//===- GuardedOperands.cpp - guard pages around every buffer of a call ----------------------===//
 #include "lib/Runtime/Host/GuardedOperands.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-//===- GuardedOperands.h - guard pages after every buffer of a call ----------------------===//
+//===- GuardedOperands.h - guard pages around every buffer of a call ----------------------===//
 //
 // With TILEWRIGHT_GUARD_PAGES=1 in the environment, each buffer that the steps of a call access (inputs, outputs,
 // packed parameters, constants, arena) is copied into separate pages for the call, and back after the call. The page

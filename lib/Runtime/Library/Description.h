@@ -22,7 +22,7 @@ enum class DType : int32_t {
 #include "dialects/Graph/Dtypes.def"
 };
 
-/// An element type's name in numpy, its name in C ("F32"), and the bytes of an element.
+/// An element type's name in torch ("float32"), its name in C ("F32"), and the bytes of an element.
 struct DTypeInfo {
   const char *name, *shortName;
   int64_t bytes;

@@ -87,7 +87,7 @@ struct Step {
   std::vector<std::string> messages; ///< of a Launch with `checks`: the errors of conditions that do not hold
   Expr flops;                        ///< number of operations of its contractions, for profiles
   std::string label;                 ///< for profiles and error messages: op names
-  std::string schedule;              ///< for profiles: the tile sizes
+  std::string schedule;              ///< for profiles: the schedule as text, such as the tile sizes
 };
 
 /// Returns true if the step may write its operand `i`. A copy writes its second operand.

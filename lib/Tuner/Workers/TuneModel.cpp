@@ -6,7 +6,7 @@
 //    with the largest share is first.
 // 4. Race the whole model with all found schedules against the untuned one. Discard the found schedules if they are not
 //    faster.
-// 5. Store a record for each searched kernel, even if the default is kept.
+// 5. Store a record for each kernel whose search was completed, even if the default is kept.
 // For a model with symbolic sizes, steps 2 to 5 are executed once for each class of sizes with which the model can be
 // called (lib/Tuner/SizeClasses.h), starting with the class of the given sizes. The classes share the time limit.
 //
@@ -404,7 +404,7 @@ private:
   std::map<std::string, std::string> chosen;                ///< entries of a schedule file by kernel
   std::vector<std::optional<tuner::KernelRecord>> recorded; ///< per kernel
   std::vector<tuner::KernelRecord> others;                  ///< all existing records, including similar kernels
-  std::vector<TunableKernel *> fresh;                       ///< the kernels measured in this tuning
+  std::vector<TunableKernel *> fresh;                       ///< the kernels for which this tuning writes records
   TuneReport report;
 };
 } // namespace

@@ -1,6 +1,6 @@
 //===- Model.h - a model, as stored in its .onnx file ------------------------------===//
 //
-// The structures use neither types of MLIR nor of protobuf. They have the nodes as in the file, the types and sizes of
+// The structures use no types of MLIR or protobuf. They contain the nodes as in the file, the types and sizes of
 // inputs and outputs, and the elements of the initializers.
 //
 //   std::string error;

@@ -51,7 +51,8 @@ struct Foreign {
 };
 struct Argument;
 using ArgumentList = std::vector<Argument>;
-/// None, bool, int, float, name (string, device, layout, memory format), dtype, tensor, symbolic int, or list.
+/// None, bool, int, float, name (string, device, layout, memory format), dtype, tensor, symbolic int, an argument of an
+/// unsupported kind, or list.
 struct Argument : std::variant<std::monostate, bool, int64_t, double, std::string, DtypeName, TensorName, SizeValue,
                                Foreign, ArgumentList> {
   using variant::variant;
