@@ -89,7 +89,7 @@ template <class D, class S> D toFloat(uint32_t mods, S source) {
 }
 template <class D, class S> D toNarrower(uint32_t mods, S source) {
   using Wide = __int128;
-  Wide x = static_cast<Wide>(source);
+  Wide x = source; // NOLINT(bugprone-signed-char-misuse): a negative number stays negative
   if (mods & ModSat)
     return D(std::min<Wide>(std::max<Wide>(x, std::numeric_limits<D>::min()), std::numeric_limits<D>::max()));
   return D(x);

@@ -31,15 +31,15 @@ int64_t bytesOf(const CallerTensor &tensor) {
 
 /// Returns true if the tensor is empty or contiguous in row-major order. Strides of dimensions of size 1 are ignored.
 bool isDense(const CallerTensor &tensor) {
+  bool dense = true;
   int64_t expected = 1;
   for (int32_t dim = tensor.rank - 1; dim >= 0; --dim) {
     if (tensor.sizes[dim] == 0)
       return true;
-    if (tensor.sizes[dim] != 1 && tensor.strides[dim] != expected)
-      return false;
+    dense &= tensor.sizes[dim] == 1 || tensor.strides[dim] == expected;
     expected *= tensor.sizes[dim];
   }
-  return true;
+  return dense;
 }
 
 } // namespace

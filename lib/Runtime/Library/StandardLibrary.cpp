@@ -42,7 +42,8 @@ void operator delete(void *memory, size_t, std::align_val_t) noexcept { free(mem
 void operator delete(void *memory, const std::nothrow_t &) noexcept { free(memory); }
 void operator delete(void *memory, std::align_val_t, const std::nothrow_t &) noexcept { free(memory); }
 
-namespace std { // NOLINT(bugprone-std-namespace-modification): this file replaces parts of the standard library
+// NOLINTBEGIN(bugprone-std-namespace-modification, bugprone-reserved-identifier): these are parts of the library
+namespace std {
 
 const nothrow_t nothrow{};
 
@@ -56,3 +57,4 @@ const nothrow_t nothrow{};
 [[noreturn]] void __throw_system_error(int) { abort(); }
 
 } // namespace std
+// NOLINTEND(bugprone-std-namespace-modification, bugprone-reserved-identifier)

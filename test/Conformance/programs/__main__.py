@@ -40,6 +40,7 @@ from tilewright.dynamo import crashes  # noqa: E402
 
 CALLS = (0, 100)  # seeds of the arguments, one for each call
 CHUNK = 40  # programs per process
+CRASHED = 70  # exit status of a process whose compiler crashed, which differs from that of an exception (1)
 FIRST, KNOWN, PARTS = 1000, 1000, 20  # programs that are known to be right; the share is one of PARTS
 
 
@@ -110,7 +111,8 @@ def judged(program: Program) -> tuple[str, str]:
     torch._dynamo.reset()
     ours = run(torch.compile(function, backend="tilewright"), program)
     if crashes.has_crashed():  # Eager runs every later program of this process, so its other verdicts would mean nothing.
-        sys.exit(f"the compiler crashed in program {program.seed}")
+        print(f"the compiler crashed in program {program.seed}", file=sys.stderr)
+        sys.exit(CRASHED)
     if agree(ours, eager):
         return "right", ""
     if not agree(by_peer(function, program), eager):

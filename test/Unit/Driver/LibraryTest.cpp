@@ -522,6 +522,24 @@ TEST_F(Mistakes, AreErrorTexts) {
   EXPECT_EQ(loaded->output(-1), nullptr);
 }
 
+TEST(Library, EmptyInputMayHaveAnyStrides) {
+  Both both(Graph{"func.func @main(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {\n"
+                  "  %0 = tw.neg %x : (tensor<0x4xf32>) -> tensor<0x4xf32>\n"
+                  "  return %0 : tensor<0x4xf32>\n}\n"});
+  ASSERT_NO_FATAL_FAILURE(both.writeFiles());
+  Loaded loaded(both.folder.file("net.so"), "net");
+  char error[512];
+  void *model = loaded.create(nullptr, error, sizeof error);
+  ASSERT_TRUE(model) << error;
+  std::vector<CallerTensor> in, out;
+  std::vector<Tensor> memory;
+  both.arguments(loaded, in, out, memory);
+  const int64_t everySecondColumn[2] = {8, 2};
+  in[0].strides = everySecondColumn;
+  EXPECT_EQ(loaded.run(model, in.data(), out.data()), 0) << loaded.error(model);
+  loaded.destroy(model);
+}
+
 TEST(Library, IndexOutOfRangeIsReported) {
   Both both({R"(func.func @main(%t: tensor<4x64xf32>, %i: tensor<17xi64>) -> tensor<17x64xf32> {
   %0 = tw.take %t [%i] {dim = 0 : i64} : (tensor<4x64xf32>, tensor<17xi64>) -> tensor<17x64xf32> loc("model.py":12:3)
