@@ -42,10 +42,10 @@ def CpuSchedule_ScheduleAttr : AttrDef<CpuSchedule_Dialect, "CpuSchedule",
       most of it.
     - `record` is the key of the tuning record that has this schedule.
 
-    A knob that is 0 or absent is chosen by the pass that uses it.
+    If a knob other than `order` is 0 or absent, the pass that uses it chooses its value.
 
     1. (schedule_c1) sizes of `tiles` are not negative.
-    2. (schedule_c2) a knob that is not 0 is in the range that `tilewright tune --list` prints.
+    2. (schedule_c2) a knob that is not 0 is in the range of its row in `cpuKnobs()` (CpuSchedule.cpp).
   }];
   let parameters = (ins "::mlir::DenseI64ArrayAttr":$tiles,
     DefaultValuedParameter<"int64_t", "0">:$order,

@@ -85,8 +85,9 @@ public:
   llvm::SmallVector<mlir::OpFoldResult> foldedSizes(llvm::ArrayRef<mlir::AffineExpr> exprs);
   mlir::Value empty(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type storage);
   mlir::Value filled(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::TypedAttr value);
-  /// extractSlice() and insertSlice() create tensor.extract_slice and tensor.insert_slice. For a slice without elements
-  /// they do not, because MLIR's verifiers reject an offset past the end even then.
+  /// extractSlice() and insertSlice() create tensor.extract_slice and tensor.insert_slice. For a slice without
+  /// elements, extractSlice() returns an empty tensor and insertSlice() returns `into`, because MLIR's verifiers reject
+  /// an offset past the end even if the slice has no elements.
   mlir::Value extractSlice(mlir::Value from, llvm::ArrayRef<mlir::OpFoldResult> offsets,
                            llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<mlir::OpFoldResult> strides);
   mlir::Value insertSlice(mlir::Value source, mlir::Value into, llvm::ArrayRef<mlir::OpFoldResult> offsets,

@@ -426,8 +426,8 @@ private:
     for (size_t i = 0; i < results.size(); ++i)
       if (results[i] == kNoRow && (i == 0 || in.count > 1))
         results[i] = temporary(true);
-    // The flags after the operands are true for memory operands whose base has 64 bits. If the signature has results of
-    // any width (x), they are also true for results with 64 bits.
+    // One flag for each memory operand follows the operands: true if its base has 64 bits. If the signature has results
+    // of any width (x), one flag for each result follows: true if the result has 64 bits.
     if (signature.find('x') != std::string::npos)
       marks.insert(marks.end(), wides.begin(), wides.end());
     emit(in, at, results, sources, marks);

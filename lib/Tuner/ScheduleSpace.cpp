@@ -1,4 +1,4 @@
-//===- ScheduleSpace.cpp - enumerate a space by constraint propagation ---------------===//
+//===- ScheduleSpace.cpp - enumerate a space by backtracking -------------------------===//
 //
 // Test: test/Unit/Tuner/ScheduleSpaceTest.cpp
 //

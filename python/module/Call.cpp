@@ -424,7 +424,8 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
   InputReader reader(*this);
   std::vector<const void *> pointers(inputs.size());
   std::vector<uint64_t> versions(inputs.size(), 0);
-  std::vector<std::pair<size_t, py::object>> copied; // numbers of inputs, and the dense copies that replace them
+  std::vector<std::pair<size_t, py::object>>
+      copied; // the index of an input, and the dense copy that replaces the input
   int64_t seed = 0;
   const int64_t *sizes = shapes->sizes.data(), *strides = shapes->strides.data();
   size_t nextConstant = 0;

@@ -206,8 +206,8 @@ def test_failed_assert_raises_the_error_of_torch_with_location(dynamic):
 
 
 def test_failed_asserts_between_segments_raise_the_errors_of_torch():
-    """The first assert is in a program that is surrounded by ops in eager. The second one checks the result of such
-    an op."""
+    """The first assert is in a program that is followed by ops in eager. The second assert checks the result of such an
+    op."""
 
     def function(x):
         torch._assert_async(x.sum() > 0, "the sum is not positive")

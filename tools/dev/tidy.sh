@@ -4,7 +4,7 @@
 #     tools/dev/tidy.sh [BUILD]      BUILD is a build folder, by default build
 #
 # The build must be up to date, because clang-tidy reads its compile_commands.json and generated files. A run takes many minutes of CPU
-# time. The exit status is 1 if clang-tidy reports warnings, which are printed.
+# time. Warnings are printed; the exit status is then not 0.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${1:-build}

@@ -68,7 +68,7 @@ Value Elements::sort(OpResult result, ArrayRef<Value> at) {
     return from;
   };
   auto positions = cast<OpResult>(sort->getResult(1));
-  if (result != positions) { // the value is the input at the position, which is the other result
+  if (result != positions) { // the value is the element of the input at the position that the other result contains
     Value position = element(positions, at);
     return element(input, indicesAt(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), position)));
   }

@@ -13,7 +13,7 @@ namespace tilewright::hls {
 /// A port of the top function.
 struct Port {
   std::string name, type;
-  mlir::MemRefType memory; ///< for a stream or a register: a type with the same number of elements
+  mlir::MemRefType memory; ///< for a stream: a type of as many elements as its depth; for a register: of one element
   bool isOutput = false;
   Protocol protocol = Protocol::AxiMaster;
 };
@@ -26,7 +26,7 @@ std::vector<Port> portsOf(mlir::func::FuncOp top);
 std::string printSignature(mlir::func::FuncOp function);
 /// Returns a declaration such as "float chip[20][16]".
 std::string printArray(llvm::StringRef name, mlir::MemRefType type);
-/// Returns hls::stream<float, 2>, or hls::stream_of_blocks<float[20][190], 2>.
+/// Returns a type such as "hls::stream<float, 2>" or "hls::stream_of_blocks<float[20][190], 2>".
 std::string streamType(StreamType type);
 /// Returns the definition of an array with its elements, such as "static const float c[2] = {1.0f, 2.0f}".
 std::string printConstant(llvm::StringRef name, mlir::MemRefType type, mlir::ElementsAttr value);

@@ -33,7 +33,7 @@ protected:
   mlir::Value minus(mlir::Value a, mlir::Value b);
   /// Returns exp(a - b).
   mlir::Value expOfDifference(mlir::Value a, mlir::Value b);
-  /// Converts two f32 values to the operands' type and packs them into a fragment.
+  /// Converts two f32 values to the operands' type and packs them into one word of a fragment.
   mlir::Value packed(llvm::ArrayRef<mlir::Value> two);
 
   mlir::Value size(const Operand &operand, unsigned dim);

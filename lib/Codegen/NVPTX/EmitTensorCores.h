@@ -7,7 +7,7 @@
 
 namespace tilewright::cuda {
 
-/// Each function emits the body of the kernel for one kind of schedule, and reports errors at an op of `from`.
+/// Each function emits the body of a kernel. It reports errors at an op of `kernel.from`.
 mlir::LogicalResult emitMma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitWgmma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(gpu::ThreadKernel &kernel);

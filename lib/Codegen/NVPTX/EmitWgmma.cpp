@@ -6,7 +6,7 @@
 //
 //   producer:    for k tiles: wait until the slot is empty ; announce the number of bytes ; TMA of A and B
 //   consumers:   for k tiles: wait until the slot is full ; wgmma ; wait for the previous products ;
-//                             the previous slot is empty: each warp arrives
+//                             each warp arrives at the mbarrier that marks the previous slot as empty
 //                             (8-bit floats: wait for these products ; add their sums to the accumulators in f32)
 //                wait for the last ; compute the epilogue from the sums, and store the results
 //
@@ -104,7 +104,8 @@ private:
     int64_t parts = 1;      ///< number of parts of the tile; each block of the cluster loads one
     int64_t slotOffset = 0; ///< offset in a slot
     int64_t bytes() const { return parts * side * lineBytes; }
-    /// Returns the size in bytes of one box whose lines are along rows: lineElements() values of k by one line.
+    /// Returns the size in bytes of a box of an operand that is not contiguous along k: one line for each of
+    /// lineElements() values of k.
     int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
   };
 

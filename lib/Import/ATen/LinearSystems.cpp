@@ -7,7 +7,8 @@
 //   det(a)       the product of the diagonal of U, negated for an odd number of exchanges of rows
 //
 // det and slogdet also return the factors, which the gradient uses. Eager factorizes the transpose of a row-major
-// matrix, because this is the column-major matrix that LAPACK reads, and the gradient reads the factors accordingly.
+// matrix, because LAPACK reads the memory of a matrix in column-major order, and the gradient reads the factors
+// accordingly.
 // The callers of the importer therefore pass the strides of the matrices as the additional argument `memory`
 // (python/tilewright/fx/strided.py and ExportedModel).
 //

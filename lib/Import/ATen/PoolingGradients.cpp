@@ -51,7 +51,8 @@ struct FixedWindows {
   AffineExpr size, count;
 };
 
-/// The maximum size of overlapping windows along one dimension. spread() emits one addition per element of the window.
+/// The maximum size of overlapping windows along one dimension. spread() emits one addition for each element of the
+/// window except the first.
 constexpr int64_t few = 64;
 
 /// Returns the number of elements of each window, [count]. The last windows may end after the padded input. The

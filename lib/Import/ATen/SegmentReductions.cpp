@@ -8,8 +8,8 @@
 //   ends [2, 2, 3]    segments that end at each position [0, 0, 2]    segment of each element [0, 0, 2]
 //
 // Each element is combined into the result at the index of its segment (tw.scatter). Elements outside of all segments
-// are replaced by the identity of the reduction, which is also the result of an empty segment. The mean of an empty
-// segment is NaN.
+// are replaced by the identity of the reduction. The result of an empty segment is the argument `initial`. Without
+// `initial`, it is the identity, or NaN for a mean.
 //
 // Test: test/Python/test_plain_exports.py, test/Python/test_data_dependent_errors.py
 //

@@ -130,7 +130,7 @@ const Table &operatorTable() {
       {"Composite norms", Composite, registerCompositeNorms},
       {"Composite reshapes and reorderings", Composite, registerCompositeViews},
       {"Interpolation", Composite, registerInterpolation},
-      {"Composite activations and losses", Composite, registerCompositeActivations},
+      {"Composite activations and other functions", Composite, registerCompositeActivations},
       {"Losses of elements", Composite, registerLosses},
       {"Classification losses", Composite, registerClassLosses},
       {"Recurrent layers", Composite, registerRecurrent},

@@ -177,7 +177,7 @@ static int threadsFor(int requested) {
   const int most = allowed ? int(std::min<size_t>(allowed, runtime::ThreadTeam::maxThreads)) : 1;
   if (requested <= 0) {
     const char *omp = getenv("OMP_NUM_THREADS");
-    requested = omp ? atoi(omp) : 0;
+    requested = omp ? int(strtol(omp, nullptr, 10)) : 0;
   }
   return requested > 0 ? std::min(requested, most) : most;
 }

@@ -10,9 +10,11 @@
 
 extern "C" {
 
+// NOLINTBEGIN(bugprone-reserved-identifier): LLVM's code generator calls these names
 float __truncsfbf2(float value) { return tilewright::runtime::truncSfBf2(value); }
 float __truncdfbf2(double value) { return tilewright::runtime::truncDfBf2(value); }
 float __truncdfhf2(double value) { return tilewright::runtime::truncDfHf2(value); }
+// NOLINTEND(bugprone-reserved-identifier)
 
 double roundeven(double value) noexcept { return rint(value); }
 float roundevenf(float value) noexcept { return rintf(value); }

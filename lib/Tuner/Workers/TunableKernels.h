@@ -23,8 +23,9 @@ struct TunableKernel {
 llvm::Expected<std::vector<TunableKernel>> tunableKernels(mlir::ModuleOp module, Target &target,
                                                           const Options &options);
 
-/// Prepares `kernels` for the symbolic sizes `sizes` of the model: each kernel gets an empty record, whose key contains
-/// the kernel's class of sizes (lib/Tuner/SizeClasses.h).
+/// Prepares `kernels` for the symbolic sizes `sizes` of the model: replaces the record of each kernel by one without
+/// measurements. If the kernel has symbolic sizes, the key of the new record contains their class
+/// (lib/Tuner/SizeClasses.h).
 void beginAtSizes(std::vector<TunableKernel> &kernels, llvm::ArrayRef<int64_t> sizes);
 
 /// Returns the schedule file's entry for `kernel` with `point`: {"tiles": [64, 96], "order": 1}; "" for the default.

@@ -194,7 +194,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="run only cases in whose name this regular expression is found")
     parser.add_argument("--from", dest="sources", default="modules,optimizers,operators")
-    parser.add_argument("--share", action="store_true", help="run one entry of many, with 12 inputs of each module")
+    parser.add_argument("--share", action="store_true", help="run about one in twelve entries, with at most 12 inputs of each module")
     parser.add_argument("--limit", type=int, default=0, help="run at most this many inputs of each module; 0: all (a loss has hundreds)")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()

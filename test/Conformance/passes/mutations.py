@@ -6,8 +6,8 @@ Each generated file is a part (between lines of `// -----`) of a .mlir file of t
 random changes: of a token, a number, a type, a size, an attribute or a line. A file with a graph is run through a random
 number of the first stages, and through `tilewright compile`. Any other file is run through those passes of its RUN lines
 that have no options, or through the first two stages if it has none. The script prints one line per crash, with the path
-of the file. It keeps the file in the folder that --keep specifies, or in a temporary folder. LLVM's parsers crash on `array<index: ...>` and on iterator
-types that are not strings, so these are never generated.
+of the file. It keeps the file in the folder that --keep specifies, or in a temporary folder. MLIR's parsers crash on
+`array<index: ...>` and on iterator types that are not strings, so these are never generated.
 """
 
 from __future__ import annotations

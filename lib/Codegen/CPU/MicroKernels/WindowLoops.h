@@ -76,7 +76,7 @@ protected:
   /// then for the remaining pixels one at a time. The body determines which taps are in the image.
   void overPixelsOfLongLines(mlir::Value firstPixel, mlir::Value count, int64_t most,
                              llvm::function_ref<void(const PixelBlock &)> body);
-  /// Returns the first pixel of `block` as a block whose window begins at tap `tap` of the window of `block`.
+  /// Returns a block of one pixel, the first pixel of `block`. Its window begins at tap `tap` of the window of `block`.
   PixelBlock fromTap(const PixelBlock &block, mlir::Value tap);
   /// Loads contiguous elements, starting at `indices`, and extends them to the vector type `computed`.
   mlir::Value loadVector(mlir::Value memory, llvm::ArrayRef<mlir::Value> indices, mlir::VectorType computed);

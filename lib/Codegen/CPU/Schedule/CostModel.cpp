@@ -122,7 +122,8 @@ public:
       bool lastOfRow = number % groups == groups - 1, lastRow = number / groups % rowTiles == rowTiles - 1;
       return (lastRow ? lastOfRow ? corner : low : lastOfRow ? short_ : whole) + machine.rates.task;
     };
-    // With more tasks per thread, all threads finish at about the same time, within 1/64 of the total.
+    // If a thread has more than `manyTasks` tasks, the times at which the threads finish differ by less than 1/64 of
+    // the total time.
     constexpr int64_t manyTasks = 64;
     if (tasks > manyTasks * machine.threads) {
       int64_t lastColumn = shape.batches * (rowTiles - 1), bottom = shape.batches * (groups - 1);

@@ -363,8 +363,8 @@ private:
   }
 
   /// For a maximum or minimum, emits the condition that `value` replaces `old`. For other kinds of scatters, returns
-  /// null. NaN replaces any value, and no number replaces NaN. Most values do not replace another value, so with a
-  /// branch, most iterations do not wait for a store to the same position.
+  /// null. NaN replaces any value, and no number replaces NaN. A caller may branch on the condition: most values do not
+  /// replace another value, so most iterations then do not wait for a store to the same position.
   Value beats(Value value, Value old) {
     if (kind != tile::ScatterKind::Max && kind != tile::ScatterKind::Min)
       return {};

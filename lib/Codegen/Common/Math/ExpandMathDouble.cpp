@@ -140,7 +140,8 @@ Lanes expandErfc(Lanes single) {
 }
 
 // Computes |x|^y = 2^(y log2 |x|), then replaces the results for C's special cases. 1^y and x^0 are 1 even for NaN. If
-// x is negative, y must be an integer, and if y is odd, the result is negative.
+// x is negative and finite and y is not an integer, the result is NaN. If x is negative and y is an odd integer, the
+// result is negative.
 Lanes expandPow(Lanes single, Lanes y) {
   Lanes x = single.widened(), a = abs(x);
   Lanes result = exp2Of(log64(a) * log2E * y);

@@ -97,7 +97,7 @@ GradientTiles::GradientTiles(const Schedule &schedule, const AttentionGradient &
 
 std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGradient &gradient) {
   if (schedule.consumers > 0)
-    return "it has consumer warp groups, but the gradient uses mma.sync: remove consumers";
+    return "it has consumer warp groups, but the gradient uses mma.sync; set `consumers` to 0";
   if (std::string why = whyNotRowsOfBlock(schedule); !why.empty())
     return why;
   // The threads are divided evenly over the rows, and the threads of one row must be in one warp to compute its

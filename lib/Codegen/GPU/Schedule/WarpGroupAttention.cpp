@@ -41,7 +41,7 @@ std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::O
   for (int64_t dim = 3; dim >= 0; --dim) {
     MappedOperand::Run run{MappedOperand::Part::Batch, {}, 1, {}};
     if (!multiplySize(run, sizes[size_t(dim)]) || run.factor > UINT32_MAX) {
-      reason = "a size of an operand is not a product of the kernel's arguments, or too large for a tensor map";
+      reason = "a size of an operand is not a product of the kernel's arguments, or is too large for a tensor map";
       return std::nullopt;
     }
     const int64_t box = dim == 3 ? lineBytes / 2 : attention.position(operand, 2) == dim ? rows : 1;
@@ -78,7 +78,7 @@ std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &
            text((schedule.consumers + 1) * warpGroupSize);
   const int64_t rows = attention.sizeOf(Attention::Query, 2);
   if (attention.groupedRows > 0 || (!ShapedType::isDynamic(rows) && rows < groupRows))
-    return "a head has " + text(rows) + " queries, but a warp group computes 64: remove consumers";
+    return "a head has " + text(rows) + " queries, but a warp group computes 64 rows; set `consumers` to 0";
   if (schedule.n % 16 != 0 || schedule.n > 256)
     return "n, the number of keys per step, is " + text(schedule.n) + ", but must be a multiple of 16 up to 256";
   if (schedule.stages < 2 || schedule.stages > 64)

@@ -7,7 +7,8 @@
 
 namespace tilewright::hls {
 
-/// One operator in hardware: cycles from operands to result if pipelined; multipliers, lookup tables, flip-flops.
+/// The cost of one hardware operator: the latency in cycles if it is pipelined, and the numbers of DSP slices, lookup
+/// tables and flip-flops.
 struct OperatorCost {
   int64_t latency = 0, dsp = 0, lut = 0, ff = 0;
 };

@@ -1,4 +1,4 @@
-// Every second column, concatenated with a matrix and padded with ones; and one row of a matrix.
+// The exponentials of every second column, concatenated with a matrix and padded with ones; and one row of exponentials.
 func.func @main(%x: tensor<4x8xf32> {tw.name = "x"}, %z: tensor<4x5xf32> {tw.name = "z"})
     -> (tensor<6x10xf32> {tw.name = "y"}, tensor<1x4xf32> {tw.name = "row"}) {
   %s = tw.slice %x {offsets = affine_map<() -> (0, 1)>, strides = array<i64: 1, 2>} : tensor<4x8xf32> -> tensor<4x4xf32>
