@@ -171,7 +171,7 @@ LogicalResult verifyElementwise(Operation *op) {
     int64_t least = isUnsigned ? 0 : -128, low = quantize.getLow(), high = quantize.getHigh();
     if (low < least || high > least + 255 || low > high)
       return broken(op, "elementwise", 2)
-             << "the range " << low << " .. " << high << " is not one of " << elementOf(result);
+             << "the range " << low << " .. " << high << " is not within the range of " << elementOf(result);
     return success();
   }
   if (auto dequantize = dyn_cast<DequantizeOp>(op)) {

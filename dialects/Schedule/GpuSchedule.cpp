@@ -61,8 +61,8 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
       failed(number("stages", stages, mma || wgmma || attention, mma || wgmma || attention)))
     return failure();
   if (vector > mostAdjacent)
-    return emitError() << "(schedule_c3) a vector of " << vector << " elements; each is unrolled, and the limit is "
-                       << mostAdjacent;
+    return emitError() << "(schedule_c3) a vector of " << vector
+                       << " elements; the code for each element is unrolled, and the limit is " << mostAdjacent;
   if (rowsAcrossLanes && !rows)
     return emitError() << "(schedule_c2) " << stringifyGpuKind(kind) << " has no rows_across_lanes";
   if (rows && (rowsAcrossLanes ? group * warp != threads : group != warp && group != threads))

@@ -56,9 +56,9 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
       (M, N, K). `warps` are the numbers of warps along M and N.
     - **wgmma**: like mma, on sm_90. One warp group (128 threads) loads tiles of A and B, and each of `consumers` other
       warp groups multiplies 64 or 128 rows of the tile. With `tiles_per_block`, a block computes up to that many tiles
-      one after the other, and loads the next tile's operands while it stores. The indices of consecutive tiles of a
-      block differ by the size of the grid. With `cluster = 2`, each of two blocks, whose tiles are in the same column,
-      loads a part of B's tile into the shared memory of both.
+      one after the other, and loads the next tile's operands while it stores the results of a tile. The indices of
+      consecutive tiles of a block differ by the size of the grid. With `cluster = 2`, each of two blocks, whose tiles are
+      in the same column, loads a part of B's tile into the shared memory of both.
     - **fma**: a block computes a tile `block` of a product of any type, and each thread a smaller `tile` in registers.
     - **attention**: a block processes rows of queries of one head, 16 per warp, and iterates over tiles of keys. In its
       gradient, some blocks process rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group
@@ -72,7 +72,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     1. (schedule_c1) `threads` is positive; for elements, rows and scatter it is a multiple of 32 and at most 1024.
     2. (schedule_c2) the parameters of the kind, as in the examples, are positive (`consumers` of attention may be 0).
        There are no other parameters, except those of schedule_c4 and schedule_c5.
-    3. (schedule_c3) `vector` is at most 32, because each adjacent element is unrolled.
+    3. (schedule_c3) `vector` is at most 32, because the code for the adjacent elements is unrolled.
     4. (schedule_c4) `group` is 32 or `threads`; with `rows_across_lanes`, `threads` is 32 times `group`.
     5. (schedule_c5) `tile_rows_per_band` is allowed for the kinds mma and wgmma, and `tiles_per_block` for wgmma.
        `cluster` is allowed for wgmma, and for rows if `group` equals `threads` and `rows_across_lanes` is not set; for

@@ -1,4 +1,4 @@
-//===- ScheduleEnums.td - enumerations of all schedules ----------------------===//
+//===- ScheduleEnums.td - the enumeration that all schedules share -----------===//
 #ifndef TILEWRIGHT_DIALECTS_SCHEDULE_SCHEDULEENUMS
 #define TILEWRIGHT_DIALECTS_SCHEDULE_SCHEDULEENUMS
 

@@ -8,8 +8,8 @@
 namespace tilewright {
 
 /// An attribute of fixed-point modules. `inputs` and `outputs` are the formats of the tensors ("16,6,AP_RND,AP_SAT", or
-/// "" for integers), `errors` has the maximum error of each float result unless a value saturates, and `layers` has the
-/// result of the range analysis for each rounding.
+/// "" for integers), `errors` has a bound on the error of each float result, which holds if no value saturates, and
+/// `layers` has the result of the range analysis for each rounding.
 inline constexpr llvm::StringLiteral fixedAttrName = "tw.fixed";
 
 /// Converts the floats of a graph to fixed-point integers (--tw-fixed-point). `formats` has the syntax of the flag

@@ -4,7 +4,7 @@
 //
 // The same text is used in the file of a calibration, in the option of the pass that selects schedules, and in the key
 // of the object cache. Numbers are rounded to powers of 2^(1/4), so that two measurements of a machine seldom differ,
-// and schedules depend only on the text.
+// and schedules depend on the rates only through this text.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_MACHINERATES_H

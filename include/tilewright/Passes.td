@@ -367,7 +367,7 @@ def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Target hls: linalg on buffers -> affine loops under tw_hls directives, and a tw_hls design
+// Target hls
 //===----------------------------------------------------------------------===//
 
 def HlsWindowLoops : Pass<"tw-hls-window-loops", "::mlir::func::FuncOp"> {

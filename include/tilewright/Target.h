@@ -50,8 +50,8 @@ public:
   /// Returns a key of the properties on which measured times depend. Tuning records are valid on machines with an equal
   /// key.
   virtual std::string recordKey(const Options &options) { return machineKey(options); }
-  /// Returns the part of machineKey() that is not in recordKey(): rates that the default schedules depend on. Records
-  /// stay valid if the rates are measured again.
+  /// Returns the rates on which the default schedules depend. They are part of machineKey(), but not of recordKey(), so
+  /// records stay valid if the rates are measured again.
   virtual std::string ratesKey(const Options &) { return ""; }
 
   /// Adds passes before the graph stage. They replace ops for which this target cannot generate code by ops for which

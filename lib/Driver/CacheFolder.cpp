@@ -31,9 +31,9 @@ static std::vector<CacheEntry> entriesOf(const ObjectCache &cache) {
     entry.used = found.used;
     std::unique_ptr<llvm::MemoryBuffer> bytes;
     switch (readCacheFile(found.path, found.key, bytes, entry.problem)) {
-    case CacheFileState::Absent: // another process has deleted the file
+    case CacheFileState::Absent:
       if (entry.problem.empty())
-        return;
+        return; // another process has deleted the file
       break;
     case CacheFileState::Damaged:
       break;

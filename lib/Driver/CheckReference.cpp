@@ -9,9 +9,9 @@
 //     %b = call @kernel_1(%a)                            %b = call @kernel_1(%given_a)
 //     return %b, %a, %b }                                return %a, %b }
 //
-// The target runs first, and also returns the results of its kernels. They are the inputs of the kernels in the other
-// two programs (the reference and plain loops). Each kernel is thus compared on the inputs that it had on the target,
-// and an error is reported for the kernel that caused it.
+// The target runs first, and also returns the results of its kernels. These results are the inputs of the kernels in
+// the other two programs (the reference and plain loops). Each kernel is thus compared on the inputs that it had on the
+// target, and an error is reported for the kernel that caused it.
 //
 // Test: test/Python/test_check.py
 //

@@ -108,7 +108,7 @@ private:
     return compute(op);
   }
 
-  /// Returns true if `view` is a view of the stored tensor.
+  /// Returns true if `view` can be expressed as a view of the stored tensor.
   bool staysView(Operation *view) {
     if (isa<ReshapeOp>(view))
       return true; // the elements are the same bytes in both shapes

@@ -50,7 +50,7 @@ func.func @elementwise_c3_booleans(%a: tensor<4xi1>) {
 // -----
 
 func.func @elementwise_c2_quantize(%a: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{elementwise_c2: the range -128 .. 127 is not one of 'ui8'}}
+  // expected-error @below {{elementwise_c2: the range -128 .. 127 is not within the range of 'ui8'}}
   %0 = tw.quantize %a, %s, %s {low = -128 : i64, high = 127 : i64} : (tensor<4xf32>, tensor<f32>, tensor<f32>) -> tensor<4xui8>
   return
 }

@@ -209,8 +209,8 @@ static std::error_code moveIntoPlace(const std::string &made, const std::string 
     return fs::remove_directories(made, /*IgnoreErrors=*/false);
   if (errno != EINVAL && errno != ENOSYS)
     return std::error_code(errno, std::generic_category());
-  // The file system does not support the flags of renameat2(). In this case `destination` does not exist between two
-  // calls of rename(), during which the older design has the suffix ".older".
+  // The file system does not support the flags of renameat2(). In this case there is a time between two calls of
+  // rename() at which `destination` does not exist. At this time, the older design has the suffix ".older".
   const std::string older = made + ".older";
   const bool replaces = fs::exists(destination);
   if (replaces)

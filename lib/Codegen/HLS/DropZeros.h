@@ -6,8 +6,8 @@
 
 namespace tilewright::hls {
 
-/// Removes each operand of a kernel that is an integer tensor of zeros in every call in @main. The products with this
-/// operand, and the calls whose results become unused, are also removed.
+/// Removes each operand of linalg.generic ops that is an integer tensor of zeros in every call of a kernel in @main.
+/// The products with this operand, and the calls whose results become unused, are also removed.
 void dropZeros(mlir::func::FuncOp main);
 
 } // namespace tilewright::hls

@@ -178,7 +178,9 @@ private:
   /// Verifies a design, even if the session's verifier is off, and returns its top function.
   static llvm::Expected<func::FuncOp> topOf(ModuleOp module) {
     std::string parts;
-    module.walk([&](memref::SubViewOp view) { // the number of banks is a property of an array, not of a view
+    // If the memory space of a view differs from that of its array, the start of the view is known only at run time, so
+    // the banks that it accesses are unknown.
+    module.walk([&](memref::SubViewOp view) {
       if (!parts.empty() || view.getSourceType().getMemorySpace() == view.getType().getMemorySpace())
         return;
       const std::string line = sourceLineAfter(view.getLoc());

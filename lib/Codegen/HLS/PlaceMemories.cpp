@@ -11,9 +11,9 @@
 // which it is passed are one memory.
 //
 // If every access uses the same index in all banks, the banks need no separate addresses. In this case, the elements of
-// all banks are concatenated to words (memory<uram_words>, array_reshape in C++). For example, nine bytes share a word
-// of 72 bits. Block memories can also have such words (memory<bram_words>). Before it moves arrays to UltraRAMs, the
-// pass forms words in block memories if this saves block memories.
+// all banks are concatenated into words (memory<uram_words>, array_reshape in C++). For example, nine bytes share a
+// word of 72 bits. Block memories can also have such words (memory<bram_words>). Before it moves arrays to UltraRAMs,
+// the pass forms words in block memories if this saves block memories.
 //
 // Tests: test/Codegen/HLS/place-memories.mlir, test/Codegen/HLS/place-words.mlir
 //

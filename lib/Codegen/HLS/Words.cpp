@@ -1,4 +1,4 @@
-//===- Words.cpp - arrays whose banks can be concatenated to words ---------------------------===//
+//===- Words.cpp - arrays whose banks can be concatenated into words ---------------------------===//
 //
 //   for i (unrolled by 16): w[k, j * 16 + i]          the 16 banks are one word, addressed by k and j
 //   for i (unrolled by 16): w[k, j + i]               the banks are not one word: the elements may be in two words

@@ -24,7 +24,8 @@ inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
         "(default: `cuda`)",
         InRun | InPython},
        &CudaOptions::device},
-      {{"cuda_graph", TargetOption::Flag, "", "launch one CUDA graph in every call after the first", InRun | InPython},
+      {{"cuda_graph", TargetOption::Flag, "", "launch one CUDA graph in each call with the sizes of the call before",
+        InRun | InPython},
        &CudaOptions::graph},
   };
   return table;

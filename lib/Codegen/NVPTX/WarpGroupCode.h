@@ -56,8 +56,8 @@ protected:
   };
   mlir::Value descriptorOf(const Matrix &matrix);
   /// Emits sums += A * B in `steps` steps of 32 bytes along k, where A consists of all matrices of `left`. Each of
-  /// these matrices has 64 rows and an equal number of `sums` (f32, or i32 for i8). If `anew`, emits sums = A * B
-  /// instead. Commits one group.
+  /// these matrices has 64 rows and the same number of elements of `sums` (f32, or i32 for i8). If `anew`, emits sums =
+  /// A * B instead. Commits one group.
   void multiply(mlir::Type element, mlir::Type rhsElement, llvm::ArrayRef<Matrix> left, const Matrix &right,
                 int64_t columns, int64_t steps, llvm::MutableArrayRef<mlir::Value> sums, bool anew = false);
   /// Emits sums += A * B with the 64 rows of A in registers: four words per 16 elements of 16 bits along k.

@@ -65,7 +65,7 @@ Number Arithmetic::aligned(const Number &number, int fraction, int width) {
 }
 
 namespace {
-/// Two numbers, aligned to the same number of fractional bits.
+/// The ranges of two numbers, aligned to the same number of fractional bits.
 struct Pair {
   Pair(const Number &a, const Number &b)
       : fraction(std::max(a.fraction, b.fraction)), left(shifted(a.range, fraction - a.fraction)),

@@ -108,8 +108,8 @@ Results convolutionBackward(Node &n) {
       AffineExpr reached = (n.sizesIn(grad)[i + 2] - 1) * w.stride[i] + n.constantSize(1) +
                            (n.sizesIn(weight)[i + 2] - 1) * w.dilation[i] - n.constantSize(2 * w.padding[i]);
       AffineExpr missing = canonicalSize(n.sizesIn(input)[i + 2] - reached);
-      // If the size is symbolic, pad by the maximum number of rows that the stride can skip. The slice below removes
-      // the rows that are not needed.
+      // If the number of missing rows is symbolic, pad by the maximum number of rows that the stride can skip. The
+      // slice below removes the rows that are not needed.
       auto constant = ::mlir::dyn_cast<AffineConstantExpr>(missing);
       back.outputPadding[i] = constant ? constant.getValue() : w.stride[i] - 1;
       sizes[i + 2] = constant ? sizes[i + 2] : canonicalSize(reached + (w.stride[i] - 1));

@@ -75,8 +75,8 @@ Value checkedOffsets(Node &n, Value offsets, Value value) {
                    "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0.");
 }
 
-/// Returns the maxima of the bags, and the position of the first of the elements with each maximum. `bags` has the bag
-/// of each row of `rows`. A bag without elements has the maximum -inf and the last position.
+/// Returns the maxima of the bags and, for each maximum, the position of the first element that has it. `bags` has the
+/// bag of each row of `rows`. A bag without elements has the maximum -inf and the last position.
 std::pair<Value, Value> maximaOf(Node &n, Value rows, Value bags, AffineExpr total) {
   SmallVector<AffineExpr> sizes = n.sizesIn(rows), results{total, sizes[1]};
   Value least = n.scalar(-std::numeric_limits<double>::infinity(), n.elementOf(rows));

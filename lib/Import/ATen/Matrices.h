@@ -17,7 +17,8 @@ namespace tilewright {
 /// The maximum size of a matrix that is factorized. For larger matrices LAPACK is faster, because each step of a
 /// factorization is a pass over memory here.
 constexpr int64_t largestMatrix = 16;
-/// The maximum size of a triangular matrix, which is solved in blocks of `largestMatrix` rows and with matrix products.
+/// The maximum size of the matrix of a triangular system. Systems with more than `largestMatrix` rows are solved in
+/// blocks of `largestMatrix` rows, with matrix products.
 constexpr int64_t largestTriangle = 128;
 
 //===--- reading arguments ---===//

@@ -89,8 +89,8 @@ Results selectAt(Node &n, const Rows &rows, const Sorted &sorted, AffineExpr pos
   return {select(sorted.values), select(sorted.indices)};
 }
 
-/// Imports kthvalue(self, k, dim, keepdim). If the ranges of the symbolic sizes do not prove that k is at most the
-/// length of a row, tw.gather checks it at each call.
+/// Imports kthvalue(self, k, dim, keepdim). If the ranges of the symbolic sizes do not prove that k is at least 1
+/// and at most the length of a row, tw.gather checks it at each call.
 Results kthValue(Node &n) {
   AffineExpr k = n.size(1, "k");
   Rows rows = readRows(n, 2, -1);

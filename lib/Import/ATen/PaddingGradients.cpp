@@ -31,7 +31,7 @@ struct Copies {
   AffineExpr size;
 };
 
-/// Returns the sum of `count` elements of `grad` from `begin` on. The dimension is kept.
+/// Returns the sum of `count` elements of `grad` from `begin` on along `dim`, which is kept with size 1.
 Value sumOf(Node &n, Value grad, int64_t dim, AffineExpr begin, int64_t count) {
   return n.reduce(ReduceKind::Sum, n.sliceDim(grad, dim, begin, n.constantSize(count)), {dim}, true);
 }

@@ -195,8 +195,8 @@ std::pair<Value, Value> rangeOf(Node &n, Value x, bool rows) {
 /// Rounds an f32 value to the type of `x`, as an operation in that type does, and converts it back to f32.
 Value roundedAs(Node &n, Value value, Value x) { return n.convert(n.convert(value, n.elementOf(x)), n.f32()); }
 
-/// Returns the input, which must be a float tensor. If `rows`, there is a scale per row, and the input must have at
-/// least one dimension.
+/// Returns the input, whose elements must be f32, f16 or bf16. If `rows`, there is a scale per row, and the input must
+/// have at least one dimension.
 Value measurable(Node &n, bool rows) {
   Value x = n.tensor(0, "input");
   if (n.failed())

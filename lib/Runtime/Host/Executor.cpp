@@ -150,7 +150,8 @@ bool Executable::checkSymbols(const int64_t *symbols, RunError &error) const {
   return true;
 }
 
-/// Looks up the frame for `symbols` and the current packs. Returns false if the frame is not cached.
+/// Looks up the cached frame for `symbols`, and returns false if there is none. In both cases, sets `packs` to the
+/// current snapshot of the packs.
 bool Executable::lookUp(const int64_t *symbols, FramePointer &frame, SnapshotPointer &packs) {
   StateLock lock(*this);
   packs = snapshot;

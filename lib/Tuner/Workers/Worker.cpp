@@ -12,8 +12,8 @@
 //
 // Two environment variables exist for tests. If TILEWRIGHT_TUNE_TIMES is set, the worker runs every program, but
 // reports times that are computed from the schedule's text and the symbolic sizes, so that tests do not depend on the
-// load of the machine. With TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT", races of artifacts whose
-// names contain TEXT fail.
+// load of the machine. With TILEWRIGHT_TUNE_FAULT="crash:TEXT", "hang:TEXT" or "kill:TEXT", a race of an artifact whose
+// name contains TEXT raises SIGSEGV, never ends, or raises SIGKILL.
 //
 // Test: test/Tuner/tune.test
 //

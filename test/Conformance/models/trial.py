@@ -201,7 +201,8 @@ def check_draws(trial: Trial, forward, names: list[str]) -> None:
 
     In one draw, all errors of a network may be caused by those of a few early numbers, and eager's may be small by
     chance. All results of each draw are compared, too. Errors other than those of numbers (shape, NaN...) are
-    raised at once, and a further result that violates the numbers rule is added to `names`.
+    raised at once, and a further result that violates the numbers rule is added to `names`. If the rule fails, the draw
+    with the largest error is excluded, provided that jumps() returns True for it.
     """
     pooled = []
     for seed in range(1, 1 + DRAWS):
@@ -234,8 +235,8 @@ def jumps(trial: Trial, arguments: dict, name: str, error: float) -> bool:
     """Returns whether a result also changes by about `error` in float64 if parameters and arguments change by a few
     units in the last place of f32.
 
-    Such a result depends on which of two almost equal elements is the largest (a pool's gradient), and either is
-    accepted.
+    Such a result depends on which of two almost equal elements is the largest (a pool's gradient), and the result for
+    either element is accepted.
     """
     exact = trial.exact(arguments)
     if exact is None:

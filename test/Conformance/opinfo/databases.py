@@ -1,4 +1,4 @@
-"""Compiles torch's other test data with Tilewright: modules, optimizers, higher-order operators, autograd functions,
+"""Compiles torch's test databases other than op_db with Tilewright: modules, optimizers, higher-order operators, autograd functions,
 custom operators.
 
     python test/Conformance/opinfo/databases.py [--only REGEX | --share] [--from modules,optimizers,operators] [--verbose]
@@ -40,12 +40,12 @@ import tilewright  # noqa: E402
 # A function `run(wrap, wide, seed)` that runs a program with state. It calls the function that `wrap` returns, in
 # float64 if `wide`, with random numbers generated from `seed`.
 Run = Callable[[Callable, bool, int], list]
-PARTS = 12  # the share contains about one of PARTS entries
+PARTS = 12  # the share contains about one in PARTS entries
 FEW, DRAWS = 8, 16  # results of at most FEW elements are judged over DRAWS draws, because eager's error of one sum may be 0 by chance
 
 
 def outcome_of(run: Run, options: dict | None = None) -> Outcome:
-    """Compares a run that is compiled with these options with eager's."""
+    """Compiles a run with these options and compares its results with eager's."""
     plain = lambda function: function  # noqa: E731
 
     def compiled(backend, seed=0, **options):

@@ -146,7 +146,7 @@ class Trial:
         return path
 
     def through_opt(self, passes: list[str], files: list[tuple[str, str]]) -> list[str]:
-        """Returns the crashes of tilewright-opt. Runs file by file only if the whole batch ends with a signal."""
+        """Returns the crashes of tilewright-opt. Runs file by file only if the whole batch crashes or exceeds the time limit."""
         whole = self.write(f"batch-{files[0][0]}", "\n// -----\n".join(text for _, text in files))
         said = ended_by_signal([self.opt, str(whole), "--split-input-file", "--allow-unregistered-dialect=false", *passes, "-o", "/dev/null"])
         whole.unlink()

@@ -12,7 +12,8 @@ using namespace tilewright::tuner;
 
 namespace {
 
-/// Returns a table for a product of 512 x 768 whose fastest schedule the model does not predict.
+/// Returns a table for a product with `rows` x 768 results. The cost model does not predict the fastest schedule of the
+/// table.
 Table table(int64_t rows = 512) {
   Table made;
   made.operations = "matmul";

@@ -20,7 +20,7 @@
 //   any, 1 k      FMAs
 // If A has 16-bit elements and is stored as k x rows, a kernel with AMX tiles first transposes it (TransposedKernel.h).
 // PackPanels.h lowers packs. PackWindows.h gathers the windows of images with few channels. WindowKernels.h lowers
-// convolutions with small groups and the gradients of depthwise weights.
+// convolutions with few channels per group, and the gradients of the weights of depthwise convolutions.
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-contractions.mlir, test/Codegen/CPU/MicroKernels/amx.mlir,
 // test/Codegen/CPU/MicroKernels/int8.mlir

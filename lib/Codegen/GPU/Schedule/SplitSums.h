@@ -7,7 +7,7 @@
 
 namespace tilewright::gpu {
 
-/// Splits long reductions into parts if the kernel has too few blocks to occupy the card. One kernel computes the
+/// Splits long reductions into parts if the kernel has too few blocks to occupy the GPU. One kernel computes the
 /// parts, which form a batch, and a second kernel adds them. A product on tensor cores is split if the cost model
 /// predicts at least 20% less time for the two kernels. For products with the schedule `fma` and for other reductions,
 /// the decision depends on the numbers of blocks and terms. Kernels that already have a schedule are unchanged.

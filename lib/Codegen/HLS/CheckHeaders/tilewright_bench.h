@@ -106,7 +106,7 @@ public:
     failures += !good;
   }
 
-  /// Counts a failure if a stream of the design's ports is not empty after a call.
+  /// Counts a failure if a stream port of the design is not empty after a call.
   void drained(const char *shown, bool empty) {
     if (!empty)
       printf("%s: FAIL, elements are left in the stream\n", shown);

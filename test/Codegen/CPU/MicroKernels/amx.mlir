@@ -144,9 +144,9 @@ func.func private @overlapped_strided(%a: memref<256x128xbf16, strided<[512, 2]>
   return
 }
 
-// All tiles of a kernel have the same shape, because LLVM can run out of the eight tile registers if it assigns them to
-// tiles of several shapes. In the first kernel, a product of 60 rows is the only product, and its tiles have 15 rows.
-// The second kernel also contains a product of 32 rows, so all tiles have 16 rows.
+// The tiles of A and C have the same number of rows in all products of a kernel, because LLVM can run out of the eight
+// tile registers if it assigns them to tiles of many shapes. In the first kernel, a product of 60 rows is the only
+// product, and these tiles have 15 rows. The second kernel also contains a product of 32 rows, so they have 16 rows.
 // CHECK-LABEL: func private @one_product
 // CHECK: amx.tile_zero : !amx.tile<15x16xf32>
 // CHECK-LABEL: func private @two_products

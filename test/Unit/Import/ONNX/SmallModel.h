@@ -1,4 +1,4 @@
-//===- SmallModel.h - builds an .onnx file with one of each kind of field -------------===//
+//===- SmallModel.h - builds small ONNX models in memory -----------------------------===//
 #ifndef TILEWRIGHT_TEST_UNIT_ONNXMODEL_SMALLMODEL_H
 #define TILEWRIGHT_TEST_UNIT_ONNXMODEL_SMALLMODEL_H
 
@@ -15,7 +15,7 @@ inline void message(protozero::pbf_writer &to, unsigned field, const Fields &fie
   fields(inner);
 }
 
-/// Writes a TensorProto of float32 with raw elements.
+/// Returns a function that writes a TensorProto of float32 with raw elements.
 inline Fields rawTensor(std::string name, std::vector<int64_t> sizes, std::string bytes) {
   return [=](protozero::pbf_writer &tensor) {
     tensor.add_packed_int64(1, sizes.begin(), sizes.end());
@@ -25,7 +25,7 @@ inline Fields rawTensor(std::string name, std::vector<int64_t> sizes, std::strin
   };
 }
 
-/// Writes a TensorProto of float32 whose elements are in a file next to the model.
+/// Returns a function that writes a TensorProto of float32 whose elements are in a file next to the model.
 inline Fields externalTensor(std::string name, std::string location, std::string offset, std::string length) {
   return [=](protozero::pbf_writer &tensor) {
     tensor.add_int64(1, 2); // sizes may be encoded without packing
@@ -40,7 +40,7 @@ inline Fields externalTensor(std::string name, std::string location, std::string
   };
 }
 
-/// Writes a ValueInfoProto of a float32 tensor [n, 2].
+/// Returns a function that writes a ValueInfoProto of a float32 tensor [n, 2].
 inline Fields batched(std::string name) {
   return [=](protozero::pbf_writer &value) {
     value.add_string(1, name);
