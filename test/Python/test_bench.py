@@ -166,6 +166,22 @@ def test_workload_with_a_graph_break_is_an_error(monkeypatch):
         Worker().start("broken", "f32", "tilewright", 1)
 
 
+@pytest.mark.parametrize("flag", ["--json", "--chart"])
+def test_output_file_in_a_missing_folder_is_an_error_before_the_measurements(flag, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "run", lambda *_, **__: pytest.fail("a workload was measured"))
+    with pytest.raises(SystemExit):
+        command.main(["gemm:16x16x16", flag, str(tmp_path / "missing" / "file")])
+    assert f"{flag}: the folder {str(tmp_path / 'missing')!r} does not exist" in capsys.readouterr().err
+
+
+def test_chart_without_matplotlib_is_an_error_before_the_measurements(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "run", lambda *_, **__: pytest.fail("a workload was measured"))
+    monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit):
+        command.main(["gemm:16x16x16", "--chart", str(tmp_path / "file.png")])
+    assert "--chart needs matplotlib; pip install tilewright[bench]" in capsys.readouterr().err
+
+
 def test_bench_writes_json_and_chart(tmp_path, capsys):
     arguments = ["gemm:16x16x16", "--dtype", "f32", "--threads", "1", "--peers", "eager", "--seconds", "0.05",
                  "--json", str(tmp_path / "r.json")]  # fmt: skip

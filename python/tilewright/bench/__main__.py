@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import sys
 
@@ -18,6 +19,12 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
             parser().error(f"unknown workload {name!r}; --list prints the names")
     if not (given.workloads or given.list or given.dynamic or given.goals is not None):
         parser().error("specify workloads (--list prints their names), --dynamic or --goals")
+    # These mistakes are found before the measurements, which may take half an hour.
+    for flag, file in (("--json", given.json), ("--chart", given.chart)):
+        if file and not file.absolute().parent.is_dir():
+            parser().error(f"{flag}: the folder {str(file.parent)!r} does not exist")
+    if given.chart and importlib.util.find_spec("matplotlib") is None:
+        parser().error("--chart needs matplotlib; pip install tilewright[bench]")
     return given
 
 
