@@ -8,11 +8,11 @@
 // If the next op that uses an array after it is filled with a constant accumulates into the array (for example a sum or
 // a maximum), the attribute `tw_hls.initial` of this op replaces the fill. NestChoices.h determines the possible
 // schedules of a nest. The schedules of all nests are selected together (ChooseTogether.h), first without groups. A
-// group consists of nests that could pass their results to each other in blocks
-// (BlockGroups.h), so that they run in parallel. Groups are tried with several block sizes, and the selection treats a
-// group as one nest. The pass selects the group that reduces the design's latency most, and repeats this with the
-// remaining groups until no group reduces the latency by more than 1%. Schedules that together need more banks of an
-// array than HLS tools allow are removed (BankLimits.h).
+// group consists of nests that could pass their results to each other in blocks (BlockGroups.h), so that they run in
+// parallel. Groups are tried with several block sizes, and the selection treats a group as one nest. The pass selects
+// the group that reduces the design's latency most, and repeats this with the remaining groups until no group reduces
+// the latency by more than 1%. Schedules that together need more banks of an array than HLS tools allow are removed
+// (BankLimits.h).
 //
 // Tests: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
 //
@@ -306,8 +306,8 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
     if (nests.empty())
       return;
     std::optional<Selection> selection = selectWithin(nests, resources->dsp);
-    // Additions in lookup tables need no DSP slices. If they take more than half of the lookup tables, use DSP slices
-    // for all additions.
+    // Additions in lookup tables need no DSP slices. If all operators of the selected schedules take more than half of
+    // the lookup tables, use DSP slices for all additions.
     if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
       for (Nest &nest : nests) {
         setFabric(nest.op, false);
@@ -394,10 +394,10 @@ private:
     return choices;
   }
 
-  /// If `fabric` is true, marks the nest `op` if it has float products and f32 additions. If `fabric` is false, removes
-  /// the mark. The f32 additions of a marked nest are implemented in lookup tables instead of DSP slices, with the cost
-  /// of quickAddition() (Estimate/Operators.h). Nests without products are not marked, because without DSP slices, the
-  /// budget would not limit the number of their adders.
+  /// If `fabric` is true, marks the nest `op` if it has float products and f32 additions or subtractions. If `fabric`
+  /// is false, removes the mark. The f32 additions and subtractions of a marked nest are implemented in lookup tables
+  /// instead of DSP slices, with the cost of quickAddition() (Estimate/Operators.h). Nests without products are not
+  /// marked, because without DSP slices, the budget would not limit the number of their adders.
   static void setFabric(linalg::LinalgOp op, bool fabric) {
     Block &body = *op.getBlock();
     const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });
