@@ -32,7 +32,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
   let mnemonic = "schedule";
   let summary = "How a kernel is mapped to the threads of a grid";
   let description = [{
-    Each kind has its own parameters:
+    The kinds have different parameters:
 
         #tw_gpu.schedule<kind = elements, threads = 256, vector = 4>
         #tw_gpu.schedule<kind = rows, threads = 128, vector = 8, group = 32>
