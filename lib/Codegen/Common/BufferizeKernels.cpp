@@ -131,8 +131,9 @@ linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
 
 /// Returns the chain of insertions that computes `value`, in order, and the tensor into which the first of them
 /// inserts. Each result in the chain is used only by the next insertion and, if a linalg op computes the source of that
-/// insertion in place, by the slice into which this op computes. Each source is an argument or computed in place.
-/// Returns an empty chain if these conditions do not hold, or if there are fewer than `many` insertions.
+/// insertion in place, by the slice into which this op computes. Each source is an argument, a slice or reshape of an
+/// argument, or computed in place. Returns an empty chain if these conditions do not hold, or if there are fewer than
+/// `many` insertions.
 std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
   constexpr size_t many = 8;
   SmallVector<tensor::InsertSliceOp> chain;

@@ -48,7 +48,8 @@ protected:
   /// Emits a barrier of all threads of all blocks of the cluster.
   void meetCluster();
 
-  /// A matrix in shared memory, swizzled by 128 bytes, whose lines of 128 bytes are along k, or along m (left) or n (right).
+  /// A matrix in shared memory, swizzled by 128 bytes, whose lines of 128 bytes are along k, or along m (left) or n
+  /// (right).
   struct Matrix {
     mlir::Value start; ///< pointer to the first k of the first step, at a multiple of 1024 bytes
     bool alongK;
