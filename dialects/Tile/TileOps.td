@@ -52,8 +52,8 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
     maps the canonical dimensions b..., m, k to dimensions of A. A transposed A is therefore read through its strides.
 
     An optional third input, `chosen`, contains an integer for each index of the single batch dimension: A[b] is
-    multiplied by B[chosen[b]] (a mixture of experts, where A is grouped by expert). A tile of one batch has a slice of
-    B instead of this input. With `from_end`, negative integers count from the end.
+    multiplied by B[chosen[b]] (a mixture of experts, where A is grouped by expert). A tile of one batch element
+    has a slice of B instead of this input. With `from_end`, negative integers count from the end.
 
     1. (tile_matmul_c1) A has the rank of C, and lhs_permutation is a permutation.
     2. (tile_matmul_c2) the packed sizes of B cover K and N.
@@ -75,8 +75,9 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
     the result is N x OH x OW x F:
     out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] * w[f / panel, kh, kw, c, f % panel].
 
-    With `merged_width` = KW > 0, the weight is panels x KH x (KW*C)/`group` x (`panel` * group). If the dilation is 1,
-    the KW pixels of a row of the window are KW*C consecutive elements of the input, and two reduction loops become one.
+    With `merged_width` = KW > 0, the weight is panels x KH x (KW*C)/`group` x (`panel` * group). The
+    dilation along the width is then 1, so the KW pixels of a row of the window are KW*C consecutive elements of the
+    input, and two reduction loops become one.
     If `merged_height` = KH is given too, the weight is panels x (KH*KW*C)/`group` x (`panel` * group), and one
     reduction loop iterates over the whole window. For this purpose, the kernel first gathers windows in a buffer, which
     is faster if KW*C fills only a part of the reduction dimension of a matrix unit.
@@ -185,7 +186,7 @@ def Tile_AttentionGradientOp : Tile_Op<"attention_gradient", [DeclareOpInterface
     gradient B x H x L x Dv, the log-sum-exp B x H x L (f32) and optionally the mask of the attention. The outputs are
     the gradients of query, key and value. For each of the first five inputs and the three outputs, `permutations` has
     four numbers, which map the canonical dimensions to the dimensions of that operand. A tile is a whole head of one
-    batch.
+    batch element.
 
     P = exp(scale * Q K^T + mask - logsumexp), where P is 0 at masked elements and in rows with an infinite logsumexp.
     The gradients are dV = P^T dO, dS = P * (dO V^T - sum(dO * O)), dQ = scale * dS K, dK = scale * dS^T Q.
