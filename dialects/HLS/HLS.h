@@ -24,7 +24,7 @@
 
 namespace tilewright::hls {
 
-/// Attributes of affine.for, function arguments, linalg ops and additions; see the dialect's description.
+/// Attributes of affine.for, function arguments, linalg ops and scalar operators; see the dialect's description.
 inline constexpr llvm::StringLiteral loopAttrName = "tw_hls.loop";
 inline constexpr llvm::StringLiteral interfaceAttrName = "tw_hls.interface";
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw_hls.schedule";
