@@ -124,7 +124,7 @@ public:
 private:
   /// The maximum number of calls of choose() with groups, to limit the compile time.
   static constexpr int mostTries = 48;
-  /// The number of block sizes that are tried for a group.
+  /// The maximum number of block sizes that are tried for a group.
   static constexpr size_t mostSizes = 4;
   static constexpr int64_t mostBlocks = 128;
 
@@ -335,9 +335,9 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
 private:
   /// Returns the best selection in which no array needs more banks than HLS tools allow. While an array needs more
   /// banks, the schedules that need them are removed from one of the nests that access the array: from the nest whose
-  /// time increases least. If no schedule can be removed, the pass selects again without groups. If this also fails,
-  /// returns a selection in which an array needs too many banks, for which --tw-hls-build-design emits an error.
-  /// Returns std::nullopt if the schedules with the fewest multipliers exceed `dsp`.
+  /// time increases by the smallest factor. If no schedule can be removed, the pass selects again without groups. If
+  /// this also fails, returns a selection in which an array needs too many banks, for which --tw-hls-build-design emits
+  /// an error. Returns std::nullopt if the schedules with the fewest multipliers exceed `dsp`.
   std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
     SmallVector<linalg::LinalgOp> ops;
     for (const Nest &nest : nests)
