@@ -127,8 +127,8 @@ Lanes expM1(Lanes x) {
 }
 
 // Let a = |x| and m = e^a - 1. The magnitude of the result is (m + m / (m + 1)) / 2. If a < 1, both summands have an
-// error, so the magnitude is computed as m - m^2 / 2(m + 1). m / 4 is always finite. If m is infinite, the quotient is
-// 0.
+// error, so the magnitude is computed as m - m^2 / (2 (m + 1)). m / 4 is always finite. If m is infinite, the quotient
+// is 0.
 Lanes sinh(Lanes x) {
   Lanes a = abs(x), quarter = quarterExpM1(a), quotient = quarter / fma(quarter, 4.0, 1.0), half = quarter * 2.0;
   Lanes small = fma(-(half + half), quotient * 2.0, half + half), large = fma(quotient, 2.0, half);
