@@ -57,8 +57,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     - **wgmma**: like mma, on sm_90. One warp group (128 threads) loads tiles of A and B, and each of `consumers` other
       warp groups multiplies 64 or 128 rows of the tile. With `tiles_per_block`, a block computes up to that many tiles
       one after the other, and loads the next tile's operands while it stores the results of a tile. The indices of
-      consecutive tiles of a block differ by the size of the grid. With `cluster = 2`, each of two blocks, whose tiles are
-      in the same column, loads a part of B's tile into the shared memory of both.
+      consecutive tiles of a block differ by the size of the grid. With `cluster = 2`, each of two blocks, whose tiles
+      are in the same column, loads a part of B's tile into the shared memory of both.
     - **fma**: a block computes a tile `block` of a product of any type, and each thread a smaller `tile` in registers.
     - **attention**: a block processes rows of queries of one head, 16 per warp, and iterates over tiles of keys. If the
       query heads that share keys have only a few rows together, a block processes all of these heads. In the gradient,

@@ -58,8 +58,8 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
     1. (tile_matmul_c1) A has the rank of C, and lhs_permutation is a permutation.
     2. (tile_matmul_c2) the packed sizes of B cover K and N.
     3. (tile_matmul_c3) the element type of C is f32, f64 or i32.
-    4. (tile_matmul_c4) with a third input, C has rank 3, B has rank 4 and a static number of batches, and the input
-       has one integer for each batch of C.
+    4. (tile_matmul_c4) with a third input, C has rank 3, B has rank 4 and a static batch dimension, and the input has
+       one integer for each batch element of C.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group,
     DenseI64ArrayAttr:$lhs_permutation, UnitAttr:$from_end);
@@ -73,7 +73,8 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
   let description = [{
     The input is N x H x W x C and already padded, the weight is panels x KH x KW x C/`group` x (`panel` * group), and
     the result is N x OH x OW x F:
-    out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] * w[f / panel, kh, kw, c, f % panel].
+    out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] *
+      w[f / panel, kh, kw, c / group, (f % panel) * group + c % group].
 
     With `merged_width` = KW > 0, the weight is panels x KH x (KW*C)/`group` x (`panel` * group). The
     dilation along the width is then 1, so the KW pixels of a row of the window are KW*C consecutive elements of the
@@ -211,7 +212,7 @@ def Tile_ScanOp : Tile_Op<"scan"> {
 }
 def Tile_SortOp : Tile_Op<"sort"> {
   let summary = "Stable sort along `dim`; the outputs contain the first values in order, and their i64 indices";
-  let description = "NaN is the largest value. 1. (tile_sort_c1) `dim` is in range, and the size of the outputs along `dim` is at most the input's.";
+  let description = "NaN is the largest value. Integers are compared as signed numbers, unless the op has the attribute `tw.unsigned`. 1. (tile_sort_c1) `dim` is in range, and the size of the outputs along `dim` is at most the input's.";
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$dim, UnitAttr:$descending);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
