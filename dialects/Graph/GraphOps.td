@@ -228,7 +228,7 @@ def TW_RandomOp : TW_Op<"random"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Views: the same elements in another shape or order
+// Views, padding and concatenation, which move elements but compute none
 //===----------------------------------------------------------------------===//
 
 class TW_View<string mnemonic, dag extra> : TW_Op<mnemonic>, Arguments<!con((ins TW_Tensor:$input), extra)>,

@@ -175,8 +175,8 @@ struct PoolWindow {
 
 /// Returns true if torch computes `count` windows over `size` elements, with ceil_mode or without it. In both modes,
 /// the last window begins inside the input or its leading padding, and no further complete window fits into the padded
-/// input. A condition that depends on symbols becomes a rule (SizeRules.h). Also returns true if a parameter of the
-/// window is below its minimum of 1.
+/// input. A condition that depends on symbols becomes a rule (SizeRules.h). Also returns true if the kernel, the
+/// stride or the dilation is below 1.
 bool windowsFit(AffineExpr size, AffineExpr count, const PoolWindow &w) {
   if (w.kernel < 1 || w.stride < 1 || w.dilation < 1)
     return true;

@@ -23,7 +23,7 @@ struct ReshapeGroup {
 llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<mlir::AffineExpr> from,
                                               llvm::ArrayRef<mlir::AffineExpr> to);
 
-/// Returns the minimum and the maximum of `expr`, where rangeOfSymbol(k) is the range of symbol k. Unknown bounds are
+/// Returns a lower and an upper bound of `expr`, where rangeOfSymbol(k) is the range of symbol k. Unknown bounds are
 /// infinite.
 std::pair<double, double> rangeOf(mlir::AffineExpr expr,
                                   llvm::function_ref<std::pair<double, double>(unsigned)> rangeOfSymbol);

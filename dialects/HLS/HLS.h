@@ -24,7 +24,7 @@
 
 namespace tilewright::hls {
 
-/// Attributes of affine.for, function arguments and linalg ops; see the dialect's description.
+/// Attributes of affine.for, function arguments, linalg ops and scalar operators; see the dialect's description.
 inline constexpr llvm::StringLiteral loopAttrName = "tw_hls.loop";
 inline constexpr llvm::StringLiteral interfaceAttrName = "tw_hls.interface";
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw_hls.schedule";
@@ -33,7 +33,7 @@ inline constexpr llvm::StringLiteral fabricAttrName = "tw_hls.fabric";
 /// The largest number of banks into which vendors' tools partition an array.
 inline constexpr int64_t mostBanks = 4096;
 
-/// Returns true if C++ accepts the name: letters, digits and '_', not beginning with a digit.
+/// Returns true if the name consists of letters, digits and '_', is not empty, and does not begin with a digit.
 bool isIdentifier(llvm::StringRef name);
 
 /// Returns `type` with the layout `banks` and the memory space `memory`.

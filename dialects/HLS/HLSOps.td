@@ -70,7 +70,8 @@ def HLS_LoopAttr : HLS_Attr<"Loop", "loop"> {
     For example, `#tw_hls.loop<label = "gemm_j", ii = 1, unroll = 4>`. `label` is the loop's name in the C++ and in
     reports. An iteration begins every `ii` cycles (0: not pipelined). The body exists in `unroll` copies. With
     `flatten`, the loop and the loop inside it share one counter. `distance`, on a pipelined loop, is the smallest
-    number of iterations between the iteration that writes an element and a later one that reads it (0: unknown).
+    number of iterations between the iteration that writes an element and a later one that reads it (0: one, or
+    unknown).
 
     (loop_c0) the label is a C identifier, `ii` and `distance` are at least 0, and `unroll` is at least 1.
   }];

@@ -37,6 +37,7 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, NoTerminator, SingleBlock, Isol
   let description = [{
         tw_plan.program @main ["s0"] in [2] to [512] {
           tw_plan.buffer 0 input 0 bytes affine_map<()[s0] -> (s0 * 3072)>
+          ...
           tw_plan.launch @kernel_0 [0, 1, 2] writes 4 sizes affine_map<()[s0] -> (s0)> grid ... scratch ...
         }
     1. (program_c1) buffers are numbered 0, 1, ... in order.

@@ -32,7 +32,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
   let mnemonic = "schedule";
   let summary = "How a kernel is mapped to the threads of a grid";
   let description = [{
-    Each kind has its own parameters:
+    The kinds have different parameters:
 
         #tw_gpu.schedule<kind = elements, threads = 256, vector = 4>
         #tw_gpu.schedule<kind = rows, threads = 128, vector = 8, group = 32>
@@ -57,12 +57,13 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     - **wgmma**: like mma, on sm_90. One warp group (128 threads) loads tiles of A and B, and each of `consumers` other
       warp groups multiplies 64 or 128 rows of the tile. With `tiles_per_block`, a block computes up to that many tiles
       one after the other, and loads the next tile's operands while it stores the results of a tile. The indices of
-      consecutive tiles of a block differ by the size of the grid. With `cluster = 2`, each of two blocks, whose tiles are
-      in the same column, loads a part of B's tile into the shared memory of both.
+      consecutive tiles of a block differ by the size of the grid. With `cluster = 2`, each of two blocks, whose tiles
+      are in the same column, loads a part of B's tile into the shared memory of both.
     - **fma**: a block computes a tile `block` of a product of any type, and each thread a smaller `tile` in registers.
-    - **attention**: a block processes rows of queries of one head, 16 per warp, and iterates over tiles of keys. In its
-      gradient, some blocks process rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group
-      loads keys and values, and each of the other warp groups processes 64 rows by wgmma.
+    - **attention**: a block processes rows of queries of one head, 16 per warp, and iterates over tiles of keys. If the
+      query heads that share keys have only a few rows together, a block processes all of these heads. In the gradient,
+      some blocks process rows of keys, and iterate over queries. With `consumers`, on sm_90, one warp group loads
+      queries, keys and values, and each of the other warp groups processes 64 rows by wgmma.
 
     `threads` is the number of threads per block, and `stages` the number of slots in shared memory for tiles of A and
     B, or of keys and values. With `tile_rows_per_band`, blocks of mma and wgmma process tiles in bands of that many

@@ -34,7 +34,8 @@ mlir::AffineMap resultMap(mlir::OpResult result);
 /// Returns the number of loops of a linalg op or a tileable tw_tile op, or 0 if it cannot be tiled.
 int64_t numLoops(mlir::Operation *op);
 
-/// Returns true for a contraction or convolution. Kernel formation limits their number in a kernel.
+/// Returns true for a contraction, a convolution, or the gradient of a depthwise convolution's weight. Kernel formation
+/// limits the number of these ops in a kernel.
 bool isContractionRoot(mlir::Operation *op);
 
 /// Returns a name of `op` for messages: the tw op it was lowered from, or its own name.

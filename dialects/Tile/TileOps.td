@@ -52,14 +52,14 @@ def Tile_MatmulOp : Tile_Op<"matmul", [DeclareOpInterfaceMethods<TilingInterface
     maps the canonical dimensions b..., m, k to dimensions of A. A transposed A is therefore read through its strides.
 
     An optional third input, `chosen`, contains an integer for each index of the single batch dimension: A[b] is
-    multiplied by B[chosen[b]] (a mixture of experts, where A is grouped by expert). A tile of one batch has a slice of
-    B instead of this input. With `from_end`, negative integers count from the end.
+    multiplied by B[chosen[b]] (a mixture of experts, where A is grouped by expert). A tile of one batch element
+    has a slice of B instead of this input. With `from_end`, negative integers count from the end.
 
     1. (tile_matmul_c1) A has the rank of C, and lhs_permutation is a permutation.
     2. (tile_matmul_c2) the packed sizes of B cover K and N.
     3. (tile_matmul_c3) the element type of C is f32, f64 or i32.
-    4. (tile_matmul_c4) with a third input, C has rank 3, B has rank 4 and a static number of batches, and the input
-       has one integer for each batch of C.
+    4. (tile_matmul_c4) with a third input, C has rank 3, B has rank 4 and a static batch dimension, and the input has
+       one integer for each batch element of C.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$panel, I64Attr:$group,
     DenseI64ArrayAttr:$lhs_permutation, UnitAttr:$from_end);
@@ -73,10 +73,12 @@ def Tile_ConvolutionOp : Tile_Op<"convolution", [DeclareOpInterfaceMethods<Tilin
   let description = [{
     The input is N x H x W x C and already padded, the weight is panels x KH x KW x C/`group` x (`panel` * group), and
     the result is N x OH x OW x F:
-    out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] * w[f / panel, kh, kw, c, f % panel].
+    out[n, oh, ow, f] = sum in[n, oh*sh + kh*dh, ow*sw + kw*dw, c] *
+      w[f / panel, kh, kw, c / group, (f % panel) * group + c % group].
 
-    With `merged_width` = KW > 0, the weight is panels x KH x (KW*C)/`group` x (`panel` * group). If the dilation is 1,
-    the KW pixels of a row of the window are KW*C consecutive elements of the input, and two reduction loops become one.
+    With `merged_width` = KW > 0, the weight is panels x KH x (KW*C)/`group` x (`panel` * group). The
+    dilation along the width is then 1, so the KW pixels of a row of the window are KW*C consecutive elements of the
+    input, and two reduction loops become one.
     If `merged_height` = KH is given too, the weight is panels x (KH*KW*C)/`group` x (`panel` * group), and one
     reduction loop iterates over the whole window. For this purpose, the kernel first gathers windows in a buffer, which
     is faster if KW*C fills only a part of the reduction dimension of a matrix unit.
@@ -185,7 +187,7 @@ def Tile_AttentionGradientOp : Tile_Op<"attention_gradient", [DeclareOpInterface
     gradient B x H x L x Dv, the log-sum-exp B x H x L (f32) and optionally the mask of the attention. The outputs are
     the gradients of query, key and value. For each of the first five inputs and the three outputs, `permutations` has
     four numbers, which map the canonical dimensions to the dimensions of that operand. A tile is a whole head of one
-    batch.
+    batch element.
 
     P = exp(scale * Q K^T + mask - logsumexp), where P is 0 at masked elements and in rows with an infinite logsumexp.
     The gradients are dV = P^T dO, dS = P * (dO V^T - sum(dO * O)), dQ = scale * dS K, dK = scale * dS^T Q.
@@ -210,7 +212,7 @@ def Tile_ScanOp : Tile_Op<"scan"> {
 }
 def Tile_SortOp : Tile_Op<"sort"> {
   let summary = "Stable sort along `dim`; the outputs contain the first values in order, and their i64 indices";
-  let description = "NaN is the largest value. 1. (tile_sort_c1) `dim` is in range, and the size of the outputs along `dim` is at most the input's.";
+  let description = "NaN is the largest value. Integers are compared as signed numbers, unless the op has the attribute `tw.unsigned`. 1. (tile_sort_c1) `dim` is in range, and the size of the outputs along `dim` is at most the input's.";
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Variadic<Tile_Shaped>:$outputs, I64Attr:$dim, UnitAttr:$descending);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }

@@ -9,9 +9,11 @@
 //     scf.forall ... { linalg.generic ins(subview %a) outs(subview %out) }
 //     return }
 //
-// Every tensor argument becomes a dense memref, whose memory no other argument uses. If a result was computed in place
-// in an argument, the argument's memory contains the result. Other results (a slice or a padded tensor) are copied to
-// their argument. Allocations that remain inside of a tiled loop have the size of a tile.
+// Every tensor argument becomes a dense memref. The pass assumes that no other argument uses the memory of a result. At
+// run time, a result may be in the memory of an input if the kernel reads no element of the input after it has written
+// this element (lib/Kernels/MarkInPlace.cpp). If a result was computed in place in an argument, the argument's memory
+// contains the result. Other results (a slice or a padded tensor) are copied to their argument. Allocations that remain
+// inside of a tiled loop have the size of a tile.
 //
 // Test: test/Codegen/Common/bufferize-kernels.mlir
 //
@@ -131,8 +133,9 @@ linalg::LinalgOp computedInPlace(tensor::InsertSliceOp insert) {
 
 /// Returns the chain of insertions that computes `value`, in order, and the tensor into which the first of them
 /// inserts. Each result in the chain is used only by the next insertion and, if a linalg op computes the source of that
-/// insertion in place, by the slice into which this op computes. Each source is an argument or computed in place.
-/// Returns an empty chain if these conditions do not hold, or if there are fewer than `many` insertions.
+/// insertion in place, by the slice into which this op computes. Each source is an argument, a slice or reshape of an
+/// argument, or computed in place. Returns an empty chain if these conditions do not hold, or if there are fewer than
+/// `many` insertions.
 std::pair<SmallVector<tensor::InsertSliceOp>, Value> chainOf(Value value) {
   constexpr size_t many = 8;
   SmallVector<tensor::InsertSliceOp> chain;

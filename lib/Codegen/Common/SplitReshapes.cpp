@@ -1,4 +1,4 @@
-//===- SplitReshapes.cpp - --tw-split-reshapes: expand_shape with many symbols --//
+//===- SplitReshapes.cpp - --tw-split-reshapes: expand_shape with several symbolic sizes --//
 //
 // Before:
 //   %1 = memref.expand_shape %0 [[0, 1]] output_shape [%a, %b] : memref<?xf32> into memref<?x?xf32>

@@ -11,10 +11,11 @@
 // An operand that a product reads repeatedly (such as the weights of attention) is first stored in shared memory.
 //
 // If a group has more than one warp, it reduces through shared memory, with one slot per warp and one barrier per
-// reduction. If a row is too long for the registers of one block, or if multiprocessors would be idle, the blocks of a
-// cluster share the row. Each warp then reads the slots of all blocks in the same order. It reads the slots of other
-// blocks through distributed shared memory. A block exits only after the other blocks have read its slots for the last
-// time. If a row is too long for the registers of a cluster, or has a symbolic size, each op reads it in a loop.
+// reduction. A group of one thread of each warp has one slot per thread. If a row is too long for the registers of one
+// block, or if multiprocessors would be idle, the blocks of a cluster share the row. Each warp then reads the slots of
+// all blocks in the same order. It reads the slots of other blocks through distributed shared memory. A block exits
+// only after the other blocks have read its slots for the last time. If a row is too long for the registers of a
+// cluster, or has a symbolic size, each op reads it in a loop.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
 //
@@ -31,7 +32,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// The number of vectors that a thread adds to one partial sum if a row is too long for registers.
+/// The number of vectors that a thread combines into one partial result if a row is too long for registers.
 constexpr int64_t chunkLength = 16;
 
 class RowEmitter {
@@ -398,7 +399,7 @@ private:
   using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
 
   /// Calls `body` for each position of this thread in an index space with these extents. With `merge`, a long row is
-  /// summed in chunks, and each chunk starts from `carried`, so that rounding errors do not accumulate along the row.
+  /// reduced in chunks, and each chunk starts from `carried`, so that rounding errors do not accumulate along the row.
   SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
     if (!extents.empty()) {
       std::optional<int64_t> last = getConstantIntValue(extents.back());

@@ -10,10 +10,10 @@
 //     while hits { n = lowest bit; sums += source[first + n, its elements]; hits &= hits - 1 } }
 //   the row = sums
 //
-// Only the index tensors determine which elements of the source are added to a row, and the indices do not depend on
-// the loops within the row. Therefore, one search by a warp replaces the searches of 32 separate threads. Source
-// elements are added in their order, as the op requires. In the schedule `elements`, by contrast, each thread does this
-// search for one element of the destination.
+// Only the index tensors determine which elements of the source are combined with a row, and the indices do not depend
+// on the loops within the row. Therefore, one search by a warp replaces the searches of 32 separate threads. Source
+// elements are combined in their order, as the op requires. In the schedule `elements`, by contrast, each thread does
+// this search for one element of the destination.
 //
 // Tests: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
 //

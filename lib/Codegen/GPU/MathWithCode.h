@@ -13,7 +13,8 @@
 namespace tilewright::gpu {
 
 /// Returns true if `op` can be lowered for scalar floats of any width without a polynomial of --tw-expand-math, which
-/// supports only f32. NVPTX selects such an op, or --tw-cuda-lower-to-nvvm expands the op to ops that NVPTX selects.
+/// has polynomials of scalars only for f32. NVPTX selects such an op, or --tw-cuda-lower-to-nvvm expands the op to ops
+/// that NVPTX selects.
 inline bool hasCodeOfItsOwn(mlir::Operation *op) {
   using namespace mlir::math;
   return llvm::isa<SqrtOp, RsqrtOp, FmaOp, AbsFOp, CopySignOp, FloorOp, CeilOp, RoundOp, RoundEvenOp, TruncOp, IsNaNOp,

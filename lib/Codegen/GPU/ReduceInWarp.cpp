@@ -1,7 +1,7 @@
 //===- ReduceInWarp.cpp - combine the partial results of the lanes of a warp -----------===//
 //
-// A butterfly of five shuffles combines the values, after which every lane has the result. The order of additions is
-// the same in each run.
+// A butterfly of five shuffles combines the values, after which every lane has the result. The values are combined in
+// the same order in each run.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/ThreadKernel.h"

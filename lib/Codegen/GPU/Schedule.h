@@ -23,7 +23,7 @@ struct Schedule {
   int64_t vector = 1;           ///< adjacent elements that one thread computes
   int64_t group = 32;           ///< threads of a block that share a row: a warp, all threads, or one per warp
   bool rowsAcrossLanes = false; ///< for rows: consecutive lanes have consecutive rows, which the warps share
-  // Parameters of mma, wgmma, fma and attention (`cluster` also of rows):
+  // Parameters of mma, wgmma, fma and attention (`k` not of attention, `cluster` also of rows):
   int64_t m = 0, n = 0, k = 0;    ///< size of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< warps that share the tile, for mma
   int64_t consumers = 0;          ///< warp groups that share the tile, for wgmma; attention with 0 uses mma.sync
@@ -31,7 +31,7 @@ struct Schedule {
   int64_t tileRowsPerBand = 1;    ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
   int64_t tilesPerBlock = 1;      ///< wgmma: tiles that a block computes one after the other
   int64_t cluster = 1;            ///< wgmma: blocks that share B's tile; rows: blocks that share a row
-  // Parameter of mma, wgmma and attention (`k` is not used for attention):
+  // Parameter of mma, wgmma and attention:
   int64_t stages = 0; ///< number of slots in shared memory for tiles of A and B, or of keys and values
 };
 

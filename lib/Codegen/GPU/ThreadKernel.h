@@ -56,8 +56,8 @@ mlir::LogicalResult emitScatter(ThreadKernel &kernel);
 mlir::LogicalResult emitFma(ThreadKernel &kernel);
 
 /// Returns true if `op` is a sum of products that reads the elements of both operands repeatedly, because neither
-/// operand is indexed by all loops of the result. Such a matrix product cannot have the schedule `rows`. A
-/// matrix-vector product can, because it reads the matrix once.
+/// operand is indexed by all loops of the result. A kernel that consists only of such a product cannot have the
+/// schedule `rows`. A matrix-vector product can, because it reads the matrix once.
 bool isProduct(mlir::linalg::LinalgOp op);
 
 /// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.

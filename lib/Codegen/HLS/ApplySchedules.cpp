@@ -11,12 +11,12 @@
 //
 // The loops are nested in the order `order`. The pipelined loop is the innermost loop that is not fully unrolled. If a
 // loop is unrolled by a factor less than its trip count, it is split: its inner part, which is fully unrolled, is
-// inside the pipelined loop. HLS tools flatten the loops around the pipelined loop into it. A sum with the attribute
-// `tw_hls.initial` starts from the attribute's value: the first iteration uses this value instead of the element of the
-// array. Arrays inside a kernel become tw_hls.buffer, named after the first op that computes their elements. An op
-// without a schedule keeps its loop order and is not unrolled. With `block = [0, 4]`, the nest is inside a loop over
-// blocks of four iterations of loop 0. In block %b, the index of loop 0 is %b * 4 + %i. Accesses of slices and reshapes
-// become accesses of the arrays that these views refer to.
+// inside the pipelined loop. HLS tools flatten the loops around the pipelined loop into it. An accumulating op (such as
+// a sum) with the attribute `tw_hls.initial` starts from the attribute's value: the first iteration of the reduction
+// loops uses this value instead of the element of the array. Arrays inside a kernel become tw_hls.buffer, named after
+// the first op that computes their elements. An op without a schedule keeps its loop order and is not unrolled. With
+// `block = [0, 4]`, the nest is inside a loop over blocks of four iterations of loop 0. In block %b, the index of loop
+// 0 is %b * 4 + %i. Accesses of slices and reshapes become accesses of the arrays that these views refer to.
 //
 // Test: test/Codegen/HLS/apply-schedules.mlir
 //
@@ -97,9 +97,9 @@ public:
   }
 
 private:
-  /// Sets `distance` to the number of iterations from one addition to an element to the next addition to this element:
-  /// the product of the trip counts of the loops that are inside all reduction loops. `distance` remains 0 if the
-  /// number is 1 or unknown.
+  /// Sets `distance` to the number of iterations from one update of an element to the next update of this element: the
+  /// product of the trip counts of the loops that are inside all reduction loops. `distance` remains 0 if the number is
+  /// 1 or unknown.
   void findDistance(ArrayRef<int64_t> outer) {
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
       return;

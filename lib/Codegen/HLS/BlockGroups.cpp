@@ -6,8 +6,8 @@
 // outermost loop of the two nests, the second nest processes some rows while the first nest computes the next rows. The
 // outermost loop may also be a reduction loop: if k is the outermost loop of z[i][j] += e[i][k] * f[k][j], the nest
 // reads e by columns and f by rows, and the order of additions does not change. The search for groups starts once from
-// each loop of each nest. For an array that connects two nests, the index of the array determines which loop of one
-// nest corresponds to the outermost loop of the other nest.
+// each loop that can be the outermost loop of its nest. For an array that connects two nests, the index of the array
+// determines which loop of one nest corresponds to the outermost loop of the other nest.
 //
 // Test: test/Codegen/HLS/select-blocks.mlir
 //

@@ -214,8 +214,8 @@ private:
   llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< when each block is written; when it is released
 };
 
-/// If all iterations of an unrolled loop add to the same element, returns the cycles that each iteration after the
-/// first adds to the latency, because the additions are executed one after another. Otherwise returns 0.
+/// If all iterations of an unrolled loop update the same element, returns the cycles that each iteration after the
+/// first adds to the latency, because the updates are executed one after another. Otherwise returns 0.
 int64_t chainThrough(affine::AffineForOp loop) {
   int64_t longest = 0;
   loop.walk([&](affine::AffineStoreOp store) {

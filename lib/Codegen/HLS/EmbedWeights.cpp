@@ -4,7 +4,8 @@
 //   func @main(%w: tensor<6x4xf32> {tw.name = "w", tw_hls.value = dense<...>}, %x: ...) {
 //     %0 = call @permute(%w, %empty) ...
 // After:
-//   func @main(%x: ...) { %0 = arith.constant dense<...> loc("w") ...       and the module has tw_hls.embedded = [0]
+//   module attributes {tw_hls.embedded = array<i64: 0>} {
+//     func @main(%x: ...) { %0 = arith.constant dense<...> loc("w") ...
 //
 // If the operands of a kernel are constants, this pass evaluates the kernel, provided that the kernel only copies or
 // reshapes elements (such as a permutation), or adds, subtracts, multiplies and converts integers. By default, weights

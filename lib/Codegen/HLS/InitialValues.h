@@ -10,8 +10,9 @@ namespace tilewright::hls {
 /// this attribute, the array of the result need not be filled.
 inline constexpr llvm::StringLiteral initialAttrName = "tw_hls.initial";
 
-/// Erases every linalg.fill with a constant whose array has no views and is next used by an op that accumulates into
-/// the array. Sets `tw_hls.initial` of that op to the constant. The design then needs no loop nest to fill the array.
+/// Erases every linalg.fill that fills an array with a constant, if the array has no views and the next op that uses it
+/// accumulates into it. Sets `tw_hls.initial` of that op to the constant. The design then needs no loop nest to fill
+/// the array.
 void absorbFills(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

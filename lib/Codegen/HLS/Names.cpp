@@ -5,8 +5,9 @@
 
 namespace tilewright::hls {
 namespace {
-/// Names that the printed files may not use: functions of C's math library, keywords of C++, macros, helper functions
-/// that the printer adds, and names in the test bench.
+/// Names that the printed files may not use: keywords of C++, names of C's libraries (functions, types, macros), the
+/// types and namespaces of the vendor's headers, the top function and the helper functions that the printer adds, and
+/// names in the test bench.
 constexpr llvm::StringLiteral reserved[] = {
 #define TW_LIBM_UNARY(NAME) #NAME, (#NAME "f"),
 #define TW_LIBM_BINARY(NAME) TW_LIBM_UNARY(NAME)

@@ -10,7 +10,8 @@ namespace tilewright::hls {
 
 /// Module attributes of --tw-hls-accept-model: the name and tensor type of each input and output of the model.
 inline constexpr llvm::StringLiteral inputsAttrName = "tw_hls.inputs", outputsAttrName = "tw_hls.outputs";
-/// Attributes of the design's function, and of the function of a task that only copies data between ports and arrays.
+/// Attributes of the design's function, and of the function of a task that only copies data between ports and arrays,
+/// or from one array to others.
 inline constexpr llvm::StringLiteral topAttrName = "tw_hls.top", moverAttrName = "tw_hls.mover";
 /// Argument attribute of a task's function: the name that the parameter has in C++.
 inline constexpr llvm::StringLiteral parameterAttrName = "tw_hls.parameter";
@@ -19,7 +20,7 @@ inline constexpr llvm::StringLiteral parameterAttrName = "tw_hls.parameter";
 class NameTable {
 public:
   /// Returns `preferred` with '_' for invalid characters. Appends '_' if the name is reserved, and a number if the name
-  /// is already used. A name that begins with a digit gets the prefix "v".
+  /// is already used. A name that begins with a digit, or is empty, gets the prefix "v".
   std::string take(llvm::StringRef preferred);
 
 private:

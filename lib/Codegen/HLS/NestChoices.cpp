@@ -1,13 +1,13 @@
 //===- NestChoices.cpp - the schedules of a loop nest ---------------------===//
 //
 // Loop order: reduction loops are outside of the parallel loops along the result's last dimensions. If these dimensions
-// are large enough, the number of iterations between two additions to the same element is then at least the latency of
-// an addition. The order of the additions to each element does not change. Unroll factors: the loops along the result's
-// last two dimensions are unrolled by divisors of their sizes. If the body uses no multipliers, only the loop along the
-// last dimension is unrolled. If only one loop indexes the result and the body uses multipliers, the innermost
-// reduction loop is also unrolled. The additions of its unrolled copies depend on each other, so its factor is limited
-// by the number of iterations between two additions to the same element. If the nest has a loop over blocks, these
-// rules apply to one block.
+// are large enough, the number of iterations between two updates of the same element is then at least the latency of an
+// update (such as an addition). The order of the updates of each element does not change. Unroll factors: the loops
+// along the result's last two dimensions are unrolled by divisors of their sizes. If the body uses no multipliers, only
+// the loop along the last dimension is unrolled. If only one loop indexes the result and the body uses multipliers, the
+// innermost reduction loop is also unrolled. The updates of its unrolled copies depend on each other, so its factor is
+// limited by the number of iterations between two updates of the same element. If the nest has a loop over blocks,
+// these rules apply to one block.
 //
 // Test: test/Codegen/HLS/select-schedules.mlir
 //
@@ -24,7 +24,7 @@ namespace {
 /// The maximum unroll factor of one loop, of all loops of a nest together, and of a reduction loop. If two loops had
 /// larger factors, arrays would need more banks than HLS tools allow.
 constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
-/// The minimum number of iterations between two additions to the same element of the result, if the sizes allow it.
+/// The minimum number of iterations between two updates of the same element of the result, if the sizes allow it.
 constexpr int64_t wantedDistance = 1024;
 
 SmallVector<int64_t> divisors(int64_t number) {
@@ -46,7 +46,7 @@ SmallVector<int64_t> loopsAlongResult(linalg::LinalgOp op) {
   return loops;
 }
 
-/// Returns the cycles between two additions to one element of a result; 0 if nothing is accumulated.
+/// Returns the cycles between two updates of one element of a result; 0 if nothing is accumulated.
 int64_t recurrence(linalg::LinalgOp op) {
   int64_t longest = 0;
   Block &body = *op.getBlock();
@@ -92,7 +92,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   body.depth += 2; // load and store
 
   // Select the parallel loops that are placed inside the reduction loops: those of the last dimensions of the result,
-  // until there are at least `wantedDistance` iterations between two additions to the same element.
+  // until there are at least `wantedDistance` iterations between two updates of the same element.
   SmallVector<int64_t> inside;
   int64_t distance = 1;
   for (int64_t loop : along)
@@ -144,13 +144,13 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
     }
     for (int64_t loop : inside)
       distance *= sizes[loop] / unroll[loop];
-    // The terms of an unrolled reduction are added one after another.
+    // The terms of an unrolled reduction are combined one after another.
     const int64_t terms = reduction < 0 ? 1 : unroll[reduction];
     const int64_t chain = between == 0 ? 0 : between + (terms - 1) * (between - 1);
     if ((body.dsp == 0 && copies > 16) || copies > mostCopiesTogether || (iterations == 1 && copies > 1))
       continue; // there would be too many wires or banks, or no loop to pipeline
     if (terms > 1 && chain > distance)
-      continue; // the additions limit the II, so a smaller unroll factor is as fast
+      continue; // the updates limit the II, so a smaller unroll factor is as fast
     choice.ii = std::max({int64_t(1), ports, int64_t(llvm::divideCeil(scattered * copies, 2)),
                           chain == 0 ? 1 : int64_t(llvm::divideCeil(chain, distance))});
     choice.cycles = nestCycles(iterations, choice.ii, body.depth + (terms - 1) * std::max<int64_t>(0, between - 1));

@@ -21,8 +21,8 @@ struct Port {
 /// Returns the ports of the top function, in order.
 std::vector<Port> portsOf(mlir::func::FuncOp top);
 
-/// Returns a signature such as "void softmax(const float x[20][16], float y[20][16])". Parameters that the body only
-/// reads are const.
+/// Returns a signature such as "void softmax(const float x[20][16], float y[20][16])". Arrays that the body does not
+/// write are const.
 std::string printSignature(mlir::func::FuncOp function);
 /// Returns a declaration such as "float chip[20][16]".
 std::string printArray(llvm::StringRef name, mlir::MemRefType type);

@@ -8,11 +8,11 @@
 // If the next op that uses an array after it is filled with a constant accumulates into the array (for example a sum or
 // a maximum), the attribute `tw_hls.initial` of this op replaces the fill. NestChoices.h determines the possible
 // schedules of a nest. The schedules of all nests are selected together (ChooseTogether.h), first without groups. A
-// group consists of nests that could pass their results to each other in blocks
-// (BlockGroups.h), so that they run in parallel. Groups are tried with several block sizes, and the selection treats a
-// group as one nest. The pass selects the group that reduces the design's latency most, and repeats this with the
-// remaining groups until no group reduces the latency by more than 1%. Schedules that together need more banks of an
-// array than HLS tools allow are removed (BankLimits.h).
+// group consists of nests that could pass their results to each other in blocks (BlockGroups.h), so that they run in
+// parallel. Groups are tried with several block sizes, and the selection treats a group as one nest. The pass selects
+// the group that reduces the design's latency most, and repeats this with the remaining groups until no group reduces
+// the latency by more than 1%. Schedules that together need more banks of an array than HLS tools allow are removed
+// (BankLimits.h).
 //
 // Tests: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
 //
@@ -124,7 +124,7 @@ public:
 private:
   /// The maximum number of calls of choose() with groups, to limit the compile time.
   static constexpr int mostTries = 48;
-  /// The number of block sizes that are tried for a group.
+  /// The maximum number of block sizes that are tried for a group.
   static constexpr size_t mostSizes = 4;
   static constexpr int64_t mostBlocks = 128;
 
@@ -306,8 +306,8 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
     if (nests.empty())
       return;
     std::optional<Selection> selection = selectWithin(nests, resources->dsp);
-    // Additions in lookup tables need no DSP slices. If they take more than half of the lookup tables, use DSP slices
-    // for all additions.
+    // Additions in lookup tables need no DSP slices. If all operators of the selected schedules take more than half of
+    // the lookup tables, use DSP slices for all additions.
     if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
       for (Nest &nest : nests) {
         setFabric(nest.op, false);
@@ -335,9 +335,9 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
 private:
   /// Returns the best selection in which no array needs more banks than HLS tools allow. While an array needs more
   /// banks, the schedules that need them are removed from one of the nests that access the array: from the nest whose
-  /// time increases least. If no schedule can be removed, the pass selects again without groups. If this also fails,
-  /// returns a selection in which an array needs too many banks, for which --tw-hls-build-design emits an error.
-  /// Returns std::nullopt if the schedules with the fewest multipliers exceed `dsp`.
+  /// time increases by the smallest factor. If no schedule can be removed, the pass selects again without groups. If
+  /// this also fails, returns a selection in which an array needs too many banks, for which --tw-hls-build-design emits
+  /// an error. Returns std::nullopt if the schedules with the fewest multipliers exceed `dsp`.
   std::optional<Selection> selectWithin(MutableArrayRef<Nest> nests, int64_t dsp) {
     SmallVector<linalg::LinalgOp> ops;
     for (const Nest &nest : nests)
@@ -394,10 +394,10 @@ private:
     return choices;
   }
 
-  /// If `fabric` is true, marks the nest `op` if it has float products and f32 additions. If `fabric` is false, removes
-  /// the mark. The f32 additions of a marked nest are implemented in lookup tables instead of DSP slices, with the cost
-  /// of quickAddition() (Estimate/Operators.h). Nests without products are not marked, because without DSP slices, the
-  /// budget would not limit the number of their adders.
+  /// If `fabric` is true, marks the nest `op` if it has float products and f32 additions or subtractions. If `fabric`
+  /// is false, removes the mark. The f32 additions and subtractions of a marked nest are implemented in lookup tables
+  /// instead of DSP slices, with the cost of quickAddition() (Estimate/Operators.h). Nests without products are not
+  /// marked, because without DSP slices, the budget would not limit the number of their adders.
   static void setFabric(linalg::LinalgOp op, bool fabric) {
     Block &body = *op.getBlock();
     const bool adds = llvm::any_of(body, [](Operation &inner) { return mayBeInFabric(&inner); });

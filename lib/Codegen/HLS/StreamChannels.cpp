@@ -11,7 +11,8 @@
 // once are not changed. Then the pass simulates the accesses of all queues (ReplayDataflow.h) to find queue depths
 // without deadlocks. For example, if a queue connects two tasks that are also connected by a path through arrays, the
 // queue must store all elements until the tasks on this path have ended. Finally, the pass changes the tasks that copy
-// data between arrays, so that they use all ports of the arrays' banks.
+// data between ports and arrays, or between arrays, so that they copy several elements per cycle if possible
+// (WidenMovers.cpp).
 //
 // Test: test/Codegen/HLS/stream-channels.mlir
 //

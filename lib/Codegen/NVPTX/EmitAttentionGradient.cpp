@@ -16,7 +16,7 @@
 // compute the scores, there are seven products instead of five. The advantage is that only one block computes each
 // result, so results are bitwise reproducible without atomics. The statistics of a query are delta and its log-sum-exp,
 // which is replaced by +inf if the query attends to no key. These statistics are computed when the row of the query is
-// loaded. The order of the first kind is that of Dao, FlashAttention-2, 2023, algorithm 2.
+// loaded. The blocks of the first kind have the loop order of Dao, FlashAttention-2, 2023, algorithm 2.
 //
 // Tests: test/Codegen/NVPTX/attention-gradient.mlir, test/Python/test_cuda_attention_gradient.py
 //

@@ -151,7 +151,8 @@ llvm::Error refuseCalls(llvm::Module &module) {
 using Part = SmallVector<Operation *>;
 
 /// Splits the module into at most `most` groups of consecutive kernels, each with the symbols that it uses. A
-/// definition may be in only one group, so if kernels of different groups share a definition, there is only one group.
+/// definition may be in only one group. Therefore, there is only one group if kernels of different groups share a
+/// definition, or if an op other than a kernel uses a symbol.
 SmallVector<Part> partsOf(ModuleOp module, size_t most) {
   Part all;
   SmallVector<Operation *> kernels;

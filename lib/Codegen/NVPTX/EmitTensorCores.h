@@ -7,7 +7,7 @@
 
 namespace tilewright::cuda {
 
-/// Each function emits the body of a kernel. It reports errors at an op of `kernel.from`.
+/// Each function emits the body of a kernel. It reports errors at `kernel.from` or at one of its ops.
 mlir::LogicalResult emitMma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitWgmma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(gpu::ThreadKernel &kernel);

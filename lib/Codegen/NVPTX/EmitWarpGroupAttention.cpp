@@ -1,4 +1,4 @@
-//===- EmitWarpGroupAttention.cpp - attention on sm_90 by TMA and wgmma ---------------------===//
+//===- EmitWarpGroupAttention.cpp - attention on sm_90a by TMA and wgmma --------------------===//
 //
 // This file emits the schedule `attention` with consumer warp groups (`consumers` is 1 or 2). A block processes rows of
 // queries of one head, 64 rows per consumer warp group. The block's first warp group is the producer: one of its

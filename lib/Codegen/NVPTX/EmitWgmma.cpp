@@ -7,7 +7,8 @@
 //   producer:    for k tiles: wait until the slot is empty ; announce the number of bytes ; TMA of A and B
 //   consumers:   for k tiles: wait until the slot is full ; wgmma ; wait for the previous products ;
 //                             each warp arrives at the mbarrier that marks the previous slot as empty
-//                             (8-bit floats: wait for these products ; add their sums to the accumulators in f32)
+//                             (8-bit floats: wait for these products ; each warp marks this slot as empty ; add the
+//                             sums of these products to the accumulators in f32)
 //                wait for the last ; compute the epilogue from the sums, and store the results
 //
 // A slot has swizzled lines of 128 bytes, in the operand's layout in memory. If k is contiguous, a line contains
@@ -256,7 +257,7 @@ private:
                  anew);
       };
       if (addsTiles(product)) {
-        // The other warp group multiplies while this warp group adds.
+        // Another consumer can multiply while this consumer adds.
         SmallVector<Value> sumsOfTile(sums.size(), LLVM::UndefOp::create(builder, loc, sumType));
         multiplyInto(sumsOfTile, /*anew=*/true);
         waitForGroups(0, sumsOfTile);

@@ -83,7 +83,8 @@ bool fitsInt32(func::FuncOp kernel) {
   return fits;
 }
 
-/// Returns, for each kernel, the arguments that have the same memory as another argument in at least one launch.
+/// Returns, for each kernel, the numbers of the tensor arguments that have the same memory as another argument in at
+/// least one launch.
 llvm::StringMap<llvm::SmallDenseSet<unsigned>> sharedArguments(ModuleOp module) {
   llvm::StringMap<llvm::SmallDenseSet<unsigned>> shared;
   module.walk([&](plan::LaunchOp launch) {

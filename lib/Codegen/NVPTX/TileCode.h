@@ -3,9 +3,10 @@
 // The schedules on tensor cores share this code. A tile has the operand's layout in memory: rows along m or n with
 // contiguous k, or rows along k. ldmatrix reads the first layout unchanged and transposes the second (.trans), so no
 // copy is needed. To avoid bank conflicts of the eight rows that ldmatrix reads, the 16-byte chunks of a row are
-// swizzled by the row's number, or the row stride is an odd number of chunks. 8-bit elements are always contiguous
-// along k, because .trans does not support them. 32-bit elements that are not contiguous along k are read one by one.
-// f32 is rounded to the nearest tf32 in registers, because mma would truncate it.
+// swizzled by the row's number, or the row stride is an odd number of chunks. A tile of 8-bit elements is always
+// contiguous along k, even if the operand is not, because .trans does not support 8-bit elements. 32-bit elements that
+// are not contiguous along k are read one by one. f32 is rounded to the nearest tf32 in registers, because mma would
+// truncate it.
 //
 // The layouts of fragments are in the PTX ISA: "Matrix Fragments for mma.m16n8k16" with 16-bit floats, "for
 // mma.m16n8k32" with 8-bit integers (the same for 8-bit floats), and "for mma.m16n8k8" with tf32.

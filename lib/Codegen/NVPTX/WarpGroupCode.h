@@ -1,9 +1,10 @@
 //===- WarpGroupCode.h - TMA, mbarriers and wgmma in the code of one thread ----------------===//
 //
-// The instructions are emitted as inline assembly. The products of a step are one block of assembly that has the sums
-// as input and output registers, which prevents copies between wgmmas. The wait for the last product also has the sums
-// as inputs and outputs, so that no code reads them before the wait. nvgpu and nvvm.wgmma are not used, because their
-// descriptors support only contiguous k, and the sums of each wgmma are a struct.
+// The instructions are emitted as inline assembly. The products of one call of multiply() or multiplyWords() are one
+// block of assembly that has the sums as input and output registers, which prevents copies between wgmmas. The wait for
+// the last product also has the sums as inputs and outputs, so that no code reads them before the wait. nvgpu and
+// nvvm.wgmma are not used, because their descriptors support only contiguous k, and the sums of each wgmma are a
+// struct.
 //
 // See the PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".
 //
@@ -47,12 +48,13 @@ protected:
   /// Emits a barrier of all threads of all blocks of the cluster.
   void meetCluster();
 
-  /// A matrix in shared memory, swizzled by 128 bytes, whose lines of 128 bytes are along k or along its rows.
+  /// A matrix in shared memory, swizzled by 128 bytes, whose lines of 128 bytes are along k, or along m (left) or n
+  /// (right).
   struct Matrix {
-    mlir::Value start; ///< pointer to the step's first k, at a multiple of 1024 bytes
+    mlir::Value start; ///< pointer to the first k of the first step, at a multiple of 1024 bytes
     bool alongK;
-    int64_t lineBytes;    ///< distance between groups of 64 rows, if lines are along rows
-    int64_t nextLine = 0; ///< distance between lines of consecutive k, if lines are along k and there are several
+    int64_t lineBytes;    ///< if lines are along m or n, the distance in bytes between adjacent lines for the same k
+    int64_t nextLine = 0; ///< if lines are along k, the distance in bytes between adjacent lines for the same m or n
   };
   mlir::Value descriptorOf(const Matrix &matrix);
   /// Emits sums += A * B in `steps` steps of 32 bytes along k, where A consists of all matrices of `left`. Each of

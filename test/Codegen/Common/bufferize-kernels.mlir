@@ -24,7 +24,7 @@ func.func private @in_place(%x: tensor<64x8xf32>, %out: tensor<64x8xf32>) -> ten
 
 // -----
 
-// A value between two ops of a kernel is stored in a buffer of the tile's size.
+// A value between two ops of a kernel is stored in a buffer of the value's size.
 // CHECK-LABEL: func.func private @between
 // CHECK: %[[T:.*]] = memref.alloc() {{.*}}: memref<8xf32>
 // CHECK: linalg.exp {{.*}}outs(%[[T]]

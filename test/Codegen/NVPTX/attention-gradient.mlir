@@ -1,5 +1,5 @@
-// The gradient of attention on tensor cores is one launch. Each of its thread blocks computes a tile of keys or a tile
-// of queries.
+// The gradient of attention on tensor cores is one launch. Each of its thread blocks computes the gradients of a
+// tile of keys and values, or of a tile of queries.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT

@@ -110,7 +110,7 @@ def main() -> int:
     table.add_argument("--dsp", type=int, default=220)
     rtl = commands.add_parser("rtl")
     rtl.add_argument("pattern", nargs="?")
-    rtl.add_argument("--no-yosys", action="store_true", help="simulate alone")
+    rtl.add_argument("--no-yosys", action="store_true", help="only simulate")
     chart = commands.add_parser("chart")
     chart.add_argument("names", nargs="+", choices=[n for n in all_names() if (DESIGNS / f"{n}.mlir").exists()])
     chart.add_argument("-o", type=Path, default=Path("pareto.png"))

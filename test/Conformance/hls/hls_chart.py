@@ -12,8 +12,8 @@ BUDGETS = (55, 110, 220, 640, 2560, 9024)
 
 
 def points_of(name: str, budgets) -> list[tuple[int, int]]:
-    """Returns (multipliers, cycles without ports) at each sufficient budget, without points that another point
-    dominates in both."""
+    """Returns (multipliers, cycles without ports) at each sufficient budget. Omits a point if another point has at most
+    as many multipliers and cycles."""
     found = set()
     with tempfile.TemporaryDirectory() as scratch:
         for budget in budgets:

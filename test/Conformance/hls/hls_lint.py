@@ -1,14 +1,14 @@
 """Checks the text of kernel.cpp and weights.h against rules that vendors' tools have for dataflow designs.
 
 Each complaint begins with the rule's name:
-  region     a dataflow region holds declarations and calls only: no condition, no loop, no early exit
+  region     a dataflow region contains only declarations and calls: no condition, no loop, no early exit
   channel    a local array or stream has one task that writes it and, after that, one that reads it
-  port       a port of the top function is used by one task; every memory port has its own bundle
+  port       a port of the top function is used by one task; every memory port has a separate bundle
   bounds     loops have constant bounds and count up
-  pipeline   a pipelined loop holds no loop that is not unrolled
-  partition  an array has at most 4096 banks, each factor is at most the dimension's size
+  pipeline   a pipelined loop contains no loop that is not unrolled
+  partition  an array has at most 4096 banks, and each factor is at most the dimension's size
   name       a pragma names a variable of its function; labels occur once
-  storage    no array of a function is static, nothing is allocated; constants are in weights.h
+  storage    no array of a function is static, and nothing is allocated; constants are in weights.h
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ class Point:
     estimate: dict
 
     def error(self, of: str) -> float:
-        """Returns the relative error of the estimate. If a design does not end in the estimate, the error of its
-        cycles is 1."""
+        """Returns the relative error of the estimate. If a design does not end in the estimate, the estimated number of
+        cycles is -1, so the error of its cycles is slightly above 1."""
         measured = self.truth[of]
         return abs(self.estimate[of] - measured) / measured if measured else float(self.estimate[of] != 0)
 
@@ -46,8 +46,8 @@ def points(folder: Path = PUBLIC, program: Path = PROGRAM) -> list[Point]:
 
 
 def summary(some: list[Point]) -> dict[str, float]:
-    """Returns percentages: median and 90th percentile of the error of cycles, designs with exact DSP, with BRAM
-    within 20 %, and median errors of LUT and FF."""
+    """Returns percentages: the median and the 90th percentile of the error of cycles; the shares of designs with exact
+    DSP, with DSP within 5 %, and with BRAM within 20 %; and the median errors of LUT and FF."""
     cycles = sorted(point.error("cycles") for point in some)
     share = lambda good: 100 * sum(good(point) for point in some) / len(some)  # noqa: E731
     return {

@@ -3,7 +3,7 @@
 // Before:
 //   %c = amx.tile_mulf %a, %b, %acc : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
 // After:
-//   memref.store %a, %b, %acc to buffers on the stack; scf.for %m { scf.for %pair {
+//   vector.store %a, %b, %acc to buffers on the stack; scf.for %m { scf.for %pair {
 //     acc[m] += a[m][2 pair] * b[pair][0, 2, 4, ...] + a[m][2 pair + 1] * b[pair][1, 3, 5, ...] } }
 //
 // A tile becomes a vector of the same shape. With this lowering, every machine can run the kernels of TileKernel.h. The

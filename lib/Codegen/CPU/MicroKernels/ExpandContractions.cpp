@@ -5,10 +5,10 @@
 //     outs(%c: memref<64x48xf32>)
 // After:
 //   scf.for %m = 0 to 64 step 8 {
-//     %acc:24 = scf.for %k = 0 to 128 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma } 24
-//     stores }
+//     %acc:24 = scf.for %k = 0 to 128 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma }
+//     24 stores }
 //
-// The figure omits prefetches of %b. If K is much larger than in this example, the sum is computed in K-blocks.
+// The example omits prefetches of %b. If K is much larger than in this example, the sum is computed in K-blocks.
 // MicroKernel.h describes the blocks of rows and vectors. A convolution uses the same blocks, with pixels as rows and
 // up to three reduction loops (kh, kw, c). The instructions depend on the dtype and on the number of elements along k
 // that are packed together:
@@ -112,8 +112,8 @@ public:
 
   /// Returns the index of the matrix of B for batch index `batch`, which tw_tile.matmul reads from its third input.
   /// With `from_end`, a negative index counts from the end. An index out of range is replaced by 0 and is not reported.
-  /// If a tile has one batch, tiling has already replaced the third input by tw_tile.place, which reports such an
-  /// index.
+  /// If a tile has one batch element, tiling has already replaced the third input by tw_tile.place, which reports such
+  /// an index.
   Value chosenBatch(tile::MatmulOp matmul, Value batch) {
     Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
     number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);

@@ -16,7 +16,7 @@ namespace tilewright::cpu {
 /// The input windows of the pixels of one line of the result.
 struct WindowLine {
   mlir::Value image;            ///< batch x lines x (pixels * channels)
-  mlir::Value batch, line;      ///< indices in `image`: of the batch, and of the first line of the windows
+  mlir::Value batch, line;      ///< indices in `image`: of the batch element, and of the first line of the windows
   int64_t height, lineElements; ///< number of lines of a window, and number of elements per line
   int64_t lineStep, pixelStep;  ///< strides: between lines of a window, in lines; between windows, in elements
   int64_t depth;                ///< elements of a gathered window: a multiple of the matrix unit's depth

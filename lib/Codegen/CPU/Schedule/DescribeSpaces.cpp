@@ -10,9 +10,9 @@
 // (dialects/Schedule/CpuSchedule.td). The attribute tw.predicted contains the predicted time of each point of the
 // space, in nanoseconds and in the order of the points. Kernels without a prediction do not have this attribute.
 //
-// The attribute tw.wide_space contains all schedules of tw.space, and also schedules that are known to be slow: tiles
-// of one row, few rows in registers, too many tasks. `tilewright tune --record-tables` measures the schedules of the
-// two spaces, so that the tuner's choice can be compared with the best of all schedules.
+// The attribute tw.wide_space contains all schedules of tw.space, and also schedules that are known to be slow, such as
+// tiles of one row, few rows in registers, short K-blocks, and too many tasks. `tilewright tune --record-tables`
+// measures the schedules of the two spaces, so that the tuner's choice can be compared with the best of all schedules.
 //
 // Test: test/Codegen/CPU/Schedule/describe-spaces.mlir
 //

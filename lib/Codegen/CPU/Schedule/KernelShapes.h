@@ -41,7 +41,7 @@ ProductShape productShapeOf(tile::MatmulOp matmul, llvm::ArrayRef<mlir::AffineEx
 
 /// Returns true if B is packed in groups of k for an instruction that multiplies them without conversion.
 bool isGrouped(tile::MatmulOp matmul, bool splitF16);
-/// Returns true if k is not the contiguous dimension of A. Each task then transposes its rows of A.
+/// Returns true if k is not the last dimension of A. The model then assumes that each task transposes its rows of A.
 bool readsTransposed(tile::MatmulOp matmul);
 
 /// The shape of a kernel without products.

@@ -4,8 +4,8 @@
 //   { "matmul_add_0": {"tiles": [64, 48]},     // a kernel's name, or its ops as the report and dumps show them
 //     "layer_norm*": {"tiles": [4]},           // or a pattern over its ops, which may match any number of kernels
 //     "matmul_1": {"tiles": [64, 96], "order": 1, "k_block": 256} }   // with knobs of `tilewright tune --list`
-// Before:  func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [32, 48]>}
-// After:   func @kernel_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 48]>}
+// Before:  func @matmul_add_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [32, 48]>}
+// After:   func @matmul_add_0(...) attributes {tw.schedule = #tw_cpu.schedule<tiles = [64, 48]>}
 //
 // The file may set only tile sizes that the kernel allows (openRows()). For example, the tile size of a product's
 // columns must be a multiple of the panel width of the packed operand, which is fixed. If an entry cannot be applied,

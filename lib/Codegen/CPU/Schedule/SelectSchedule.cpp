@@ -313,7 +313,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     if (auto pack = dyn_cast<PackOp>(anchor))
       return SmallVector<int64_t>(pack.getLoopIteratorTypes().size(), 1);
     if (isa<AttentionGradientOp>(anchor))
-      return {1, 1}; // a task computes one head of one batch
+      return {1, 1}; // a task computes one head of one batch element
     if (auto attention = dyn_cast<AttentionOp>(anchor)) {
       int64_t rows = estimate(tile::sizeOf(anchor->getResult(1), 2));
       int64_t heads = estimate(tile::sizeOf(anchor->getResult(1), 1)) * estimate(tile::sizeOf(anchor->getResult(1), 0));

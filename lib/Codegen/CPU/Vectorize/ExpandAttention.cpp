@@ -1,6 +1,6 @@
 //===- ExpandAttention.cpp - attention as online softmax over blocks of keys ------===//
 //
-// Before:  tw_tile.attention {scale} ins(%q, %k, %v [, %mask]) outs(%o, %lse)       // one batch, one head, L rows
+// Before:  tw_tile.attention {scale} ins(%q, %k, %v [, %mask]) outs(%o, %lse)   // one batch element, one head, L rows
 // After:
 //   m = -inf; l = 0; acc = 0
 //   scf.for %kb = 0 to S step B {

@@ -1,7 +1,7 @@
 //===- ExpandAttentionGradient.cpp - the gradient of attention, without its score matrix in memory -===//
 //
 // Before:  tw_tile.attention_gradient {scale} ins(%q, %k, %v, %o, %do, %lse [, %mask])
-//            outs(%dq, %dk, %dv)                                      // one batch, one head
+//            outs(%dq, %dk, %dv)                                      // one batch element, one head
 // After:
 //   delta = rowsum(do * o)
 //   for blocks of keys {
@@ -124,9 +124,9 @@ private:
 
   /// Returns true if weights are powers of e, and false if they are powers of 2. They are powers of e if a mask is
   /// added, or in f32. In f32, if one key has the whole weight of a row, its score must be rounded in the same way as
-  /// the row's log-sum-exp, so that their difference is exactly 0 and the weight is 1. Therefore, block() limits scores
-  /// to the log-sum-exp. The limit also prevents LLVM from contracting the product and the difference to an FMA, which
-  /// would use the unrounded product.
+  /// the row's log-sum-exp, so that their difference is exactly 0 and the weight is 1. Therefore, if no mask is added,
+  /// block() limits scores to the log-sum-exp. The limit also prevents LLVM from contracting the product and the
+  /// difference to an FMA, which would use the unrounded product.
   bool isNatural() const { return addsMask() || element.isF32(); }
 
   /// Returns the part of `sums` for the first `number` keys of a block.

@@ -309,7 +309,7 @@ private:
 
   /// Emits vectors along a parallel loop, with the reduction loops inside. `accumulatorSets` adjacent vectors are
   /// computed at a time while enough vectors remain. The remaining vectors are computed one at a time. Several adjacent
-  /// vectors read longer runs of each row, and their independent accumulators hide the latency of the additions.
+  /// vectors read longer runs of each row, and their independent accumulators hide the latency of the combining op.
   void columnVectors() {
     std::optional<int64_t> constant =
         choice.loop < 0 ? std::optional<int64_t>(1) : getConstantIntValue(sizes[choice.loop]);
@@ -378,8 +378,8 @@ private:
   Value combineLanes(Operation *combiner, Value value) {
     if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
       return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
-    // Combine the lower and the upper half repeatedly, because MLIR lowers vector.reduction of maxima and minima to a
-    // chain of scalar ops.
+    // Combine the lower and the upper half repeatedly, because MLIR lowers vector.reduction of float maxima and minima
+    // to a chain of scalar ops.
     for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
       SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));

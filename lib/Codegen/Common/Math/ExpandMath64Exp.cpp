@@ -25,9 +25,9 @@ Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFl
 
 constexpr int64_t wide = 8; ///< lanes of vscalefpd
 
-/// Returns p 2^n if `keep` is true, else 0, where p is near 1 and n is an integer with |n| <= 1100. Uses vscalefpd for
-/// vectors of 8 or 16 lanes. Otherwise multiplies by two powers of two. The first product is a normal number, so a
-/// denormal result is rounded only once.
+/// Returns p 2^n if `keep` is true, else 0, where p is near 1 and n is an integer with |n| <= 1100. With AVX-512, uses
+/// vscalefpd for vectors of 8 or 16 lanes. Otherwise multiplies by two powers of two. The first product is a normal
+/// number, so a denormal result is rounded only once.
 Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
   auto type = dyn_cast<VectorType>(p.type());
   if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == wide)
@@ -127,8 +127,8 @@ Lanes expM1(Lanes x) {
 }
 
 // Let a = |x| and m = e^a - 1. The magnitude of the result is (m + m / (m + 1)) / 2. If a < 1, both summands have an
-// error, so the magnitude is computed as m - m^2 / 2(m + 1). m / 4 is always finite. If m is infinite, the quotient is
-// 0.
+// error, so the magnitude is computed as m - m^2 / (2 (m + 1)). m / 4 is always finite. If m is infinite, the quotient
+// is 0.
 Lanes sinh(Lanes x) {
   Lanes a = abs(x), quarter = quarterExpM1(a), quotient = quarter / fma(quarter, 4.0, 1.0), half = quarter * 2.0;
   Lanes small = fma(-(half + half), quotient * 2.0, half + half), large = fma(quotient, 2.0, half);

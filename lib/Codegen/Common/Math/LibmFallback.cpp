@@ -1,4 +1,4 @@
-//===- LibmFallback.cpp - calls libm for lanes without a formula ----------===//
+//===- LibmFallback.cpp - calls libm if a lane has no formula -------------===//
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //

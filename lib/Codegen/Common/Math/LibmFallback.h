@@ -1,4 +1,4 @@
-//===- LibmFallback.h - calls libm for lanes without a formula ------------===//
+//===- LibmFallback.h - calls libm if a lane has no formula ---------------===//
 //
 // Before:
 //   unlessLarge<math::SinOp>(x, 1e5, fast)

@@ -3,9 +3,9 @@
 //   Lanes r = fma(n, -ln2, x);      // math.fma
 //   Lanes y = r * r + 1.0;          // arith.mulf, arith.addf, a splat constant
 //
-// A `Lanes` is an SSA value of type f32, f64, i32, i64 or i1, or a vector of one of these types and any shape. It also
-// has a builder, which the functions use to create ops. All functions are elementwise and independent of the number of
-// lanes.
+// A `Lanes` is an SSA value of type f32, f64, bf16, i1, i16, i32 or i64, or a vector of one of these types and any
+// shape. It also has a builder, which the functions use to create ops. All functions are elementwise and independent of
+// the number of lanes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_MATHLANES_H

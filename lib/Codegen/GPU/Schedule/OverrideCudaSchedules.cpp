@@ -4,8 +4,8 @@
 // an entry does not contain are not changed:
 //   { "matmul_0": {"warp_m": 32, "warp_n": 64, "warps_m": 4, "warps_n": 2, "k": 32, "stages": 3},
 //     "matmul*": {"k": 64} }
-// Before:  func @kernel_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [64, 64, 32], ...>}
-// After:   func @kernel_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [128, 128, 32], ...>}
+// Before:  func @matmul_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [64, 64, 32], ...>}
+// After:   func @matmul_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [128, 128, 32], ...>}
 //
 // For attention, `consumers` selects wgmma (1 or 2 warp groups) or mma.sync (0):
 //   { "attention*": {"consumers": 0} }

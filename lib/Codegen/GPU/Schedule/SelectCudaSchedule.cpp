@@ -205,10 +205,10 @@ private:
     return loops;
   }
 
-  /// Returns true if several threads should share a row. Each reduction must reduce exactly the dimensions within a
-  /// row, by ops with known combiners, and loops must index each result directly. In addition, at least one reduction
-  /// must iterate over adjacent elements or over at least `many` elements, or an op that iterates over the row must
-  /// read the result of a reduction.
+  /// Returns true if several threads should share a row. Each reduction that is not a product must reduce exactly the
+  /// dimensions within a row, by ops with known combiners, and loops must index each result directly. In addition, at
+  /// least one reduction must iterate over adjacent elements or over at least `many` elements, or an op that iterates
+  /// over the row must read the result of a reduction.
   bool wantsRows(const tile::RowMap &rows) {
     constexpr int64_t many = 64; // minimum number of elements of a reduction that several threads should share
     bool wanted = false;

@@ -12,7 +12,7 @@
 /// up (AP_RND), towards 0 (AP_RND_ZERO), down (AP_RND_MIN_INF), away from 0 (AP_RND_INF) or to even (AP_RND_CONV).
 enum ap_q_mode { AP_RND, AP_RND_ZERO, AP_RND_MIN_INF, AP_RND_INF, AP_RND_CONV, AP_TRN, AP_TRN_ZERO };
 /// The result for a number that the type cannot represent. SAT: the nearest representable number; SAT_ZERO: 0; SAT_SYM:
-/// as SAT, without the lowest number; WRAP: the low bits.
+/// as SAT, but a signed type never gets its lowest number, so that its range is symmetric; WRAP: the low bits.
 enum ap_o_mode { AP_SAT, AP_SAT_ZERO, AP_SAT_SYM, AP_WRAP };
 
 template <int W, int I, ap_q_mode Q = AP_TRN, ap_o_mode O = AP_WRAP> struct ap_fixed;

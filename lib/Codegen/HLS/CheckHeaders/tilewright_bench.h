@@ -17,8 +17,8 @@
 
 namespace tilewright {
 
-/// The type in which a data file stores elements of type T. An ap type of W bits is stored in the smallest integer type
-/// of 8, 16, 32 or 64 bits that has at least W bits.
+/// The type in which a data file stores elements of type T. An ap type of at most 64 bits is stored in the smallest
+/// signed integer type of 8, 16, 32 or 64 bits that has at least as many bits.
 template <typename T, typename = void> struct Stored {
   typedef T type;
   static constexpr bool isInteger = std::is_integral<T>::value;

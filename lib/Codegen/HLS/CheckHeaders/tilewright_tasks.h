@@ -1,5 +1,5 @@
 // This file is part of Tilewright. It runs each task of a dataflow region on a separate thread, in parallel as in
-// hardware. In a deadlock, the program prints the event that each waiting task waits for, and ends.
+// hardware. In a deadlock, the program prints why each waiting task waits, and ends.
 #ifndef TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_TASKS_H
 #define TILEWRIGHT_LIB_CODEGEN_HLS_CHECKHEADERS_TILEWRIGHT_TASKS_H
 

@@ -6,8 +6,8 @@
 //  - as one multiply-add in a DSP slice, if only one sum uses the product, and both operands of the sum are available
 //    at the same time (AddressProduct::ahead is false);
 //  - otherwise as a separate product, in logic if the constant has few bits, else in a DSP slice.
-// The division of an index by the number of banks is implemented as a product with the reciprocal, which has one bit
-// more than the index.
+// The division of an index by the number of banks is implemented as a product with the reciprocal. For an index of at
+// most 18 bits, the reciprocal has one bit more than the index.
 //
 // Test: test/Python/test_hls_estimate.py
 //

@@ -15,7 +15,7 @@ func.func private @matmul(%a: memref<16x64xf32>, %b: memref<1x64x48xf32>, %c: me
   return
 }
 
-// A long sum is computed in K-blocks of 128 elements. The sums of each K-block are added to C.
+// A long sum is computed in K-blocks of 128 elements. The sums of each K-block after the first are added to C.
 // CHECK-LABEL: func private @large_k
 // CHECK: scf.for %{{.*}} = %c128{{.*}} to %c1024{{.*}} step %c128
 // CHECK: arith.addf

@@ -4,10 +4,10 @@
 // RUN: tilewright-opt %s --pass-pipeline='builtin.module(func.func(tw-expand-math{bf16-denormals=true}))' \
 // RUN:   | FileCheck %s --check-prefix=DENORMALS
 
-// exp(x) is 2^n exp(r). The code clamps x to a range, rounds n to an integer by adding a large constant, computes r in
-// two steps, evaluates a polynomial of degree 8, and multiplies the result twice by powers of two whose bits are
+// exp(x) is 2^n exp(r). The code clamps x to a range, rounds n to an even integer by adding a large constant, computes
+// r in two steps, evaluates a polynomial of degree 8, and multiplies the result twice by 2^(n/2), whose bits are
 // computed from n. With AVX-512, an instruction rounds n, the polynomial has degree 6, and vscalefps multiplies by 2^n.
-// No result is denormal.
+// If x is so small that the result would round to 0, the result is set to 0 without computing it.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select
@@ -174,8 +174,8 @@ func.func @sin_double(%x: vector<2x4xf64>) -> vector<2x4xf64> {
   return %y : vector<2x4xf64>
 }
 
-// A function of vectors for which the pass has no formula is computed lane by lane. The pass does not change functions
-// of scalars, which --convert-math-to-libm converts later.
+// A function of f64 vectors for which the pass has no formula is computed lane by lane. The pass does not change
+// functions of f64 scalars, which --tw-host-lower-to-llvm later lowers to calls of libm.
 // CHECK-LABEL: func.func @power_double
 // CHECK: %[[A:.*]] = vector.extract %[[X:.*]][0] : f64
 // CHECK: math.powf %[[A]], %{{.*}} : f64

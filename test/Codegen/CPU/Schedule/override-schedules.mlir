@@ -25,7 +25,7 @@
 // OPS: @softmax_1{{.*}}tiles = [8]
 // OPS: scf.forall {{.*}} step (8)
 // PASS: @matmul_add_0{{.*}}tiles = [16, 48]
-// An entry with the exact name of the kernel takes precedence over a pattern that matches the name.
+// An entry with the exact name of the kernel takes precedence over a pattern that matches its ops.
 // NAME: @matmul_add_0{{.*}}tiles = [4, 48]
 // Former names of knobs are accepted.
 // FORMER: @matmul_add_0{{.*}}tw.schedule = #tw_cpu.schedule<tiles = [16, 48], k_block = 64, unroll = 8>

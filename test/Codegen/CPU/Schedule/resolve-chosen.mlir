@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --tw-stage-tiled --split-input-file | FileCheck %s --check-prefix=TILED
 
 // Matrices that indices select from a parameter are not copied. The parameter is packed once, and the product reads the
-// indices. The tile of a batch reads a slice of the packed parameter, at an index whose range is checked.
+// indices. A tile of one batch element reads a slice of the packed parameter, at an index whose range is checked.
 // CHECK: func.func @main
 // CHECK: call @pack_0(%arg0, {{.*}}) {tw.once
 // CHECK: call @matmul_1(%arg2, {{.*}}, %arg1, {{.*}}) {tw.ops = "matmul"}

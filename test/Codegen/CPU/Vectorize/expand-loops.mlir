@@ -17,7 +17,7 @@ func.func private @scan(%x: memref<4x9xf32>, %y: memref<4x9xf32>) attributes {tw
 
 // -----
 
-// A running maximum is computed in the dtype of its operand, here along the first dimension.
+// A running maximum of bf16 is computed in f32, here along the first dimension.
 // CHECK-LABEL: func.func private @scan_max
 // CHECK: scf.for %[[J:.*]] =
 // CHECK: scf.for %[[I:[a-z0-9]+]] = {{.*}} -> (f32)
