@@ -38,7 +38,7 @@ int64_t rowsOf(Value matrices);
 int64_t columnsOf(Value matrices);
 SmallVector<AffineExpr> batchOf(Value matrices);
 Value transposedMatrices(Node &n, Value matrices);
-/// Returns the rows from `row` on and the columns from `column` on.
+/// Returns the block of `rows` rows from `row` on and `columns` columns from `column` on.
 Value blockOf(Node &n, Value matrices, int64_t row, int64_t rows, int64_t column, int64_t columns);
 /// Returns identity matrices with the type of `matrices`.
 Value identityLike(Node &n, Value matrices);

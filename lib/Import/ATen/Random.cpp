@@ -89,7 +89,8 @@ Value belowCount(Node &n, uint64_t count) {
   return result;
 }
 
-/// Imports randint(high, size) and randint.low(low, high, size).
+/// Imports randint(high, size), randint.low(low, high, size), randint_like(self, high) and
+/// randint_like.low_dtype(self, low, high).
 Results randint(Node &n) {
   bool hasLow = n.target.contains("low");
   int64_t low = hasLow ? n.integer(n.target.contains("like") ? 1 : 0, "low") : 0;

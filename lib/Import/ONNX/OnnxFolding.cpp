@@ -371,7 +371,7 @@ Folded sliced(OnnxNode &n, Known x) {
   return x;
 }
 
-/// Returns the elements of `x` with the sizes of the result of a Reshape, Unsqueeze, Squeeze or similar node.
+/// Returns the elements of `x` with the sizes of the result of a Reshape, Unsqueeze or Squeeze node.
 Folded reshaped(OnnxNode &n, const Known &x) {
   llvm::StringRef op = n.node.op;
   SmallVector<AffineExpr> sizes;
