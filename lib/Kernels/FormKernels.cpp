@@ -23,8 +23,8 @@
 //   - a concatenation and the elementwise producers of its parts;
 //   - one other op, such as a sort, a padding or attention.
 // For each edge that remains between kernels, the attribute tw.decisions of the module states the reason
-// (dialects/Graph/Decisions.h, kind "fusion"). Afterwards, @main contains only calls, views and constants, and equal
-// kernels are one function.
+// (dialects/Graph/Decisions.h, kind "fusion"). Afterwards, @main contains only calls, tensor.empty ops, views,
+// constants and index computations, and equal kernels are one function.
 //
 // Tests: test/Kernels/form-kernels.mlir, test/Kernels/form-columns.mlir, test/Kernels/form-grouped.mlir,
 // test/Kernels/form-products.mlir, test/Kernels/form-scatter.mlir

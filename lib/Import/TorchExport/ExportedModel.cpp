@@ -38,7 +38,7 @@ namespace {
 using exported::Argument;
 using exported::Input;
 
-/// Returns the reason why a tensor cannot be an input, or "" if it can.
+/// Returns the reason why a tensor cannot be an input or the result of a node, or "" if it can.
 std::string unsupportedTensor(const exported::TensorMeta &meta) {
   if (!meta.strided)
     return "its layout is sparse; only strided tensors are supported";
