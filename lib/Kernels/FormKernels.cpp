@@ -19,12 +19,12 @@
 //   - at most one contraction, with elementwise ops and reductions;
 //   - several products whose results are combined element by element (the gate and the values of a gated feed-forward
 //     layer, the two products of a recurrent cell);
-//   - a scatter and the producers of its rows;
+//   - a scatter and the op that produces its rows;
 //   - a concatenation and the elementwise producers of its parts;
 //   - one other op, such as a sort, a padding or attention.
-// For each edge that remains between kernels, the attribute tw.decisions of the module states the reason
-// (dialects/Graph/Decisions.h, kind "fusion"). Afterwards, @main contains only calls, tensor.empty ops, views,
-// constants and index computations, and equal kernels are one function.
+// For each attempt to add an op to the kernel of one of its users, the attribute tw.decisions of the module states
+// whether the op was added, and if not, the reason (dialects/Graph/Decisions.h, kind "fusion"). Afterwards, @main
+// contains only calls, tensor.empty ops, views, constants and index computations, and equal kernels are one function.
 //
 // Tests: test/Kernels/form-kernels.mlir, test/Kernels/form-columns.mlir, test/Kernels/form-grouped.mlir,
 // test/Kernels/form-products.mlir, test/Kernels/form-scatter.mlir
@@ -111,8 +111,8 @@ public:
   graph::DecisionList decisions;
 
 private:
-  /// Adds `op` to the kernel of one of its users. If this is impossible for all of them, reports the reasons and
-  /// returns false.
+  /// Adds `op` to the first kernel of one of its users that may contain it, and reports why earlier ones may not.
+  /// Returns false if none may.
   bool join(Operation *op) {
     llvm::SmallSetVector<int64_t, 4> candidates;
     for (Operation *user : op->getUsers()) {
@@ -252,8 +252,9 @@ private:
                          [](Operation &inner) { return inner.getDialect()->getNamespace() == "math"; });
   }
 
-  /// Returns true if `op` is the elementwise producer of one part of a concatenation of a few parts, and if the parts
-  /// have enough rows for tasks. Each task then computes its rows of all parts directly into the result.
+  /// Returns true if the option compute-pieces is set, `op` is the elementwise producer of one part of a concatenation
+  /// of a few parts, and the parts have enough rows for tasks. Each task then computes its rows of all parts directly
+  /// into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
     // A concatenation of more parts usually has the results of the steps of a recurrence, which are computed by one
     // kernel.

@@ -59,7 +59,7 @@ BodyCost costOf(linalg::GenericOp op) {
   return cost;
 }
 
-/// Returns true if `op` reads a result of a contraction or attention element by element.
+/// Returns true if `op` reads the result of a contraction or convolution element by element.
 bool finishesContraction(linalg::GenericOp op) {
   for (OpOperand *input : op.getDpsInputOperands())
     if (Operation *producer = input->get().getDefiningOp())
@@ -76,8 +76,8 @@ bool readsBroadcastsAlone(linalg::GenericOp op) {
   });
 }
 
-/// Returns true if both ops iterate over the same elements in the same order, and only the consumer and the return op
-/// of the enclosing function read the producer's result.
+/// Returns true if both ops are elementwise and iterate over the same elements in the same order, the producer does not
+/// read a contraction, and only the consumer and the return op of the enclosing function read the producer's result.
 bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
   if (consumer.getNumReductionLoops() > 0 || producer.getNumReductionLoops() > 0 || finishesContraction(producer) ||
       llvm::count(consumer->getOperands(), operand.get()) > 1 ||

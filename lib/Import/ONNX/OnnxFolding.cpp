@@ -591,7 +591,7 @@ bool foldOnnx(OnnxNode &n) {
   if (result && !n.failed())
     n.knownResults.push_back(std::move(result));
   else
-    n.reason.clear(); // if the node cannot be imported as tw ops either, this import reports the reason
+    n.reason.clear(); // the node is imported as tw ops next; if this fails, too, its reason is reported
   return !n.knownResults.empty();
 }
 

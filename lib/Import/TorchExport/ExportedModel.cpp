@@ -296,9 +296,9 @@ private:
   }
 
   /// Adds the strides of the first argument to the arguments of a node. For as_strided, makes the offset relative to
-  /// the tensor's first element (lib/Import/ATen/Strided.cpp). Returns a reason if that is impossible, otherwise "". A
-  /// tensor that is a part of another tensor's memory has gaps between its elements; the importer of as_strided rejects
-  /// such a tensor.
+  /// the tensor's first element (lib/Import/ATen/Strided.cpp). Returns a reason if that is impossible, otherwise "".
+  /// The importer of as_strided rejects a tensor that has gaps between its elements, and results that would contain
+  /// other elements of the storage than those of the tensor.
   std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
     const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
     if (!self)
