@@ -11,7 +11,8 @@
 // another result of the consumer. In an optimizer's step, for example, one op then computes both the parameter and the
 // state. A producer that depends only on parameters runs only once, so it is not inlined into a consumer that
 // broadcasts its result and also reads other values. An elementwise producer that reads a contraction is not inlined
-// into reductions, because it is part of the contraction's kernel.
+// into reductions, because it is part of the contraction's kernel. No producer is inlined into a contraction or into an
+// op that reads windows.
 //
 // Test: test/Kernels/inline-elementwise.mlir
 //

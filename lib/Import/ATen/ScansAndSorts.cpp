@@ -8,7 +8,7 @@ namespace tilewright {
 
 Sorted sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
   Type element = n.elementOf(x), compute = n.ordered(element);
-  if (element.isInteger(1) || element.isUnsignedInteger(8)) // most sorts of ui8 are counting sorts
+  if (element.isInteger(1) || element.isUnsignedInteger(8)) // CPU kernels sort long rows of bytes by counting
     compute = n.builder.getIntegerType(8, /*isSigned=*/false);
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   if (k)
