@@ -102,8 +102,8 @@ Results scatterNd(OnnxNode &n) {
   return Value(PutOp::create(n.builder, n.loc, x.getType(), x, source, columns, 0, *kind));
 }
 
-/// Imports OneHot. Negative indices are counted from the end. The vector for an index out of range consists of the "off"
-/// value.
+/// Imports OneHot. Negative indices are counted from the end. The vector of an index out of range consists of the value
+/// "off" only.
 Results oneHot(OnnxNode &n) {
   Value index = n.in(0), values = n.in(2);
   const KnownElements *depth = n.known(1);
