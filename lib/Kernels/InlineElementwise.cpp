@@ -199,8 +199,8 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
             continue;
           auto merged = cast<linalg::GenericOp>(fused->fusedOp);
           unsigned kept = merged->getNumResults() - consumer->getNumResults();
-          // If the consumer reads the producer twice, a kept result would be both an operand and a result
-          // of the merged op.
+          // If the consumer reads the producer twice, a kept result would be both an operand and a result of the merged
+          // op.
           if (kept && (merged.getNumReductionLoops() > 0 || !returned)) {
             linalg::GenericOp smaller = withoutKeptResults(rewriter, merged, kept, consumer);
             if (!smaller) {

@@ -42,7 +42,7 @@ Value transposedMatrices(Node &n, Value matrices);
 Value blockOf(Node &n, Value matrices, int64_t row, int64_t rows, int64_t column, int64_t columns);
 /// Returns identity matrices with the type of `matrices`.
 Value identityLike(Node &n, Value matrices);
-/// Returns the batch to which those of `a` and `b` are broadcast by numpy's rule. Refuses the node if there is none.
+/// Returns the batch to which those of `a` and `b` are broadcast by NumPy's rule. Refuses the node if there is none.
 SmallVector<AffineExpr> commonBatch(Node &n, Value a, Value b);
 /// Broadcasts the dimensions before the last two to `batch`, the result of commonBatch().
 Value withBatch(Node &n, Value matrices, ArrayRef<AffineExpr> batch);
