@@ -35,7 +35,7 @@ template <ScanKind kind> Results scan(Node &n) {
 }
 
 /// Imports cummax and cummin, which return the running maximum or minimum and the index of its last occurrence. From a
-/// NaN on, all results are NaN.
+/// NaN on, the running maximum or minimum is NaN.
 template <ScanKind kind> Results runningExtreme(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));
