@@ -164,7 +164,7 @@ private:
     bool rooted = llvm::any_of(members, isContractionRoot);
     if (isContractionRoot(op) && rooted && !multipliesInParallel(op, members)) {
       reason = mostProducts > 1
-                   ? "a kernel has one contraction, or products of equal sizes with tiles enough for many threads"
+                   ? "a kernel has one contraction, or products of equal sizes with enough tiles for many threads"
                    : "a kernel has one contraction";
       return false;
     }
@@ -226,12 +226,12 @@ private:
     }
     if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
         !affordsWholeRows(contraction, rows->numRows)) {
-      reason = "a tile of " + describe(contraction) + " would have to span whole rows of the reduction, which " +
-               (columnsToSpan ? "takes the second dimension from the threads and reads the weights once per row tile: "
-                                "worth it from " +
-                                    std::to_string(rowsToSpan) + " rows on, and up to " +
+      reason = "a tile of " + describe(contraction) + " would have to span whole rows of the reduction, " +
+               (columnsToSpan ? "so that the threads share only the rows and each tile reads all weights; this is "
+                                "faster only with at least " +
+                                    std::to_string(rowsToSpan) + " rows and with at most " +
                                     std::to_string(columnsToSpan) + " columns"
-                              : "no schedule of the target's does");
+                              : "which no schedule of the target supports");
       return false;
     }
     return true;
