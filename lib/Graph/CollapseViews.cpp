@@ -104,7 +104,7 @@ private:
     return known;
   }
 
-  /// Returns an operand in the lower rank, with numpy's broadcasting; null if that would need a copy.
+  /// Returns an operand in the lower rank, with NumPy's broadcasting; null if that would need a copy.
   Value operandIn(Location loc, Value operand, const Collapse &c) {
     if (auto broadcast = operand.getDefiningOp<BroadcastOp>())
       operand = broadcast.getInput();

@@ -210,7 +210,8 @@ private:
   /// is known to be 0, and `sumOfA` unless zb is known to be 0.
   Value corrected(Value sum, Value za, Value zb, int64_t count, function_ref<Value()> sumOfA,
                   function_ref<Value()> sumOfB) {
-    // Terms that depend only on b are combined first: if b is a parameter, they are computed once.
+    // The terms that do not depend on a are combined first: if b, zb and za are parameters or constants, these terms
+    // are computed once.
     if (!isZero(za)) {
       Value ofColumns = elementwise<MulOp>(sumOfB(), za);
       if (!isZero(zb))
@@ -301,7 +302,7 @@ private:
                                    op.getDilation(), /*transposed=*/false, none, /*groups=*/1);
     };
     Value sum = convolve(input, b.integers, sizesIn(op.getWeight())[0]);
-    // Reshapes a value with one element per filter so that it broadcasts along the channels of the result.
+    // Reshapes a value with one element per filter so that its elements correspond to the channels of the result.
     auto perFilter = [&](Value value) {
       if (llvm::all_of(sizesIn(value), isUnit))
         return reshaped(value, {});

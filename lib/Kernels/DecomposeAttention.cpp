@@ -215,8 +215,8 @@ SmallVector<Value> decomposeAttentionGradient(OpBuilder &b, tile::AttentionGradi
                             Value weight = math::ExpOp::create(in, loc, arith::SubFOp::create(in, loc, a[0], sum));
                             return arith::SelectOp::create(in, loc, none, parts.number(in, 0), weight).getResult();
                           });
-  // The loops of delta are b, h, l, and dv, which is the reduction. Those of dp are b, h, l, s, and dv, which is the
-  // reduction.
+  // The loops of delta are b, h, l, and dv, which is the reduction. The loops of dp are b, h, l, s, and dv, which is
+  // the reduction.
   Value delta = parts.products(result, parts.permutedMap(3, 4, {d0, d1, d2, d3}), grad,
                                parts.permutedMap(4, 4, {d0, d1, d2, d3}), rowSizes, parts.map(4, {d0, d1, d2}));
   Value dp = parts.products(grad, parts.permutedMap(4, 5, {d0, d1, d2, d4}), value,

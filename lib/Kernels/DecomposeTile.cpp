@@ -178,8 +178,8 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
   });
 }
 
-/// Writes to `indices` the line and pixel of the input under a tap of a result's window; returns true if they are
-/// inside.
+/// Writes to `indices` the line and the pixel of the input that a tap of the window of a result reads. Returns an i1
+/// that is true if they are inside of the input.
 template <typename Op>
 Value windowIndices(Emitter e, Op op, ValueRange window, ValueRange tap, Value input, SmallVectorImpl<Value> &indices) {
   Value inside;

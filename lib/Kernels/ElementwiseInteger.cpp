@@ -1,7 +1,8 @@
 //===- ElementwiseInteger.cpp - elementwise ops on integers ------------------===//
 //
-// Integers wrap around. No op traps: a division by zero makes the call fail (tw_tile.divisor), the smallest integer
-// divided by -1 is itself, and a shift by n, which may exceed the bit width, has the result of n shifts by one bit.
+// Integers wrap around. No op traps: a division by zero makes a call on a CPU fail (tw_tile.divisor), the smallest
+// integer divided by -1 is itself, and a shift by n, which may exceed the bit width, has the result of n shifts by one
+// bit.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"

@@ -19,12 +19,12 @@
 //   - at most one contraction, with elementwise ops and reductions;
 //   - several products whose results are combined element by element (the gate and the values of a gated feed-forward
 //     layer, the two products of a recurrent cell);
-//   - a scatter and the producers of its rows;
+//   - a scatter and the op that produces its rows;
 //   - a concatenation and the elementwise producers of its parts;
 //   - one other op, such as a sort, a padding or attention.
-// For each edge that remains between kernels, the attribute tw.decisions of the module states the reason
-// (dialects/Graph/Decisions.h, kind "fusion"). Afterwards, @main contains only calls, views and constants, and equal
-// kernels are one function.
+// For each attempt to add an op to the kernel of one of its users, the attribute tw.decisions of the module states
+// whether the op was added, and if not, the reason (dialects/Graph/Decisions.h, kind "fusion"). Afterwards, @main
+// contains only calls, tensor.empty ops, views, constants and index computations, and equal kernels are one function.
 //
 // Tests: test/Kernels/form-kernels.mlir, test/Kernels/form-columns.mlir, test/Kernels/form-grouped.mlir,
 // test/Kernels/form-products.mlir, test/Kernels/form-scatter.mlir
@@ -111,8 +111,8 @@ public:
   graph::DecisionList decisions;
 
 private:
-  /// Adds `op` to the kernel of one of its users. If this is impossible for all of them, reports the reasons and
-  /// returns false.
+  /// Adds `op` to the first kernel of one of its users that may contain it, and reports why earlier ones may not.
+  /// Returns false if none may.
   bool join(Operation *op) {
     llvm::SmallSetVector<int64_t, 4> candidates;
     for (Operation *user : op->getUsers()) {
@@ -164,7 +164,7 @@ private:
     bool rooted = llvm::any_of(members, isContractionRoot);
     if (isContractionRoot(op) && rooted && !multipliesInParallel(op, members)) {
       reason = mostProducts > 1
-                   ? "a kernel has one contraction, or products of equal sizes with tiles enough for many threads"
+                   ? "a kernel has one contraction, or products of equal sizes with enough tiles for many threads"
                    : "a kernel has one contraction";
       return false;
     }
@@ -226,12 +226,12 @@ private:
     }
     if (contraction && rows->numRows < cast<ShapedType>(contraction->getResult(0).getType()).getRank() &&
         !affordsWholeRows(contraction, rows->numRows)) {
-      reason = "a tile of " + describe(contraction) + " would have to span whole rows of the reduction, which " +
-               (columnsToSpan ? "takes the second dimension from the threads and reads the weights once per row tile: "
-                                "worth it from " +
-                                    std::to_string(rowsToSpan) + " rows on, and up to " +
+      reason = "a tile of " + describe(contraction) + " would have to span whole rows of the reduction, " +
+               (columnsToSpan ? "so that the threads share only the rows and each tile reads all weights; this is "
+                                "faster only with at least " +
+                                    std::to_string(rowsToSpan) + " rows and with at most " +
                                     std::to_string(columnsToSpan) + " columns"
-                              : "no schedule of the target's does");
+                              : "which no schedule of the target supports");
       return false;
     }
     return true;
@@ -252,8 +252,9 @@ private:
                          [](Operation &inner) { return inner.getDialect()->getNamespace() == "math"; });
   }
 
-  /// Returns true if `op` is the elementwise producer of one part of a concatenation of a few parts, and if the parts
-  /// have enough rows for tasks. Each task then computes its rows of all parts directly into the result.
+  /// Returns true if the option compute-pieces is set, `op` is the elementwise producer of one part of a concatenation
+  /// of a few parts, and the parts have enough rows for tasks. Each task then computes its rows of all parts directly
+  /// into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
     // A concatenation of more parts usually has the results of the steps of a recurrence, which are computed by one
     // kernel.

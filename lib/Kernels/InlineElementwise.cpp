@@ -11,7 +11,8 @@
 // another result of the consumer. In an optimizer's step, for example, one op then computes both the parameter and the
 // state. A producer that depends only on parameters runs only once, so it is not inlined into a consumer that
 // broadcasts its result and also reads other values. An elementwise producer that reads a contraction is not inlined
-// into reductions, because it is part of the contraction's kernel.
+// into reductions, because it is part of the contraction's kernel. No producer is inlined into a contraction or into an
+// op that reads windows.
 //
 // Test: test/Kernels/inline-elementwise.mlir
 //
@@ -59,7 +60,7 @@ BodyCost costOf(linalg::GenericOp op) {
   return cost;
 }
 
-/// Returns true if `op` reads a result of a contraction or attention element by element.
+/// Returns true if `op` reads the result of a contraction or convolution element by element.
 bool finishesContraction(linalg::GenericOp op) {
   for (OpOperand *input : op.getDpsInputOperands())
     if (Operation *producer = input->get().getDefiningOp())
@@ -76,8 +77,8 @@ bool readsBroadcastsAlone(linalg::GenericOp op) {
   });
 }
 
-/// Returns true if both ops iterate over the same elements in the same order, and only the consumer and the return op
-/// of the enclosing function read the producer's result.
+/// Returns true if both ops are elementwise and iterate over the same elements in the same order, the producer does not
+/// read a contraction, and only the consumer and the return op of the enclosing function read the producer's result.
 bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
   if (consumer.getNumReductionLoops() > 0 || producer.getNumReductionLoops() > 0 || finishesContraction(producer) ||
       llvm::count(consumer->getOperands(), operand.get()) > 1 ||
@@ -198,8 +199,8 @@ struct InlineElementwise : impl::InlineElementwiseBase<InlineElementwise> {
             continue;
           auto merged = cast<linalg::GenericOp>(fused->fusedOp);
           unsigned kept = merged->getNumResults() - consumer->getNumResults();
-          // If the consumer reads the producer twice, a kept result would be both an operand and a result
-          // of the merged op.
+          // If the consumer reads the producer twice, a kept result would be both an operand and a result of the merged
+          // op.
           if (kept && (merged.getNumReductionLoops() > 0 || !returned)) {
             linalg::GenericOp smaller = withoutKeptResults(rewriter, merged, kept, consumer);
             if (!smaller) {

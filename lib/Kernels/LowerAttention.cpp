@@ -98,7 +98,7 @@ struct PermutedResult {
 };
 } // namespace
 
-/// Returns the permutations as an attribute, or null if all operands are in canonical order.
+/// Returns the permutations as an attribute, or null if all operands and results are in canonical order.
 static DenseI64ArrayAttr permutationsAttr(Lowering &l, ArrayRef<int64_t> permutations) {
   if (llvm::all_of(llvm::enumerate(permutations), [](auto p) { return p.value() == int64_t(p.index() % 4); }))
     return {};

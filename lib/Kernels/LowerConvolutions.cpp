@@ -10,8 +10,8 @@
 //
 // Only 2-D channels-last convolutions with one group become a linalg.conv_2d_nhwc_hwcf. LowerGroupedConvolutions.cpp
 // lowers grouped 2-D channels-last convolutions of floats with known sizes, LowerTransposedConvolutions.cpp transposed
-// convolutions, and LowerWeightGradients.cpp gradients of weights. Other convolutions (channels-first, 3-D) become a
-// linalg.generic with the input map `o * stride + k * dilation`.
+// convolutions, and LowerWeightGradients.cpp gradients of weights. Other convolutions, such as channels-first and 3-D
+// ones, become a linalg.generic with the input map `o * stride + k * dilation`.
 //
 // Test: test/Kernels/lower-convolutions.mlir
 //

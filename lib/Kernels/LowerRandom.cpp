@@ -4,7 +4,8 @@
 //   %1 = tw.random uniform %seed {stream = 3} : tensor<1xi64> -> tensor<4x8xf32>
 // After:
 //   %1 = linalg.generic {["parallel", "parallel"]} ins(%seed : (d0, d1) -> (0)) outs(%empty) {
-//     // counter (row-major index, stream, 0), key the seed; ten rounds; 24 bits of the first word (f64: 53 of two)
+//     // The counter is (row-major index, stream, 0), and the key is the seed. After ten rounds, the number is made of
+//     // 24 bits of the first word or, for f64, of 53 bits of the first two words.
 //
 // Test: test/Kernels/lower-random.mlir
 //

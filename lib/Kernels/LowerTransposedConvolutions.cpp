@@ -3,9 +3,9 @@
 // Before (stride 2; also the gradient of a convolution's input):
 //   %1 = tw.convolution %x, %w {transposed, tw.channels_last, stride = [2, 2], padding = [1, 1], ...}
 //          : (tensor<1x4x4x8xf32>, tensor<3x3x8x16xf32>) -> tensor<1x8x8x16xf32>
-// After, for 2-D channels-last convolutions without dilation whose strides are 1 or 2, but not all 1 (a phase consists
-// of all results whose indices have the same remainders modulo the strides; these results use the same taps, and are
-// one convolution with stride 1):
+// After, for 2-D channels-last convolutions of known sizes, without dilation and without negative padding, whose
+// strides are 1 or 2, but not all 1 (a phase consists of all results whose indices have the same remainders modulo the
+// strides; these results use the same taps, and are one convolution with stride 1):
 //   %w00 = linalg.generic {%w[1, 1]} : tensor<1x1x8x16xf32>      %0 = linalg.conv_2d_nhwc_hwcf ins(%x, %w00)
 //   ... %w01: taps [1, 2], [1, 0]; %w10: [2, 1], [0, 1]; %w11: [2, 2], [2, 0], [0, 2], [0, 0]
 //   %r = linalg.generic {of phase (h % 2, w % 2), element (h / 2, w / 2)} : tensor<1x8x8x16xf32>

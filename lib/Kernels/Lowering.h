@@ -65,7 +65,7 @@ public:
   void setRead(mlir::Value graphValue, Read read) { reads[graphValue] = read; }
   /// Returns how an iteration space reads the graph value; `iterationToValue` maps the loops to the value's dimensions.
   Read read(mlir::Value graphValue, mlir::AffineMap iterationToValue);
-  /// Returns how an iteration space of these sizes reads the graph value with numpy's broadcasting.
+  /// Returns how an iteration space of these sizes reads the graph value with NumPy's broadcasting.
   Read readBroadcast(mlir::Value graphValue, llvm::ArrayRef<mlir::AffineExpr> sizes);
   /// Returns the value as a tensor of its own shape. If the value has only been recorded as a read of another tensor,
   /// emits ops that compute it.

@@ -96,7 +96,7 @@ static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType 
   }
   double limit = std::ldexp(1.0, type.getWidth() - 1);
   Type f = x.getType();
-  // In f32, -limit - 1 rounds to -limit, which is itself in range; f64 represents -2^31 - 1 exactly.
+  // -limit - 1 rounds to -limit, which is itself in range, except that f64 represents -2^31 - 1 exactly.
   bool exact = f.isF64() && type.getWidth() == 32;
   Value above = arith::CmpFOp::create(b, loc, exact ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OGE, x,
                                       floatConstant(b, loc, f, exact ? -limit - 1 : -limit));

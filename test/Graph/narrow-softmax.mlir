@@ -19,7 +19,8 @@ func.func @cross_entropy(%x: tensor<64x320xbf16>, %t: tensor<64x1xi64>) -> tenso
   return %1 : tensor<64x1xbf16>
 }
 
-// The result of the softmax is also returned, as in a training step that saves it for backward. The pass leaves the IR unchanged.
+// The pass does not change a softmax whose result is also returned, as in a training step that saves the result for the
+// backward pass.
 // CHECK-LABEL: func @saved
 // CHECK: tw.softmax
 // CHECK-NOT: tw.reduce

@@ -66,7 +66,7 @@ func.func @computes(%x: tensor<4x2xi4>) -> tensor<4x2xi4> {
   return %0 : tensor<4x2xi4>
 }
 
-// Integers of 12 bits take 16. The shifts wrap the product around.
+// Integers of 12 bits are stored in 16 bits. The shifts wrap the product around.
 // CHECK-LABEL: func.func @twelve_bits(%arg0: tensor<4xi16>) -> tensor<4xi16>
 // CHECK: tw.mul %arg0, %arg0 : (tensor<4xi16>, tensor<4xi16>) -> tensor<4xi16>
 // CHECK: tw.shift_left

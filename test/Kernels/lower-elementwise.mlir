@@ -90,7 +90,8 @@ func.func @booleans(%m: tensor<8xi1>, %x: tensor<8xf32>) -> tensor<8xi1> {
   return %1 : tensor<8xi1>
 }
 
-// Unsigned bytes are compared as unsigned; a division cannot trap.
+// Unsigned bytes are compared and divided as unsigned integers. tw_tile.divisor replaces a divisor of 0, so that the
+// division cannot trap.
 // CHECK-LABEL: func @unsigned_bytes
 // CHECK: arith.maxui
 // CHECK: %[[SAFE:.*]] = tw_tile.divisor %{{.*}} : i8

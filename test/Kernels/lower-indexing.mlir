@@ -35,7 +35,7 @@ func.func @scatter_add(%x: tensor<4x8xbf16>, %i: tensor<2x8xi64>, %s: tensor<2x8
   return %0 : tensor<4x8xbf16>
 }
 
-// Booleans are stored as the bytes 0 and 1. Their logical sum is the maximum: a sum of 256 bytes would wrap around to 0.
+// Booleans are stored as the bytes 0 and 1. Their logical sum is the maximum: a sum of 256 ones would wrap around to 0.
 // CHECK-LABEL: func @scatter_add_booleans
 // CHECK: tw_tile.scatter max {{.*}} outs(%{{.*}} : tensor<4xi8>)
 func.func @scatter_add_booleans(%x: tensor<4xi1>, %i: tensor<512xi64>, %s: tensor<512xi1>) -> tensor<4xi1> {

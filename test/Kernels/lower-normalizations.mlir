@@ -36,8 +36,8 @@ func.func @safe_log(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 }
 
 // No op is created for a statistic result without consumers. A returned statistic gets its dimension of size 1 by a
-// reshape. The kernel passes three times over the row. It computes the mean, then the mean's rounding error and the sum
-// of squared differences from the mean, and then the result.
+// reshape. Three ops read the rows of the input. They compute the mean, then the mean's rounding error and the sum of
+// squared differences from the mean, and then the result.
 // CHECK-LABEL: func @layer_norm
 // CHECK: arith.divf
 // CHECK: %{{.*}}:2 = linalg.generic {{.*}} outs(%{{.*}}, %{{.*}} : tensor<{{.*}}>, tensor<{{.*}}>)

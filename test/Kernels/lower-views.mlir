@@ -67,7 +67,8 @@ func.func @pad_concat_flip(%x: tensor<2x4xf32>) -> tensor<6x3xf32> {
   return %2 : tensor<6x3xf32>
 }
 
-// A concatenation of a few tensors with size 1 in the last dimension becomes one linalg.generic that selects the operand by index.
+// A concatenation of a few tensors with size 1 in the last dimension becomes one linalg.generic that selects the
+// operand by index.
 // CHECK-LABEL: func @interleaved
 // CHECK-NOT: tensor.insert_slice
 // CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<5x1xf32>, tensor<5x1xf32>) outs(%{{.*}} : tensor<5x2xf32>)

@@ -54,8 +54,8 @@ func.func @depthwise(%x: tensor<2x8x8x4xf32>, %g: tensor<2x6x6x4xf32>) -> tensor
   return %0 : tensor<3x3x1x4xf32>
 }
 
-// The patches of an image take 115 MB, so images are summed one by one. The result has five tiles, so k is split into
-// seven parts.
+// The patches of an image take 115 MB, so each image has a separate product, and the results of the two products are
+// added. A result has only five tiles, so k is split into seven parts.
 // CHECK-LABEL: func @in_runs
 // CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x7168x576xf32>, tensor<7x7168x64xf32>)
 // CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<7x7168x576xf32>, tensor<7x7168x64xf32>)

@@ -25,7 +25,8 @@ func.func @reshaped(%x: tensor<4x8xf32>) -> tensor<12xf32> {
 
 // -----
 
-// A convolution reads vectors of channels: a slice with a stride along the channels is copied, and other slices are not.
+// A convolution reads vectors of channels. Slices with a stride along the channels are copied, and other slices remain
+// views.
 // CHECK-LABEL: func.func @convolved
 // CHECK: %[[S:.*]] = tensor.extract_slice %arg0[0, 0, 0, 0] [1, 5, 5, 4] [1, 1, 1, 2]
 // CHECK: %[[C:.*]] = linalg.{{copy|generic}} {{.*}}ins(%[[S]]

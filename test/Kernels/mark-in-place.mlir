@@ -29,7 +29,8 @@ func.func private @transposed(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tens
   return %0 : tensor<8x8xf32>
 }
 
-// x.div_(x.sum(-1)) reads each row twice: for the sum, and for the quotient. A kernel with a reduction is not marked.
+// x.div_(x.sum(-1)) reads each row twice: for the sum, and for the quotient. The result may not overwrite an operand
+// that a reduction of the same kernel also reads.
 // CHECK-LABEL: func private @row_sums(
 // CHECK-NOT: tw.over
 // CHECK: return

@@ -12,9 +12,10 @@
 //     %y = tw.cast %c : (tensor<4x10xi34>) -> tensor<4x10xi16>       // * 2^-10
 //
 // Products, sums and the ops after them are exact: their bit width is sufficient for the range of their values. A value
-// is rounded to its layer's format if it is multiplied again, reduced, pooled or concatenated, if it is read several
-// times, or if it is a result. The module gets the attribute `tw.fixed` with the formats of inputs and results, and the
-// range analysis of each rounding. If ops have no fixed-point form, the pass reports an error that lists all of them.
+// is rounded to its layer's format if it is multiplied again (except by a power of two), reduced, pooled or
+// concatenated, if it is read several times, or if it is a result. The module gets the attribute `tw.fixed` with the
+// formats of inputs and results, the largest error of each result, and the range analysis of each rounding. If ops have
+// no fixed-point form, the pass reports an error that lists all of them.
 //
 // Test: test/Graph/fixed-point.mlir
 //

@@ -7,7 +7,7 @@
 //   %a = tw.cast %x : (tensor<4x64xi16>) -> tensor<4x64xi32>       %b = tw.cast %w : ...
 //   %m = tw.matmul %a, %b : (tensor<4x64xi32>, tensor<64x10xi32>) -> tensor<4x10xi32>
 //   %c = tw.cast %m : (tensor<4x10xi32>) -> tensor<4x10xi16>
-//   %l = tw.shift_left %c, %6      %y = tw.shift_right %l, %6 : tensor<4x10xi16>      // ten bits and their sign
+//   %l = tw.shift_left %c, %6      %y = tw.shift_right %l, %6 : tensor<4x10xi16>      // sign-extends the low ten bits
 //
 // Hardware supports integers of every bit width, but a CPU supports only 8, 16, 32 and 64 bits. The pass does not
 // change the values of a graph from --tw-fixed-point. In such a graph, only conversions to fewer bits wrap around.

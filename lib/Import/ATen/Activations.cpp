@@ -135,7 +135,7 @@ template <bool soft> Results shrink(Node &n) {
   auto edgeAt = [&](double at) { return n.cast(n.scalar(at, soft ? n.elementOf(x) : n.element()), n.elementOf(x)); };
   Value high = edgeAt(edge), low = edgeAt(-edge);
   Value above = soft ? n.op<SubOp>({x, high}) : x, below = soft ? n.op<SubOp>({x, low}) : x;
-  Value nan = n.op<MulOp>(x, 0.0); // 0, but NaN if x is NaN
+  Value nan = n.op<MulOp>(x, 0.0); // 0 for a finite x, and NaN if x is NaN
   Value rest = soft ? nan : n.where(n.compare<EqOp>(x, x), n.scalar(0, n.elementOf(x)), x);
   return n.cast(n.where(n.compare<GtOp>(x, high), above, n.where(n.compare<LtOp>(x, low), below, rest)), n.element());
 }

@@ -70,8 +70,8 @@ Results batchNormInference(Node &n) {
 }
 
 /// Imports a batch norm whose first arguments are (input, weight, bias). The callers read the other arguments, whose
-/// indices differ between the overloads. The results are y, mean, rstd, and, for the functional
-/// overload, the new running statistics.
+/// indices differ between the overloads. The results are y, mean, rstd, and, for the functional overload, the new
+/// running statistics.
 Results batchNormWith(Node &n, Value runningMean, Value runningVariance, bool training, double momentum, double eps) {
   Value x = n.tensor(0, "input"), weight = n.optionalTensor(1, "weight"), bias = n.optionalTensor(2, "bias");
   if (n.failed())

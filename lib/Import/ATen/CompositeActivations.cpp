@@ -70,8 +70,9 @@ Results oneHot(Node &n) {
   return n.cast(n.compare<EqOp>(n.unsqueeze(x, n.rankOf(x)), classes), n.element());
 }
 
-/// Imports isclose(self, other, rtol, atol, equal_nan). Two numbers are close if |a - b| <= atol + rtol * |b|, if they
-/// are the same infinity or, with equal_nan, if both are NaN.
+/// Imports isclose(self, other, rtol, atol, equal_nan). Two finite numbers a and b are close if
+/// |a - b| <= atol + rtol * |b|. Other values are close if they are the same infinity or, with equal_nan, if both are
+/// NaN.
 Results isClose(Node &n) {
   Type element = n.promoted({{0, "self"}, {1, "other"}});
   Value a = n.operand(0, "self", element), b = n.operand(1, "other", element);

@@ -1,6 +1,6 @@
 //===- CompositeNorms.cpp - norms of plain exports --------------------------------------===//
 //
-//   batch_norm(x, w, b, mean, var, false, ...)    another op of the table, with the arguments in another order
+//   batch_norm(x, w, b, mean, var, false, ...)    _native_batch_norm_legit_no_training(x, w, b, mean, var, ...)
 //   linalg_vector_norm(x, 2, [1])                 sqrt(sum(x * x, 1))
 //   cdist(a, b, 3)                                _cdist_forward(a, b, 3, None)
 //

@@ -163,7 +163,7 @@ Results toResult(Node &n) {
   return n.failed() ? n.refused() : n.convert(x, n.element());
 }
 
-/// Imports matmul(self, other) by numpy's rule: vectors become matrices, and leading dimensions are broadcast.
+/// Imports matmul(self, other) by NumPy's rule: vectors become matrices, and leading dimensions are broadcast.
 Results matmul(Node &n) {
   Value a = n.tensor(0, "self"), b = n.tensor(1, "other");
   if (!n.demand(n.rankOf(a) > 0 && n.rankOf(b) > 0, "a product of 0-d tensors"))

@@ -6,7 +6,8 @@
 
 namespace tilewright {
 
-/// Imports the operator `target` of the table (Table.h) with the arguments `args` and results of `types`.
+/// Imports the operator `target`, which has OperatorKind::Import in the table (Table.h), with the arguments `args` and
+/// results of `types`.
 Results importAs(Node &n, llvm::StringRef target, const ArgList &args, ArrayRef<RankedTensorType> types);
 /// Imports the operator `target` of the table with the arguments `args`. The result has the type of the node's only
 /// result.

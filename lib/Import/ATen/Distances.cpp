@@ -4,11 +4,11 @@
 //   _cdist_forward(a, b)     the distance of each row of a to each row of b
 //   _pdist_forward(a)        the distance of each pair of rows of a
 //
-// A distance is the p-norm of a difference. The difference is broadcast over all pairs of rows, and reduced along its
-// last dimension. The gradients compute the difference again.
+// A distance is the p-norm of a difference. dist reduces the difference over all dimensions, and the other functions
+// reduce the differences of all pairs of rows along the last dimension. The gradients compute the differences again.
 //
 // The results of pdist are numbered in lexicographic order of the pairs (i, j) with i < j. If the number of rows is
-// known, the rows of all pairs are constants. Otherwise they are computed from the number of the pair.
+// known, the indices i and j of all pairs are constants. Otherwise they are computed from the number of the pair.
 //
 // Test: test/Python/ops/test_decomposed.py
 //

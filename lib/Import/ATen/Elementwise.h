@@ -10,7 +10,7 @@ namespace tilewright {
 /// reciprocal for 0.5, -0.5 and -1, and otherwise tw.pow.
 Value powerOf(Node &n, Value x, double exponent);
 
-/// Returns log(exp(a) + exp(b)) of two values of the same shape.
+/// Returns log(exp(a) + exp(b)). The operands are broadcast.
 Value logAddExp(Node &n, Value a, Value b);
 
 } // namespace tilewright

@@ -41,7 +41,8 @@ template <bool hasOffsets> Results embeddingBagBackward(Node &n) {
   constexpr unsigned shift = hasOffsets ? 1 : 0;
   if (hasOffsets && n.flag(9, "sparse"))
     return n.refuse("sparse gradients are not supported");
-  // Eager's kernel divides by the count of another row (it reads indices_data[i] in EmbeddingBag.cpp).
+  // Eager's kernel divides the gradient of a row by the count of another row: it reads counts[indices_data[i]] instead
+  // of counts[index] (EmbeddingBag.cpp).
   if (n.flag(6 + shift, "scale_grad_by_freq"))
     return n.refuse("scale_grad_by_freq=True is not supported");
   Value grad = n.tensor(0, "grad"), indices = asIndex(n, n.tensor(1, "indices"));

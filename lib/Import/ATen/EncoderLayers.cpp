@@ -69,7 +69,7 @@ Value readKept(Node &n, unsigned index, unsigned indexOfKind, AffineExpr batch, 
   return rank == 2 ? n.unsqueeze(n.unsqueeze(kept, 0), 0) : kept;
 }
 
-/// Projects [B, L, width] to [B, H, L, width / H].
+/// Splits projected rows [B, L, width] into the heads [B, H, L, width / H].
 Value toHeads(Node &n, const HeadProjections &p, Value x) {
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   sizes.back() = n.constantSize(p.width / p.heads);

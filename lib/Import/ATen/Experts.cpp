@@ -6,7 +6,7 @@
 // of experts). Rows are gathered into blocks, so that all rows of a block are in one group, and each block is
 // multiplied by its group's matrix (decision 0020). The generated kernel reads the matrix without copying it.
 //
-// Test: test/Python/test_plain_exports.py, test/Python/ops/test_decomposed.py
+// Test: test/Python/ops/test_decomposed.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Indexing.h"

@@ -18,7 +18,7 @@ using namespace constants;
 /// Arguments below this number are increased by it, because Stirling's series is only precise for large arguments.
 constexpr int shift = 8;
 
-/// The coefficients of Stirling's series for log gamma, and those of its derivative.
+/// The coefficients of Stirling's series for log gamma, and those of its derivative with the opposite sign.
 constexpr double stirling[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,
                                1.0 / 1188, -691.0 / 360360, 1.0 / 156,  -3617.0 / 122400};
 constexpr double slopes[] = {1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12};

@@ -67,7 +67,7 @@ private:
   const GridSampling how;
   const bool withSlopes;
   Type type;  ///< element type of positions: f32 or f64
-  Type index; ///< element type of indices: i32 for images of less than 2^31 pixels, otherwise i64
+  Type index; ///< element type of indices: i32 for images that are known to have less than 2^31 pixels, otherwise i64
 };
 
 } // namespace tilewright

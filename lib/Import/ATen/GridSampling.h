@@ -22,8 +22,8 @@ bool fitsGrid(Node &n, Value image, Value grid, const GridSampling &how);
 
 /// Samples `image` [N, C, sizes...] at the positions in `grid` [N, outputs..., number of sizes], as
 /// torch.nn.functional.grid_sample and ONNX GridSample do. A position consists of coordinates from -1 to 1, beginning
-/// with that of the last dimension. The result is [N, C, outputs...] with the dtype of `image`. If the ranks or sizes
-/// of the operands are wrong, refuses the node and returns null.
+/// with that of the last dimension. The result is [N, C, outputs...] with the dtype of `image`. Returns null if
+/// fitsGrid() refuses the node.
 Value sampleGrid(Node &n, Value image, Value grid, const GridSampling &how);
 
 } // namespace tilewright

@@ -9,7 +9,7 @@ namespace tilewright {
 /// The operands of a tw.take or tw.put: the indexed tensor is permuted by `order`, and `indices` are the index tensors
 /// of its dimensions from `dim` on.
 struct IndexPlan {
-  SmallVector<int64_t> order; ///< dimensions of the indexed tensor; the identity if the indices are adjacent
+  SmallVector<int64_t> order; ///< dimensions of the indexed tensor; the identity if the indexed dimensions are adjacent
   SmallVector<Value> indices;
   int64_t dim = 0;
   bool permuted() const { return !llvm::is_sorted(order); }

@@ -13,9 +13,9 @@ Value linearOf(Node &n, Value x, Value weight, Value bias);
 /// reciprocal standard deviation have the element type `statistics`.
 LayerNormOp layerNormOf(Node &n, Value x, Value weight, Value bias, int64_t rank, double eps, Type statistics);
 
-/// Returns softmax(query key^T / sqrt(head size) + mask) value. All operands have rank 4. `mask` is true for keys that
-/// a query attends to, and broadcasts to [batch, heads, queries, keys], or is null. The result is 0 for a query without
-/// keys.
+/// Returns softmax(query key^T / sqrt(head size)) value. All operands have rank 4. `mask` is true for the keys that a
+/// query attends to, and broadcasts to [batch, heads, queries, keys]. If it is null, each query attends to all keys.
+/// The result is 0 for a query without keys.
 Value attentionOf(Node &n, Value query, Value key, Value value, Value mask);
 
 } // namespace tilewright

@@ -1,6 +1,6 @@
 //===- Losses.cpp - losses of pairs of elements --------------------------------------------===//
 //
-// A loss is computed for each pair of an element x and its target t, and is then reduced to a sum or a mean:
+// A loss is computed for each pair of an element x and its target t, and may then be reduced to a sum or a mean:
 //
 //   mse_loss(x, t) = mean((x - t)^2)
 //

@@ -38,11 +38,11 @@ int64_t rowsOf(Value matrices);
 int64_t columnsOf(Value matrices);
 SmallVector<AffineExpr> batchOf(Value matrices);
 Value transposedMatrices(Node &n, Value matrices);
-/// Returns the rows from `row` on and the columns from `column` on.
+/// Returns the block of `rows` rows from `row` on and `columns` columns from `column` on.
 Value blockOf(Node &n, Value matrices, int64_t row, int64_t rows, int64_t column, int64_t columns);
 /// Returns identity matrices with the type of `matrices`.
 Value identityLike(Node &n, Value matrices);
-/// Returns the batch to which those of `a` and `b` are broadcast by numpy's rule. Refuses the node if there is none.
+/// Returns the batch to which those of `a` and `b` are broadcast by NumPy's rule. Refuses the node if there is none.
 SmallVector<AffineExpr> commonBatch(Node &n, Value a, Value b);
 /// Broadcasts the dimensions before the last two to `batch`, the result of commonBatch().
 Value withBatch(Node &n, Value matrices, ArrayRef<AffineExpr> batch);

@@ -1,7 +1,7 @@
 //===- PoolingGradients.cpp - gradients of pooling -------------------------------------------===//
 //
 // The gradient of a maximum is added at the saved index of the maximum. The gradient of an average is divided by the
-// number of elements of the window, and added to each of them:
+// divisor of the average (usually the number of elements of the window), and added to each element of the window:
 //
 //   fixed windows      along each dimension, the gradient is spread into lines with gaps, and shifted lines are added
 //   adaptive windows   the gradient is multiplied along each dimension by a matrix with the weights of the elements
@@ -89,8 +89,8 @@ Value spread(Node &n, Value x, int64_t dim, const FixedWindows &w) {
     for (int64_t step = 1; step < w.kernel; ++step)
       line = n.op<AddOp>({line, n.sliceDim(padded, dim, n.constantSize(step), length)});
   }
-  // Elements of the input after the last window have the gradient 0. If their number is symbolic, an upper bound of it
-  // is appended, and the slice below removes the elements that are not needed.
+  // Elements of the input after the last window have the gradient 0. If their number is symbolic, as many zeros are
+  // appended as its upper bound, and the slice below removes the zeros that are not needed.
   auto missing = dyn_cast<AffineConstantExpr>(canonicalSize(w.size + w.padding - length));
   const int64_t reach = missing ? std::max<int64_t>(missing.getValue(), 0) : std::max(w.kernel, w.stride);
   return n.sliceDim(padWithZeros(n, line, dim, 0, reach), dim, n.constantSize(w.padding), w.size);

@@ -1,9 +1,9 @@
 //===- Quantization.cpp - torch's quantized_decomposed ops ----------------------------===//
 //
 // The emitted ops compute the same operations as torch.ao.quantization.fx._decomposed, so that integer results are
-// equal to eager's. 8-bit integers have separate ops. tw.quantize takes few instructions, because its bounds are those
-// of an 8-bit integer, and the pass --tw-match-quantized matches tw.dequantize before products. Wider integers use
-// arithmetic ops.
+// equal to eager's. 8-bit integers have separate ops. tw.quantize takes few instructions, because its result is an
+// 8-bit integer, and the pass --tw-match-quantized matches tw.dequantize before products. Wider integers use arithmetic
+// ops.
 //
 //===----------------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"

@@ -28,8 +28,8 @@ template <RandomKind kind> Results distribution(Node &n) {
   return n.cast(drawRandom(n, kind, sizesOf(n.type()), inType ? n.element() : n.f32()), n.element());
 }
 
-/// Imports bernoulli: draws uniform numbers u, and returns 1 where u < p and 0 elsewhere. If p is a
-/// number, torch has checked it. If p is a tensor, each call of the compiled program checks it.
+/// Imports bernoulli: draws uniform numbers u, and returns 1 where u < p and 0 elsewhere. If p is a number, torch has
+/// checked it. If p is a tensor, each call of the compiled program checks it.
 Results bernoulli(Node &n) {
   Value x = n.tensor(0, "self");
   if (n.failed())
@@ -89,7 +89,8 @@ Value belowCount(Node &n, uint64_t count) {
   return result;
 }
 
-/// Imports randint(high, size) and randint.low(low, high, size).
+/// Imports randint(high, size), randint.low(low, high, size), randint_like(self, high) and
+/// randint_like.low_dtype(self, low, high).
 Results randint(Node &n) {
   bool hasLow = n.target.contains("low");
   int64_t low = hasLow ? n.integer(n.target.contains("like") ? 1 : 0, "low") : 0;

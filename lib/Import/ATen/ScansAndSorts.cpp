@@ -8,7 +8,7 @@ namespace tilewright {
 
 Sorted sortAlong(Node &n, Value x, int64_t dim, bool descending, std::optional<int64_t> k) {
   Type element = n.elementOf(x), compute = n.ordered(element);
-  if (element.isInteger(1) || element.isUnsignedInteger(8)) // most sorts of ui8 are counting sorts
+  if (element.isInteger(1) || element.isUnsignedInteger(8)) // CPU kernels sort long rows of bytes by counting
     compute = n.builder.getIntegerType(8, /*isSigned=*/false);
   SmallVector<AffineExpr> sizes = n.sizesIn(x);
   if (k)
@@ -35,7 +35,7 @@ template <ScanKind kind> Results scan(Node &n) {
 }
 
 /// Imports cummax and cummin, which return the running maximum or minimum and the index of its last occurrence. From a
-/// NaN on, all results are NaN.
+/// NaN on, the running maximum or minimum is NaN.
 template <ScanKind kind> Results runningExtreme(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dim", n.rankOf(x));

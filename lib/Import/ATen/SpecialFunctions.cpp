@@ -60,8 +60,8 @@ Real ndtri(Real p) {
   return where(p >= 0 & p <= 1, where(p < 0.5, -x, x), nan);
 }
 
-/// Imports special_ndtr(self), the normal distribution function. It is computed with erfc, because for negative x, 1 +
-/// erf(x) rounds to 0 where the result is positive.
+/// Imports special_ndtr(self), the normal distribution function. It is computed with erfc, because 1 + erf(x) rounds to
+/// 0 for some negative x for which erfc(-x) is positive.
 Results ndtr(Node &n) {
   Value x = n.tensor(0, "self");
   if (!n.demand(isa<FloatType>(n.element()) && n.elementOf(x).isIntOrFloat(), "its argument is complex"))
@@ -95,7 +95,7 @@ Results ldexp(Node &n) {
     Real scaled = realOperand(n, 0, "self"), whole = realOperand(n, 1, "other"), half = floor(whole * 0.5);
     return rounded(scaled * exp2(half) * exp2(whole - half));
   }
-  // Eager rounds the power to the exponent's type.
+  // Eager rounds the power to the exponent's type, or to float32 if the exponent is an integer.
   Type rounding = isa<FloatType>(type) ? type : n.f32(), compute = n.accumulator(n.element());
   Value power = n.op<PowOp>({n.scalar(2, rounding), n.cast(exponent, rounding)});
   return n.cast(n.op<MulOp>({n.cast(x, compute), n.cast(power, compute)}), n.element());

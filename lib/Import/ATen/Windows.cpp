@@ -17,7 +17,7 @@ namespace {
 struct WindowShape {
   SmallVector<int64_t> kernel, dilation, padding, stride;
 
-  /// Reads the four arguments from number `first` on, each of which is a list of two numbers.
+  /// Reads the four arguments from position `first` on, each of which is a list of two numbers.
   static WindowShape read(Node &n, unsigned first) {
     WindowShape w{n.integers(first, "kernel_size"), n.integers(first + 1, "dilation"), n.integers(first + 2, "padding"),
                   n.integers(first + 3, "stride")};

@@ -141,7 +141,8 @@ private:
     return attribute ? attribute.getInt() : otherwise;
   }
 
-  /// Returns the index of the argument of @main that is the symbolic size `inputDim` of an input.
+  /// Returns the index of the argument of @main that is the symbolic size that `inputDim` specifies, by an input and a
+  /// dimension or by a name.
   llvm::Expected<unsigned> symbolOf(const DynamicSize::InputDim &inputDim) {
     std::vector<std::string> names;
     if (inputDim.dim == DynamicSize::InputDim::named) {

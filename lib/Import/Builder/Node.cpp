@@ -50,7 +50,7 @@ SmallVector<Value> Node::agreeing(ArrayRef<Value> operands) {
     for (auto [i, size] : llvm::enumerate(sizesIn(operand))) {
       AffineExpr &slot = shape[rank - rankOf(operand) + i];
       AffineExpr both = slot == one ? size : size == one ? slot : agreed(slot, size);
-      slot = both ? both : slot; // if `both` is null, the sizes always differ, and broadcastSizes() refuses them
+      slot = both ? both : slot; // if `both` is null, the sizes do not agree, and broadcastSizes() refuses them
     }
   for (Value &operand : fitted) {
     SmallVector<AffineExpr> sizes = sizesIn(operand);

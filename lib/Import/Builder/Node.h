@@ -131,7 +131,7 @@ public:
   static Type elementOf(Value value) { return typeOf(value).getElementType(); }
   static int64_t rankOf(Value value) { return typeOf(value).getRank(); }
   SmallVector<AffineExpr> sizesIn(Value value) const { return sizesOf(typeOf(value)); }
-  /// Returns the common shape of the operands by numpy's rule.
+  /// Returns the common shape of the operands by NumPy's rule.
   SmallVector<AffineExpr> broadcastSizes(ValueRange operands);
   /// If calls check sizes (Importer::guardsSizes), returns the operands reshaped so that sizes that must be equal also
   /// have equal expressions. Otherwise returns the operands.

@@ -371,7 +371,7 @@ Folded sliced(OnnxNode &n, Known x) {
   return x;
 }
 
-/// Returns the elements of `x` with the sizes of the result of a Reshape, Unsqueeze, Squeeze or similar node.
+/// Returns the elements of `x` with the sizes of the result of a Reshape, Unsqueeze or Squeeze node.
 Folded reshaped(OnnxNode &n, const Known &x) {
   llvm::StringRef op = n.node.op;
   SmallVector<AffineExpr> sizes;
@@ -591,7 +591,7 @@ bool foldOnnx(OnnxNode &n) {
   if (result && !n.failed())
     n.knownResults.push_back(std::move(result));
   else
-    n.reason.clear(); // if the node cannot be imported as tw ops either, this import reports the reason
+    n.reason.clear(); // the node is imported as tw ops next; if this fails, too, its reason is reported
   return !n.knownResults.empty();
 }
 

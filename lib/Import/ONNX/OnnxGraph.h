@@ -80,8 +80,8 @@ public:
     storage.emplace_back();
     return &storage.back();
   }
-  /// Returns the elements of `value` if they are known at compile time, or if the file has at most `mostKnown` elements
-  /// of a supported type. Otherwise returns null.
+  /// Returns the elements of `value` if they are known at compile time, or if `value` is a tensor in the file with at
+  /// most `mostKnown` elements of a supported type. Otherwise returns null.
   const KnownElements *known(OnnxValue &value);
   /// Returns the value in the module. Adds it to the module if necessary.
   llvm::Expected<mlir::Value> materialize(OnnxValue &value, llvm::StringRef name);

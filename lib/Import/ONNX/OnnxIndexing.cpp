@@ -102,8 +102,8 @@ Results scatterNd(OnnxNode &n) {
   return Value(PutOp::create(n.builder, n.loc, x.getType(), x, source, columns, 0, *kind));
 }
 
-/// Imports OneHot. Negative indices are counted from the end. For an index out of range, all elements of the result are
-/// the "off" value.
+/// Imports OneHot. Negative indices are counted from the end. The vector of an index out of range consists of the value
+/// "off" only.
 Results oneHot(OnnxNode &n) {
   Value index = n.in(0), values = n.in(2);
   const KnownElements *depth = n.known(1);
@@ -164,7 +164,7 @@ Results tensorScatter(OnnxNode &n) {
 }
 
 /// Imports MaxUnpool, which moves each element to the index from which MaxPool took it. Indices refer to the flattened
-/// result.
+/// result before it is padded to `output_shape`.
 Results maxUnpool(OnnxNode &n) {
   Value x = n.in(0), index = n.in(1);
   SmallVector<int64_t> kernel = n.integers("kernel_shape"), stride = n.integers("strides"), pads = n.integers("pads");

@@ -11,7 +11,7 @@ namespace tilewright {
 
 namespace {
 
-/// Calls `visit` with each known size of `inputs`; an input of unknown rank has none.
+/// Calls `visit` with each size of `inputs`; an input of unknown rank has none.
 template <typename Inputs, typename Visit> void forEachSize(Inputs &inputs, Visit visit) {
   for (auto &input : inputs)
     if (input.sizes)

@@ -12,7 +12,8 @@
 
 namespace tilewright {
 
-/// The inputs of a model. A size is symbolic if the file or the user specifies that it is symbolic.
+/// The inputs of a model. A size is symbolic if the file does not specify it as a number, or if the user makes it
+/// symbolic.
 ///
 /// A symbolic size has the name of its symbol. Names in the file are converted to identifiers: `batch-size` becomes
 /// `batch_size`, or `batch_size_2` if another size has that name. The name of a size without a name consists of its

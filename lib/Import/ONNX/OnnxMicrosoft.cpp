@@ -180,7 +180,7 @@ Results simplifiedNorm(OnnxNode &n) {
 }
 
 /// Imports EmbedLayerNormalization. Returns the normalized sum of the embeddings of words, positions and segments, the
-/// number of unmasked words of each row, and the sum.
+/// number of unmasked words of each row (0 without a mask), and the sum.
 Results embedNorm(OnnxNode &n) {
   Value ids = n.in(0), segments = n.optionalIn(1), words = n.in(2), positionTable = n.in(3),
         segmentTable = n.optionalIn(4), gamma = n.in(5), beta = n.in(6), mask = n.optionalIn(7),

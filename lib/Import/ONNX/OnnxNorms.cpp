@@ -2,7 +2,7 @@
 //
 // LayerNormalization and RMSNormalization become one tw op if their scale and bias have the normalized shape. With
 // other shapes, they are decomposed. RMSNormalization is also decomposed if the types of scale and input differ.
-// Normalizations over channels are always decomposed.
+// BatchNormalization, InstanceNormalization and GroupNormalization are always decomposed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNode.h"

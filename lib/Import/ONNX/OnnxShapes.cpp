@@ -316,7 +316,7 @@ Results eyeLike(OnnxNode &n) {
 }
 
 /// Imports a window function, first - second * cos(2 pi i / n) + third * cos(4 pi i / n), as a constant. `n` is the
-/// size or, without the attribute `periodic`, the size - 1.
+/// size or, if the attribute `periodic` is 0, the size - 1, but at least 1.
 Results window(OnnxNode &n, double first, double second, double third) {
   SmallVector<int64_t> size = n.integersIn(0, "size");
   bool periodic = n.integer("periodic", 1);

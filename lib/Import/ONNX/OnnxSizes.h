@@ -31,7 +31,7 @@ std::optional<SmallVector<std::pair<int64_t, SlicedDim>>> readSlices(OnnxNode &n
 /// Returns the sizes of the parts of a Split node. `size` is the size of the split dimension.
 SmallVector<AffineExpr> splitSizes(OnnxNode &n, AffineExpr size);
 
-/// Broadcasts two shapes by numpy's rule. Sizes that may be equal for some values of symbols are assumed to be equal.
+/// Broadcasts two shapes by NumPy's rule. Sizes that may be equal for some values of symbols are assumed to be equal.
 /// The op that broadcasts checks this assumption. Returns nullopt if the shapes cannot be broadcast.
 std::optional<SmallVector<AffineExpr>> broadcastShapes(OnnxNode &n, ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b);
 

@@ -38,7 +38,7 @@ namespace {
 using exported::Argument;
 using exported::Input;
 
-/// Returns the reason why a tensor cannot be an input, or "" if it can.
+/// Returns the reason why a tensor cannot be an input or the result of a node, or "" if it can.
 std::string unsupportedTensor(const exported::TensorMeta &meta) {
   if (!meta.strided)
     return "its layout is sparse; only strided tensors are supported";
@@ -296,9 +296,9 @@ private:
   }
 
   /// Adds the strides of the first argument to the arguments of a node. For as_strided, makes the offset relative to
-  /// the tensor's first element (lib/Import/ATen/Strided.cpp). Returns a reason if that is impossible, otherwise "". A
-  /// tensor that is a part of another tensor's memory has gaps between its elements; the importer of as_strided rejects
-  /// such a tensor.
+  /// the tensor's first element (lib/Import/ATen/Strided.cpp). Returns a reason if that is impossible, otherwise "".
+  /// The importer of as_strided rejects a tensor that has gaps between its elements, and results that would contain
+  /// other elements of the storage than those of the tensor.
   std::string addMemory(const exported::Node &node, ArgList &args, std::vector<std::pair<std::string, Arg>> &kwargs) {
     const auto *self = node.positional.empty() ? nullptr : std::get_if<exported::TensorName>(&node.positional[0]);
     if (!self)

@@ -1,7 +1,7 @@
 //===- Model.h - a model, as stored in its .onnx file ------------------------------===//
 //
 // The structures use no types of MLIR or protobuf. They contain the nodes as in the file, the types and sizes of
-// inputs and outputs, and the elements of the initializers.
+// inputs, outputs and intermediate values, and the elements of the initializers.
 //
 //   std::string error;
 //   std::optional<onnx::Model> model = onnx::readModel(bytes, openFile, error);

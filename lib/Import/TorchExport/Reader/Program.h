@@ -7,8 +7,8 @@
 //   std::string error;
 //   std::optional<exported::Program> program = exported::readProgram(bytes, error);
 //
-// The format is that of torch 2.8 and later (schema version 8, torch/_export/serde/schema.py). The only pickle in such
-// a file, data/sample_inputs/model.pt, is never read.
+// The format is that of torch 2.8 and later (schema version 8, torch/_export/serde/schema.py). Pickles in such a file
+// are never read: data/sample_inputs/model.pt is ignored, and a pickled weight is an error.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_TORCHEXPORT_READER_PROGRAM_H

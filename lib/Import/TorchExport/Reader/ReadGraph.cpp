@@ -163,8 +163,8 @@ void addPrefix(Argument &argument, const std::string &prefix) {
 }
 
 /// Reads wrap_with_set_grad_enabled(flag, graph, arguments...), with which torch represents a part of a model under
-/// torch.no_grad(). The nodes of the inner graph are inlined: the names of their tensors get a prefix, and the inner
-/// graph's inputs and outputs are replaced by the names in the outer graph.
+/// torch.no_grad(). The nodes of the inner graph are inlined: the names of their tensors get a prefix, and
+/// aten.alias nodes connect the inner graph's inputs and outputs with the tensors of the outer graph.
 void readNested(const JsonView &view, Graph &graph, const SizesByName &sizes, unsigned depth) {
   std::vector<JsonView> inputs = view["inputs"].list();
   auto [kind, argument] =

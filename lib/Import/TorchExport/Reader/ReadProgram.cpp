@@ -62,8 +62,8 @@ void readRanges(const JsonView &view, std::map<std::string, Range> &ranges) {
 
 namespace {
 
-/// Reads the names of symbolic sizes, which only tilewright.export stores in the file. Names that are not identifiers
-/// or not unique are ignored.
+/// Reads the names of symbolic sizes, which only tilewright.export stores in the file. A name is ignored if it is not
+/// an identifier of at most 64 characters, or if an earlier symbol has it.
 void readNames(const ZipArchive &archive, const std::string &root, std::map<std::string, std::string> &names) {
   nlohmann::json document;
   std::string ignored;

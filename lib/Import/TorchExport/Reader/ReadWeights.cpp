@@ -34,7 +34,7 @@ std::string checkExtent(const TensorMeta &meta, uint64_t bytes) {
   if (!fits || __builtin_add_overflow(last, 1, &elements) || __builtin_mul_overflow(elements, width, &elements) ||
       uint64_t(elements) > bytes)
     return "its elements do not fit into its " + std::to_string(bytes) + " bytes";
-  // An expanded tensor is copied with all its elements, so it may be larger than its storage. Limit its size.
+  // An expanded tensor is copied with all its elements, so the copy may be larger than the storage. Limit its size.
   const int64_t mostBytes = std::max<int64_t>(bytes, int64_t(1) << 30);
   int64_t total = width;
   for (const Size &size : meta.sizes)

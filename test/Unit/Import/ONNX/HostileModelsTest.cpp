@@ -1,8 +1,8 @@
 //===- HostileModelsTest.cpp - a thousand damaged .onnx files, under the sanitizers ----------===//
 //
 // Each file is derived from a valid file with a random seed: bytes are changed, removed or repeated, the file is
-// truncated, or integers of the encoding (lengths, sizes, types) are replaced by large integers. The reader must return
-// a model or an error. The test reads every byte of every tensor of a returned model.
+// truncated, or a byte is replaced by a large integer in the encoding of lengths, sizes and types. The reader must
+// return a model or an error. The test reads every byte of every tensor in the graphs of a returned model.
 //
 //===----------------------------------------------------------------------===//
 #include "SmallModel.h"
