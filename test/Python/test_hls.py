@@ -191,7 +191,7 @@ def expected(op, a, b, left, right):
         case "/":
             return cut(abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1), wa + sb)
         case "%":
-            return cut(abs(a) % abs(b) * (-1 if a < 0 else 1), min(wa, wb), sa)
+            return cut(abs(a) % abs(b) * (-1 if a < 0 else 1), min(wa, wb + (sa and not sb)), sa)
         case "&":
             return cut(a & b, common)
         case "|":
@@ -227,6 +227,13 @@ def test_ap_int_operators_equal_python_integers(calculator, data):
     calculator.stdin.flush()
     got = int(calculator.stdout.readline(), 16)
     assert got == expected(op, a, b, (signed, wide), (other, narrow)) & (1 << 128) - 1, (kinds()[number], op, a, b)
+
+
+def test_remainder_of_a_signed_number_and_a_narrower_unsigned_number_keeps_its_sign_bit(calculator):
+    number = kinds().index((True, False, 48, 12))
+    calculator.stdin.write(f"{number} {OPERATORS.index('%')} {(-4095 - 4000) & (1 << 128) - 1:032x} {4095:032x}\n")
+    calculator.stdin.flush()
+    assert wrap(int(calculator.stdout.readline(), 16), 13, True) == -4000
 
 
 def test_documented_hls_example_prints_the_documented_output(tmp_path):

@@ -203,7 +203,7 @@ def test_einsum_matches_eager(equation, shapes, tmp_path):
     assert_numbers([result], [[one] for one in eager], [Product()(**{name: widen(x) for name, x in inputs.items()})])
 
 
-def test_products_of_expert_groups_match_eager(tmp_path):
+def test_tables_of_expert_groups_match_eager(tmp_path):
     """Some groups of rows are empty, and some rows are after the last group."""
 
     class Experts(nn.Module):

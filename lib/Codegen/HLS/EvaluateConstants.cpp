@@ -24,10 +24,10 @@ constexpr int64_t mostIterations = int64_t(1) << 26;
 enum class StepKind { Add, Subtract, Multiply, SignExtend, ZeroExtend };
 
 /// One step: registers[to] = registers[left] <kind> registers[right], wrapped to `width` bits. SignExtend, which is
-/// also used for truncations, ignores `right`. For ZeroExtend, `right` is the width of the operand in bits.
+/// also used for truncations, and ZeroExtend ignore `right`. `operandWidth` is the width of the left operand in bits.
 struct Step {
   StepKind kind;
-  unsigned to, left, right, width;
+  unsigned to, left, right, width, operandWidth;
 };
 
 /// Returns the low `width` bits of `value`, interpreted as a signed number.
@@ -105,8 +105,8 @@ public:
         value = left - right;
       else if (step.kind == StepKind::Multiply)
         value = left * right;
-      else if (step.kind == StepKind::ZeroExtend) // step.right is the operand's width, less than 64
-        value = left & ((uint64_t(1) << step.right) - 1);
+      else if (step.kind == StepKind::ZeroExtend) // the operand has less than 64 bits
+        value = left & ((uint64_t(1) << step.operandWidth) - 1);
       registers[step.to] = wrapped(int64_t(value), step.width);
     }
     return registers[result];
@@ -129,9 +129,8 @@ private:
     if (!kind || !llvm::all_of(op.getOperands(), [&](Value operand) { return isNumbered(operand); }))
       return false;
     const unsigned to = registers.size();
-    Step step{*kind, to, numbers[op.getOperand(0)], numbers[op.getOperands().back()], type.getWidth()};
-    if (*kind == StepKind::ZeroExtend)
-      step.right = op.getOperand(0).getType().getIntOrFloatBitWidth();
+    Step step{*kind, to, numbers[op.getOperand(0)], numbers[op.getOperands().back()], type.getWidth(),
+              op.getOperand(0).getType().getIntOrFloatBitWidth()};
     registers.push_back(0);
     numbers[op.getResult(0)] = to;
     list.push_back(step);

@@ -79,7 +79,9 @@ template <typename A, typename B> struct Types {
   typedef typename Pick<narrower(common + 1), true>::type Difference;
   typedef typename Pick<narrower(L::width + R::width), anySigned>::type Product;
   typedef typename Pick<narrower(L::width + R::isSigned), anySigned>::type Quotient;
-  typedef typename Pick<(L::width < R::width ? L::width : R::width), L::isSigned>::type Remainder;
+  /// Bits of a divisor in the type of the remainder, which has a sign if the dividend has one.
+  static constexpr int divisor = R::width + (L::isSigned && !R::isSigned);
+  typedef typename Pick<(L::width < divisor ? L::width : divisor), L::isSigned>::type Remainder;
   typedef typename Pick<narrower(common), anySigned>::type Bitwise;
 };
 
