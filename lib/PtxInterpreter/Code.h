@@ -1,8 +1,8 @@
 //===- Code.h - a kernel decoded for execution -------------------------------------===//
 //
-// The instructions of a kernel and of all functions that it calls are stored in one array. A 32-bit register is a row
-// of 32 lanes; a 64-bit register has two rows. Immediate operands are rows of a constant pool, so that handlers read
-// them in the same way as registers.
+// The instructions of a kernel and of all functions that it calls are stored in one array. A register of at most 32
+// bits is a row of 32 lanes; a 64-bit register has two rows, and a 128-bit register has four. Immediate operands are
+// rows of a constant pool, so that handlers read them in the same way as registers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_CODE_H

@@ -51,7 +51,7 @@ struct Fragment {
 /// A cp.async that has been issued and not yet executed.
 struct PendingCopy {
   uint64_t from = 0, to = 0;
-  uint32_t bytes = 0, read = 0; ///< bytes to write; bytes of these to read, the rest are zeros
+  uint32_t bytes = 0, read = 0; ///< number of bytes written; number of bytes read, the other bytes are zeros
   uint32_t pc = 0;
   std::shared_ptr<uint32_t> done = nullptr; ///< if an mbarrier waits for it: the clock at completion, from 1
 };

@@ -124,7 +124,7 @@ public:
 private:
   /// The maximum number of calls of choose() with groups, to limit the compile time.
   static constexpr int mostTries = 48;
-  /// The number of block sizes that are tried for a group.
+  /// The maximum number of block sizes that are tried for a group.
   static constexpr size_t mostSizes = 4;
   static constexpr int64_t mostBlocks = 128;
 

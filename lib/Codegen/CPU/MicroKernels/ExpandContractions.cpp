@@ -8,7 +8,7 @@
 //     %acc:24 = scf.for %k = 0 to 128 iter_args(24 x vector<16xf32>) { 3 loads of %b, 8 broadcasts of %a, 24 fma } 24
 //     stores }
 //
-// The figure omits prefetches of %b. If K is much larger than in this example, the sum is computed in K-blocks.
+// The figure omits prefetches of %b. If K exceeds 1.5 times the size of a K-block, the sum is computed in K-blocks.
 // MicroKernel.h describes the blocks of rows and vectors. A convolution uses the same blocks, with pixels as rows and
 // up to three reduction loops (kh, kw, c). The instructions depend on the dtype and on the number of elements along k
 // that are packed together:

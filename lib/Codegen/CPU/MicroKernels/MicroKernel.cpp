@@ -173,8 +173,8 @@ int64_t mostRows(OpFoldResult rows) {
 }
 
 /// Returns the number of sets of the L1 cache (64 in total) to which the elements of adjacent rows of A at one k map.
-/// The number is small if the row stride is a power of two. Returns nullopt if the row stride is unknown or not a
-/// multiple of a cache line, or if A is not contiguous along k or is converted to f32.
+/// The number is small if the row stride is a multiple of a large power of two. Returns nullopt if the row stride is
+/// unknown or not a multiple of a cache line, or if A is not contiguous along k or is converted to f32.
 static std::optional<int64_t> setsOfRows(const BlockAccess &access) {
   constexpr int64_t setsBytes = 4096, lineBytes = 64;
   auto type = cast<MemRefType>(access.lhs.getType());

@@ -11,11 +11,11 @@
 // The panel width depends on N, the vector width and the instructions, but not on the number of rows of A, so the same
 // packed form of a weight is used for any number of rows of A. If B is a parameter, it is packed once. If the graph
 // computes B, B is packed at each call, unless the product has fewer than 8 rows. Such a product reads B unpacked
-// (linalg.contract remains), unless k is contiguous in B and K is less than the number of lanes of a vector. If B
-// consists of slices that are selected from a parameter (a mixture of experts), the product reads the packed parameter,
-// and the indices of the slices are the third input of tw_tile.matmul. If k is not contiguous in A, as in the gradient
-// of a weight, a separate kernel transposes A if servesMany() returns true, for example if the product has enough
-// columns to amortize the copy.
+// (linalg.contract remains), unless k is contiguous in B and K is greater than 1 and less than the number of lanes of a
+// vector. If B consists of slices that are selected from a parameter (a mixture of experts), the product reads the
+// packed parameter, and the indices of the slices are the third input of tw_tile.matmul. If k is not contiguous in A,
+// as in the gradient of a weight, a separate kernel transposes A if servesMany() returns true, for example if the
+// product has enough columns to amortize the copy.
 //
 // Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
 // test/Codegen/CPU/Schedule/resolve-transposed.mlir, test/Codegen/CPU/Schedule/resolve-chosen.mlir

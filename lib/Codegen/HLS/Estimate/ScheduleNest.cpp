@@ -4,7 +4,7 @@
 // and the latency of the operators between two accesses of an element, divided by the iterations between them. If sums
 // may be reassociated, each sum is computed as a tree. The accumulated element, for which the next iteration waits,
 // then passes through only one addition per level of the tree. If the latency is still the limit, and the II comes from
-// a directive, the additions between the two accesses become quick additions (Operators.h).
+// a directive, some additions of these trees become quick additions (Operators.h).
 //
 // Test: test/Python/test_hls_estimate.py
 //
