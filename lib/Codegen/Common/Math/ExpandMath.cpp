@@ -15,8 +15,8 @@
 // because their results are rounded to 16 bits. Functions of f64 vectors are expanded as in ExpandMath64.h, and
 // remainders of vectors are exact. f64 scalars are unchanged, because the conversion to LLVM lowers them to calls of
 // libm. If there is no formula for a function of f64 vectors (cbrt, most powers), the op is unrolled to scalars. Ops
-// for which the CPU has instructions are unchanged: sqrt, fma, absf, copysign, floor, ceil, round, roundeven, trunc.
-// f64 is rounded to bf16 through f32, as in all other passes. With the option `bf16-denormals`, the second of these
+// that LLVM lowers to a few instructions are unchanged: sqrt, fma, absf, copysign, floor, ceil, round, roundeven,
+// trunc. f64 is rounded to bf16 through f32, as in all other passes. With the option `bf16-denormals`, the second of these
 // roundings is computed by integer ops.
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
