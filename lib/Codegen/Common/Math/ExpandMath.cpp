@@ -16,8 +16,8 @@
 // remainders of vectors are exact. f64 scalars are unchanged, because the conversion to LLVM lowers them to calls of
 // libm. If there is no formula for a function of f64 vectors (cbrt, most powers), the op is unrolled to scalars. Ops
 // that LLVM lowers to a few instructions are unchanged: sqrt, fma, absf, copysign, floor, ceil, round, roundeven,
-// trunc. f64 is rounded to bf16 through f32, as in all other passes. With the option `bf16-denormals`, the second of these
-// roundings is computed by integer ops.
+// trunc. f64 is rounded to bf16 through f32, as in all other passes. With the option `bf16-denormals`, the second of
+// these roundings is computed by integer ops.
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //
