@@ -9,8 +9,8 @@ from pathlib import Path
 tests = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(tests.parent / "build" / "python"), str(tests / "Python")]
 
-# Models that the target hls compiles to fixed point, and flags with their formats. The formats have the default
-# rounding mode, AP_RND_CONV and AP_TRN.
+# Models that the target hls compiles to fixed point, and flags with their formats. Two of the formats specify a rounding
+# mode, AP_RND_CONV or AP_TRN. The others have the default rounding mode.
 FIXED = {
     "fixed_mlp": ["--fixed", "16,6"],
     "fixed_lenet": ["--fixed", "12,5,AP_RND_CONV", "--fixed", "7=16,8"],

@@ -174,8 +174,8 @@ func.func @sin_double(%x: vector<2x4xf64>) -> vector<2x4xf64> {
   return %y : vector<2x4xf64>
 }
 
-// A function of vectors for which the pass has no formula is computed lane by lane. The pass does not change functions
-// of scalars, which --convert-math-to-libm converts later.
+// If the pass has no formula for a function of f64 vectors, the function is computed lane by lane. The pass does not
+// change functions of f64 scalars, which --convert-math-to-libm converts later.
 // CHECK-LABEL: func.func @power_double
 // CHECK: %[[A:.*]] = vector.extract %[[X:.*]][0] : f64
 // CHECK: math.powf %[[A]], %{{.*}} : f64
