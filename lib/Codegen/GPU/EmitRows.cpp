@@ -8,13 +8,15 @@
 //     load them (once: every op uses the same indices) ; max in registers ; five shuffles ; exp, sum ; five shuffles
 //     ; divide, store
 //
-// An operand that a product reads repeatedly (such as the weights of attention) is first stored in shared memory.
+// An operand that a product reads repeatedly (such as the weights of attention) is first stored in shared memory, if it
+// fits.
 //
 // If a group has more than one warp, it reduces through shared memory, with one slot per warp and one barrier per
-// reduction. If a row is too long for the registers of one block, or if multiprocessors would be idle, the blocks of a
-// cluster share the row. Each warp then reads the slots of all blocks in the same order. It reads the slots of other
-// blocks through distributed shared memory. A block exits only after the other blocks have read its slots for the last
-// time. If a row is too long for the registers of a cluster, or has a symbolic size, each op reads it in a loop.
+// reduction. On sm_90a, if a row is too long for the registers of one block, or if multiprocessors would be idle, the
+// blocks of a cluster share the row. Each warp then reads the slots of all blocks in the same order. It reads the slots
+// of other blocks through distributed shared memory. A block exits only after the other blocks have read its slots for
+// the last time. If a row is too long for the registers of its threads, or has a symbolic size, each op reads it in a
+// loop.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
 //
@@ -398,7 +400,7 @@ private:
   using Merge = llvm::function_ref<SmallVector<Value>(ArrayRef<Value>, ArrayRef<Value>)>;
 
   /// Calls `body` for each position of this thread in an index space with these extents. With `merge`, a long row is
-  /// summed in chunks, and each chunk starts from `carried`, so that rounding errors do not accumulate along the row.
+  /// summed in chunks, and each chunk starts from `carried`, so that no sum adds all elements of the row one by one.
   SmallVector<Value> overRow(SmallVector<Value> extents, SmallVector<Value> carried, Body body, Merge merge = nullptr) {
     if (!extents.empty()) {
       std::optional<int64_t> last = getConstantIntValue(extents.back());

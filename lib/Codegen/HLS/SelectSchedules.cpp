@@ -8,10 +8,10 @@
 // If the next op that uses an array after it is filled with a constant accumulates into the array (for example a sum or
 // a maximum), the attribute `tw_hls.initial` of this op replaces the fill. NestChoices.h determines the possible
 // schedules of a nest. The schedules of all nests are selected together (ChooseTogether.h), first without groups. A
-// group consists of nests that could pass their results to each other in blocks
-// (BlockGroups.h), so that they run in parallel. Groups are tried with several block sizes, and the selection treats a
-// group as one nest. The pass selects the group that reduces the design's latency most, and repeats this with the
-// remaining groups until no group reduces the latency by more than 1%. Schedules that together need more banks of an
+// group consists of nests that could pass their results to each other in blocks (BlockGroups.h), so that they run in
+// parallel. Groups are tried with several block sizes, and the selection treats a group as one nest. The pass selects
+// the group that reduces the design's latency most, and repeats this with the remaining groups until no group reduces
+// the latency by more than 1%, or until `mostTries` groups were tried. Schedules that together need more banks of an
 // array than HLS tools allow are removed (BankLimits.h).
 //
 // Tests: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
@@ -306,8 +306,8 @@ struct HlsSelectSchedules : impl::HlsSelectSchedulesBase<HlsSelectSchedules> {
     if (nests.empty())
       return;
     std::optional<Selection> selection = selectWithin(nests, resources->dsp);
-    // Additions in lookup tables need no DSP slices. If they take more than half of the lookup tables, use DSP slices
-    // for all additions.
+    // Additions in lookup tables need no DSP slices. If all operators together take more than half of the lookup
+    // tables, use DSP slices for all additions.
     if (fabric && selection && tablesOf(nests, *selection) > (*device)->lut / 2) {
       for (Nest &nest : nests) {
         setFabric(nest.op, false);

@@ -179,9 +179,9 @@ private:
         fetchFrom = Value();
         return tiles;
       });
-    // If K is known, search for a number of K-blocks that have equal lengths, a multiple of the depth of a tile and not
-    // much longer than `tileReductionBlock`. If there is no such number, the last K-block may be shorter than the
-    // others.
+    // If K is known, search for a number of K-blocks of equal length. The length must be a multiple of the depth of a
+    // tile, at most `tileReductionBlock`, and not much shorter. If there is no such number, the last K-block may be
+    // shorter than the others.
     int64_t block = tileReductionBlock;
     bool even = false;
     if (known) {
