@@ -3,9 +3,9 @@
 // The shadow of each run of bytes stores the last write and some of the later reads as epochs. An epoch consists of a
 // warp, a lane and the warp's clock. Two accesses, at least one of which is a write and at least one of which is not
 // strong, race unless the vector clock of the later access's warp has reached the epoch of the earlier access. Between
-// generic writes and an access of the async proxy (bulk copies, wgmma), there
-// must also be a proxy fence. Runs have 16 bytes at first. An access whose address or size is not a multiple of the
-// size of the runs splits all runs of the memory.
+// generic writes and an access of the async proxy (bulk copies, wgmma), there must also be a proxy fence. Runs have 16
+// bytes at first. An access whose address or size is not a multiple of the size of the runs splits all runs of the
+// memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_SHADOW_H
@@ -93,8 +93,8 @@ private:
     Epoch reads[4];
   };
   void split(uint64_t at, uint64_t bytes);
-  /// Stores a read by `who` in `run`. If no slot is free and no stored read is ordered before this read,
-  /// it replaces one of the stored reads.
+  /// Stores a read by `who` in `run`. If no slot is free and no stored read is ordered before this read, this read
+  /// replaces one of the stored reads.
   void noteRead(const Accessor &who, Run &run);
 
   uint64_t size = 0;

@@ -64,9 +64,9 @@ Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMach
 ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
                                 const CostMachine &machine);
 
-/// Returns tiles for an unknown number of rows. For 16 to 512 rows, the predicted times of these tiles are closest to
-/// the times of the best tiles for each number of rows. The number of rows of a tile is a power of two of at least 128,
-/// and therefore a multiple of the micro-kernels' blocks.
+/// Returns tiles for an unknown number of rows. For five numbers of rows from 16 to 512, the predicted times of these
+/// tiles are on average closest to the times of the best tiles for the same number of rows. The number of rows of a
+/// tile is a power of two of at least 128, and therefore a multiple of the micro-kernels' blocks.
 ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, const CostMachine &machine);
 
 /// Returns the number of elements per task, at most `most`, of a kernel with `elements` elements that reads and writes

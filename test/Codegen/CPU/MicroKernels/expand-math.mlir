@@ -7,7 +7,7 @@
 // exp(x) is 2^n exp(r). The code clamps x to a range, rounds n to an integer by adding a large constant, computes r in
 // two steps, evaluates a polynomial of degree 8, and multiplies the result twice by powers of two whose bits are
 // computed from n. With AVX-512, an instruction rounds n, the polynomial has degree 6, and vscalefps multiplies by 2^n.
-// No result is denormal.
+// For x below -104, the result is 0.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select
