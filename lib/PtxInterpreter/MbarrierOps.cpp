@@ -2,8 +2,9 @@
 //
 // A phase of an mbarrier completes after all expected arrivals and all expected bytes. The clocks of the arrivals are
 // joined into the clock of each thread that observes the completion. try_wait suspends the thread until an event in its
-// block, such as an arrival. Sometimes it returns false immediately, to test that the kernel retries. The 64-bit state
-// of a phase contains the number of the phase in the low half and the number of pending arrivals in the high half.
+// block, such as the completion of a phase of any mbarrier. Sometimes it returns false immediately, to test that the
+// kernel retries. The 64-bit state of a phase contains the number of the phase in the low half and the number of
+// pending arrivals in the high half.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
