@@ -3,8 +3,8 @@
 // ScanLoops.h lowers scans, and ScatterLoops.h lowers scatters. A sort becomes a stable bottom-up merge sort of (value,
 // index) pairs in scratch memory for each row. NaN is the largest value. If only the first k results are needed (topk
 // with a small k), one pass over the row maintains the first k of the elements that have been read, in sorted order. An
-// element is inserted if it precedes the last of them. Long rows of bytes are sorted by counting: the position of an
-// element is the number of elements that precede it.
+// element is inserted if it precedes the last of them. Rows of bytes that are long or have a symbolic length are sorted
+// by counting: the position of an element is the number of elements that precede it.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-loops.mlir
 //
