@@ -180,7 +180,7 @@ void wait(Exec &e, const Instr &in) {
                "the state is of phase " + std::to_string(phase) + ", but the mbarrier is in phase " +
                    std::to_string(mbarrier->phase) + ": only the current and the previous phase can be tested");
     }
-    // This thread is not ordered after the completion of the phase, so the test could also have returned false.
+    // If the thread is not ordered after the completion of the phase, the test could also have returned false.
     if (complete && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
       complete = false, early = true;
     done |= uint32_t(complete) << lane;
