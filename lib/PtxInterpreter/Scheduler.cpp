@@ -368,7 +368,7 @@ void runGrid(Grid &grid) {
     if (grid.steps > launch.stepLimit) {
       grid.report.finished = false;
       Warp *warp = nullptr;
-      for (auto &block : grid.running) // unlike `ready`, `running` has no warps of ended blocks
+      for (auto &block : grid.running) // `ready` may point to warps of erased blocks
         for (Warp &candidate : block->warps)
           if (!candidate.done())
             warp = &candidate;
