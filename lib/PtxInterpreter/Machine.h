@@ -53,7 +53,7 @@ struct PendingCopy {
   uint64_t from = 0, to = 0;
   uint32_t bytes = 0, read = 0; ///< number of bytes written; number of bytes read, the other bytes are zeros
   uint32_t pc = 0;
-  std::shared_ptr<uint32_t> done = nullptr; ///< if an mbarrier waits for it: the clock at completion, from 1
+  std::shared_ptr<uint32_t> done = nullptr; ///< if an mbarrier waits for it: the clock at completion; 0 before
 };
 
 /// A pending cp.async.mbarrier.arrive, which arrives at the mbarrier when the thread's earlier copies have completed.
@@ -110,7 +110,7 @@ struct Warp {
   std::vector<uint32_t> written;     ///< by row: the lanes with a value
   std::array<Lane, kLanes> lanes;
   VectorClock clock;
-  VectorClock released, acquired; ///< clocks at the last fence; clocks collected from strong reads since then
+  VectorClock released, acquired; ///< clock at the last release; clocks from strong reads since the last acquire
   bool hasReleased = false, hasAcquired = false;
   std::vector<MatrixJob> jobs;                  ///< not yet in a group
   std::deque<std::vector<MatrixJob>> jobGroups; ///< oldest first
@@ -238,8 +238,8 @@ struct Exec {
 
   /// Checks and records an access, and returns the bytes at the address, or null after a reported error.
   uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
-  /// Like reach(), but checks only bounds, alignment and writes of read-only memory. Replaces a generic `space` by the
-  /// actual space, and `address` by the address in that space.
+  /// Like reach(), but checks only bounds, alignment and writes of read-only memory. Replaces `space`, if it is generic
+  /// or Cluster, by the actual space, and `address` by the address in that space.
   uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
   /// Returns the block of the cluster to whose shared memory `address` refers, and removes the block's rank from the
   /// address. Reports an error and returns null if there is no such block, if the block has exited, or if the block is
@@ -275,7 +275,8 @@ void wake(Block &block);
 /// Executes one of the pending bulk loads or of the pending arrivals of cp.async.mbarrier.arrive. Returns false if
 /// there is none.
 bool deliverLoad(Grid &grid);
-/// Reports the copies and the wgmma instructions of an ending block for which no thread has waited.
+/// Executes the remaining bulk stores of an ending block. Reports the copies and the wgmma instructions for which no
+/// thread has waited, and the accesses of other blocks that are not ordered before the end.
 void endBlock(Grid &grid, Block &block);
 void endBulk(Exec &e);
 void endMatrixJobs(Exec &e);
