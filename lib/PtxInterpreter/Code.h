@@ -51,7 +51,7 @@ enum Flag : uint8_t {
 
 struct Instr {
   Handler run = nullptr;
-  uint32_t operands = 0; ///< index of the first in Code::operands: results, then sources
+  uint32_t operands = 0; ///< index of the first in Code::operands: results, sources, flags of decodeSigned()
   uint8_t results = 0, sources = 0;
   uint8_t flags = 0;
   Space space = Space::Generic;

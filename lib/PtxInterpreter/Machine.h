@@ -24,8 +24,8 @@ namespace tilewright::ptx {
 inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
                           kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
 /// The bits of a shared memory address from kRankShift on are the rank plus one of a block in the cluster. 0 and
-/// kOwnBlock mean the block of the executing thread. In kernels with clusters, the addresses of variables have
-/// kOwnBlock: on a GPU these bits contain the rank, so a kernel must not assume zeros.
+/// kOwnBlock mean the block of the executing thread. In kernels with .reqnctapercluster of more than one block, the
+/// addresses of variables have kOwnBlock: on a GPU these bits contain the rank, so a kernel must not assume zeros.
 inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16, kOwnBlock = 255;
 inline constexpr uint64_t kSharedBase = 1024; ///< address of the first shared variable: no variable has the address 0
 
