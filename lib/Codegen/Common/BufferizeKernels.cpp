@@ -10,10 +10,10 @@
 //     return }
 //
 // Every tensor argument becomes a dense memref. The pass assumes that no other argument uses the memory of this memref.
-// If --tw-mark-in-place permits that a result uses the memory of an operand, this assumption does not change the result.
-// If a result was computed in place in an argument, the argument's memory contains the result. Other results (a slice
-// or a padded tensor) are copied to their argument. Allocations that remain inside of a tiled loop have the size of a
-// tile.
+// If --tw-mark-in-place permits that a result uses the memory of an operand, this assumption does not change the
+// result. If a result was computed in place in an argument, the argument's memory contains the result. Other results (a
+// slice or a padded tensor) are copied to their argument. Allocations that remain inside of a tiled loop have the size
+// of a tile.
 //
 // Test: test/Codegen/Common/bufferize-kernels.mlir
 //
