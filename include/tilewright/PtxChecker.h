@@ -117,14 +117,14 @@ enum class Kind : uint8_t {
 };
 const char *name(Kind kind);
 
-/// The instruction, and the thread or the threads of a warp, to which a finding refers. The finding of a race has two
-/// sides.
+/// The instruction, and the thread or the threads of a warp, to which a finding refers. A race and some other findings
+/// have two sides.
 struct Side {
-  uint32_t line = 0;       ///< in the PTX text
-  std::string instruction; ///< as written in the PTX text
-  std::string location;    ///< the user's line, from .loc and //@tw comments; may be empty
-  Dimensions block = {0, 0, 0};
-  uint32_t warp = 0, lane = 0; ///< lane 255: several lanes
+  uint32_t line = 0;            ///< in the PTX text
+  std::string instruction;      ///< as written in the PTX text
+  std::string location;         ///< the user's line, from .loc and //@tw comments; may be empty
+  Dimensions block = {0, 0, 0}; ///< index; after the end of its cluster: its number in the order of starts, 0, 0
+  uint32_t warp = 0, lane = 0;  ///< lane 255: several lanes
 };
 
 struct Finding {
@@ -132,7 +132,7 @@ struct Finding {
   std::string kernel;
   std::string message;
   Side here;
-  std::optional<Side> other; ///< the other access of a race
+  std::optional<Side> other; ///< the other access of a race, or a related one, such as the mbarrier's initialization
   uint64_t count = 1;        ///< number of occurrences
 };
 

@@ -8,8 +8,9 @@
 namespace tilewright {
 
 /// Succeeds if `module` has @main, whose arguments are the symbolic sizes (index) and then tensors, if @main is one
-/// block without calls, and if each tensor's sizes are numbers or expressions over these symbols. Importers write valid
-/// graphs, but graphs from MLIR files may be invalid.
+/// block without calls and without tw ops in regions, and if each tensor has a supported element type and sizes that
+/// are numbers or expressions over these symbols. Importers write valid graphs, but graphs from MLIR files may be
+/// invalid.
 llvm::Error checkGraph(mlir::ModuleOp module);
 
 } // namespace tilewright

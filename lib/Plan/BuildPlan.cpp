@@ -12,9 +12,10 @@
 // A reshape has the same buffer as its operand, because all tensors between kernels are dense. A dense slice that
 // kernels read has the buffer of its source and a byte offset (`at`). Results that no kernel computes in place (a
 // returned argument, a value that is returned twice) are copied. If a result must be written into an argument
-// (tw.into), the kernel that computes the result writes directly into the argument under two conditions: no later op
-// reads the argument, and the kernel reads no element of the argument after it has written this element (tw.over,
-// lib/Kernels/MarkInPlace.cpp). Otherwise the result is copied to the argument at the end.
+// (tw.into), the kernel that computes the result writes directly into the argument under three conditions: the result
+// has no other buffer (as another result or as a packed operand), no later op reads the argument, and the kernel reads
+// no element of the argument after it has written this element (tw.over, lib/Kernels/MarkInPlace.cpp). Otherwise the
+// result is copied to the argument at the end.
 //
 // Tests: test/Plan/build-plan.mlir, test/Plan/build-plan-in-place.mlir
 //

@@ -1,9 +1,9 @@
 //===- BarrierOps.cpp - the barriers of a block, and the end of threads ------------------------------------------===//
 //
-// A barrier counts threads. If all threads of a warp that have not exited arrive together, it counts 32 threads. When
-// the barrier completes, the clocks of all arrivals are joined into the clocks of all waiting threads. If all threads
-// of a warp exit while other warps wait for all threads of the block, an error is reported, and the barrier no longer
-// waits for the warp that has exited, as on the hardware.
+// A barrier counts threads. If all threads of a warp that have not exited arrive together, it counts 32 threads,
+// otherwise only the arriving threads. When the barrier completes, the clocks of all arrivals are joined into the
+// clocks of all waiting threads. If all threads of a warp exit while other warps wait for all threads of the block, an
+// error is reported, and the barrier no longer waits for the warp that has exited, as on the hardware.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

@@ -56,8 +56,8 @@ template <class T> void addCounts(Table &table, const std::string &bits, const s
             }));
 }
 
-/// Adds bfe and bfi, which extract and insert a field of c bits that starts at bit b. An extracted field is
-/// zero-extended or sign-extended.
+/// Adds bfe and bfi, which extract and insert a field of bits. The last two operands are the position of the field's
+/// lowest bit and the number of its bits. An extracted field is zero-extended or sign-extended.
 template <class T> void addFields(Table &table, const std::string &bits, const std::string &letter) {
   using S = std::make_signed_t<T>;
   constexpr uint32_t width = 8 * sizeof(T);

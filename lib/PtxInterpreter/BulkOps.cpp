@@ -1,10 +1,11 @@
 //===- BulkOps.cpp - cp.async.bulk, with and without tensor maps ----------------------------------------===//
 //
 // Bulk copies are executed as late as possible. A load (from global to shared memory) is executed when no thread can
-// continue without it. A store is executed when its thread waits for the store's group, at the latest when the block
-// ends. Until then, the source and destination are marked as in use. All accesses go through the async proxy. The agent
-// of a load is its mbarrier: a thread that has observed the completion of the phase is ordered after the load. A tensor
-// map is a ptx::TensorMap.
+// continue without it, or when threads only poll for it. A store is executed when its thread waits for the store's
+// group (with .read, only the source is read then), at the latest when the block ends. Until then, the source and the
+// destination are marked as in use, except the destination of a reduction, which is a relaxed atomic operation. All
+// accesses go through the async proxy. The agent of a load is its mbarrier: a thread that has observed the completion
+// of the phase is ordered after the load. A tensor map is a ptx::TensorMap.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Bulk.h"

@@ -1,8 +1,8 @@
 //===- Code.h - a kernel decoded for execution -------------------------------------===//
 //
-// The instructions of a kernel and of all functions that it calls are stored in one array. A 32-bit register is a row
-// of 32 lanes; a 64-bit register has two rows. Immediate operands are rows of a constant pool, so that handlers read
-// them in the same way as registers.
+// The instructions of a kernel and of all functions that it calls are stored in one array. A register of at most 32
+// bits is a row of 32 lanes; a 64-bit register has two rows, and a 128-bit register has four. Immediate operands are
+// rows of a constant pool, so that handlers read them in the same way as registers.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_CODE_H
@@ -51,7 +51,7 @@ enum Flag : uint8_t {
 
 struct Instr {
   Handler run = nullptr;
-  uint32_t operands = 0; ///< index of the first in Code::operands: results, then sources
+  uint32_t operands = 0; ///< index of the first in Code::operands: results, sources, flags of decodeSigned()
   uint8_t results = 0, sources = 0;
   uint8_t flags = 0;
   Space space = Space::Generic;

@@ -1,8 +1,8 @@
 //===- ConvertOps.cpp - cvt between numbers ------------------------------------------------------------===//
 //
-// Conversions to integers round and then clamp to the integer's range. NaN becomes 0 or, if the source or the result
-// has 64 bits, the integer in which only the highest bit is set. Conversions to floating-point types round as the
-// instruction specifies.
+// Conversions from floating-point types to integers round and then clamp to the integer's range. NaN becomes 0 or, if
+// the source or the result has 64 bits, the integer in which only the highest bit is set. Conversions between integers
+// wrap around, or clamp with .sat. Conversions to floating-point types round as the instruction specifies.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"

@@ -154,8 +154,8 @@ private:
       fail(at, "the variable '" + variable.name + "' is not defined in this module");
     return globals[term.index] + term.bits;
   }
-  /// Returns the rank bits of the variable's address: kOwnBlock for a shared variable of a kernel with clusters,
-  /// otherwise 0.
+  /// Returns the rank bits of the variable's address: kOwnBlock for a shared variable of a kernel with
+  /// .reqnctapercluster of more than one block, otherwise 0.
   uint64_t ownBlock(const Term &term) const {
     const Variable &variable =
         term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];

@@ -1,9 +1,10 @@
 //===- FloatOps.cpp - arithmetic of f32 and f64 --------------------------------------------------===//
 //
 // f32 operations are computed in double and rounded as the instruction specifies (Formats.h). f64 operations use the
-// host's instructions, which round to nearest; the other rounding modes correct the result according to the sign of its
-// exact error. The approximate functions (.approx) are computed in double and, for f32, rounded to f32. Results of
-// the hardware may differ from them by up to the maximum error that the PTX ISA specifies.
+// host's instructions, which round to nearest; the other rounding modes correct a finite result according to the sign
+// of its exact error, but a result that overflows remains infinite. The approximate functions (.approx) are computed in
+// double and, for f32, rounded to f32. Results of the hardware may differ from them by up to the maximum error that the
+// PTX ISA specifies.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"

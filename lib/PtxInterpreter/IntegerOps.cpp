@@ -1,7 +1,7 @@
 //===- IntegerOps.cpp - integer arithmetic ---------------------------------------------------===//
 //
-// Integer arithmetic wraps around. A division by zero returns a quotient with all bits set and the dividend as the
-// remainder. The PTX ISA does not specify these results.
+// Integer arithmetic wraps around, except with .sat. A division by zero returns a quotient with all bits set and the
+// dividend as the remainder. The PTX ISA does not specify the results of a division by zero.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

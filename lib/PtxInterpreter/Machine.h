@@ -24,8 +24,8 @@ namespace tilewright::ptx {
 inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
                           kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
 /// The bits of a shared memory address from kRankShift on are the rank plus one of a block in the cluster. 0 and
-/// kOwnBlock mean the block of the executing thread. In kernels with clusters, the addresses of variables have
-/// kOwnBlock: on a GPU these bits contain the rank, so a kernel must not assume zeros.
+/// kOwnBlock mean the block of the executing thread. In kernels with .reqnctapercluster of more than one block, the
+/// addresses of variables have kOwnBlock: on a GPU these bits contain the rank, so a kernel must not assume zeros.
 inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16, kOwnBlock = 255;
 inline constexpr uint64_t kSharedBase = 1024; ///< address of the first shared variable: no variable has the address 0
 
@@ -51,9 +51,9 @@ struct Fragment {
 /// A cp.async that has been issued and not yet executed.
 struct PendingCopy {
   uint64_t from = 0, to = 0;
-  uint32_t bytes = 0, read = 0; ///< bytes to write; bytes of these to read, the rest are zeros
+  uint32_t bytes = 0, read = 0; ///< number of bytes written; number of bytes read, the other bytes are zeros
   uint32_t pc = 0;
-  std::shared_ptr<uint32_t> done = nullptr; ///< if an mbarrier waits for it: the clock at completion, from 1
+  std::shared_ptr<uint32_t> done = nullptr; ///< if an mbarrier waits for it: the clock at completion; 0 before
 };
 
 /// A pending cp.async.mbarrier.arrive, which arrives at the mbarrier when the thread's earlier copies have completed.
@@ -110,7 +110,7 @@ struct Warp {
   std::vector<uint32_t> written;     ///< by row: the lanes with a value
   std::array<Lane, kLanes> lanes;
   VectorClock clock;
-  VectorClock released, acquired; ///< clocks at the last fence; clocks collected from strong reads since then
+  VectorClock released, acquired; ///< clock at the last release; clocks from strong reads since the last acquire
   bool hasReleased = false, hasAcquired = false;
   std::vector<MatrixJob> jobs;                  ///< not yet in a group
   std::deque<std::vector<MatrixJob>> jobGroups; ///< oldest first
@@ -238,8 +238,8 @@ struct Exec {
 
   /// Checks and records an access, and returns the bytes at the address, or null after a reported error.
   uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
-  /// Like reach(), but checks only bounds, alignment and writes of read-only memory. Replaces a generic `space` by the
-  /// actual space, and `address` by the address in that space.
+  /// Like reach(), but checks only bounds, alignment and writes of read-only memory. Replaces `space`, if it is generic
+  /// or Cluster, by the actual space, and `address` by the address in that space.
   uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
   /// Returns the block of the cluster to whose shared memory `address` refers, and removes the block's rank from the
   /// address. Reports an error and returns null if there is no such block, if the block has exited, or if the block is
@@ -275,7 +275,8 @@ void wake(Block &block);
 /// Executes one of the pending bulk loads or of the pending arrivals of cp.async.mbarrier.arrive. Returns false if
 /// there is none.
 bool deliverLoad(Grid &grid);
-/// Reports the copies and the wgmma instructions of an ending block for which no thread has waited.
+/// Executes the remaining bulk stores of an ending block. Reports the copies and the wgmma instructions for which no
+/// thread has waited, and the accesses of other blocks that are not ordered before the end.
 void endBlock(Grid &grid, Block &block);
 void endBulk(Exec &e);
 void endMatrixJobs(Exec &e);

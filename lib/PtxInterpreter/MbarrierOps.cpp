@@ -2,8 +2,9 @@
 //
 // A phase of an mbarrier completes after all expected arrivals and all expected bytes. The clocks of the arrivals are
 // joined into the clock of each thread that observes the completion. try_wait suspends the thread until an event in its
-// block, such as an arrival. Sometimes it returns false immediately, to test that the kernel retries. The 64-bit state
-// of a phase contains the number of the phase in the low half and the number of pending arrivals in the high half.
+// block, such as the completion of a phase of any mbarrier. Sometimes it returns false immediately, to test that the
+// kernel retries. The 64-bit state of a phase contains the number of the phase in the low half and the number of
+// pending arrivals in the high half.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -179,7 +180,7 @@ void wait(Exec &e, const Instr &in) {
                "the state is of phase " + std::to_string(phase) + ", but the mbarrier is in phase " +
                    std::to_string(mbarrier->phase) + ": only the current and the previous phase can be tested");
     }
-    // This thread is not ordered after the completion of the phase, so the test could also have returned false.
+    // If the thread is not ordered after the completion of the phase, the test could also have returned false.
     if (complete && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
       complete = false, early = true;
     done |= uint32_t(complete) << lane;

@@ -122,7 +122,7 @@ private:
   using Names = std::map<std::string, Term>;
 
   /// Parses a variable declaration after its .shared or similar directive, up to the semicolon or, for a parameter, the
-  /// comma.
+  /// comma or the closing parenthesis.
   Variable variable(Space space) {
     Variable made;
     made.space = space;

@@ -89,7 +89,7 @@ void setWritten(Exec &e, const Instr &in) {
   for (uint32_t i = 0; i < in.results; ++i)
     if (uint32_t row = e.operand(in, i); row != kNoRow && !(row & kPool)) {
       e.written(row) = (e.written(row) & ~e.mask) | mask;
-      // Ignore mov instructions: compilers insert them anywhere, and ptxas removes them.
+      // The check for wgmma.fence ignores mov instructions: compilers insert them anywhere, and ptxas removes them.
       if (uint32_t at = e.fragment->base + row; at < e.warp.unfenced.size() && !(in.flags & (FlagMove | FlagMatrix)))
         e.warp.unfenced[at] = 1;
     }
@@ -368,7 +368,7 @@ void runGrid(Grid &grid) {
     if (grid.steps > launch.stepLimit) {
       grid.report.finished = false;
       Warp *warp = nullptr;
-      for (auto &block : grid.running) // unlike `ready`, `running` has no warps of ended blocks
+      for (auto &block : grid.running) // `ready` may point to warps of erased blocks
         for (Warp &candidate : block->warps)
           if (!candidate.done())
             warp = &candidate;

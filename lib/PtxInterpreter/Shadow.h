@@ -2,10 +2,10 @@
 //
 // The shadow of each run of bytes stores the last write and some of the later reads as epochs. An epoch consists of a
 // warp, a lane and the warp's clock. Two accesses, at least one of which is a write and at least one of which is not
-// strong, race unless the vector clock of the later access's warp has reached the epoch of the earlier access. Between
-// generic writes and an access of the async proxy (bulk copies, wgmma), there
-// must also be a proxy fence. Runs have 16 bytes at first. An access whose address or size is not a multiple of the
-// size of the runs splits all runs of the memory.
+// strong, race unless the vector clock of the later access's warp has reached the epoch of the earlier access. An
+// asynchronous access that is not complete races with all such later accesses. Between generic writes of a block and
+// its accesses of the async proxy (bulk copies, wgmma), there must also be a proxy fence. Runs have 16 bytes at first.
+// An access whose address or size is not a multiple of the size of the runs splits all runs of the memory.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_SHADOW_H
@@ -19,8 +19,8 @@
 namespace tilewright::ptx {
 
 inline constexpr uint8_t kSeveralLanes = 255;
-/// The numbers of agents with a clock in a block: 32 warps, followed by 32 agents for the bulk copies that signal
-/// mbarriers. If there are more than 32 mbarriers, several mbarriers share an agent.
+/// The numbers of agents with a clock in a block: 32 warps, followed by 32 agents for the asynchronous copies that
+/// signal mbarriers. If more than 32 mbarriers are initialized, several mbarriers share an agent.
 inline constexpr uint32_t kWarpAgents = 32, kAgents = 64;
 
 struct Epoch {
@@ -93,8 +93,8 @@ private:
     Epoch reads[4];
   };
   void split(uint64_t at, uint64_t bytes);
-  /// Stores a read by `who` in `run`. If no slot is free and no stored read is ordered before this read,
-  /// it replaces one of the stored reads.
+  /// Stores a read by `who` in `run`. If no slot is free and no stored read is ordered before this read, this read
+  /// replaces one of the stored reads.
   void noteRead(const Accessor &who, Run &run);
 
   uint64_t size = 0;

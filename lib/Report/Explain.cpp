@@ -125,7 +125,7 @@ private:
       });
   }
 
-  /// Finds the kernels that only copy elements, at the first stage whose IR contains kernels.
+  /// Finds the kernels that only copy elements. Checks each kernel at the first stage whose IR contains it.
   void findCopies() {
     for (auto function : module.getOps<func::FuncOp>())
       if (function->hasAttr(kernelAttrName) && kernels.insert(function.getName()).second && onlyCopies(function))

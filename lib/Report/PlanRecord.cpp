@@ -171,8 +171,9 @@ llvm::Error addMeasurement(std::vector<KernelRecord> &kernels, const plan::Plan 
     kernel.measuredMicroseconds = kernel.measuredMicroseconds.value_or(0) +
                                   double(time.nanoseconds) / 1000 / double(measured.calls) / measured.threads;
     // Compute the bound of the roofline model, as python/tilewright/bench/roof.py does. The model uses the bandwidth of
-    // L2 if the buffers fit into L2, otherwise that of the last-level cache. For weights, it uses the bandwidth of DRAM
-    // if all weights of a call exceed twice the size of the last-level cache.
+    // L2 if the buffers fit into L2, otherwise that of the last-level cache. For bytes that no step writes (weights,
+    // constants, arguments), it uses the bandwidth of DRAM if their sum over all steps exceeds twice the size of the
+    // last-level cache.
     double peak = kernel.dtype == "i8" ? peaks.int8 : kernel.dtype == "bf16" || kernel.dtype == "f16" ? peaks.bf16 : 0;
     if (peak == 0)
       peak = peaks.f32;

@@ -48,7 +48,7 @@ struct KernelRecord {
   int64_t bytes = 0;                          ///< bytes of the buffers that it reads and writes, summed over `launches`
   int64_t codeBytes = -1;                     ///< -1 if unknown
   std::vector<int> origins;                   ///< sorted
-  std::optional<double> measuredMicroseconds; ///< of all launches in a call, mean over calls and threads
+  std::optional<double> measuredMicroseconds; ///< of all launches in a call, mean over threads (and measured.calls)
   std::optional<double> roofMicroseconds;     ///< of all launches in a call, at the machine's peak rates
 };
 

@@ -18,8 +18,8 @@ public:
   virtual ~Bench() = default;
 
   /// Measures each of `points` once in each of `rounds` rounds, in an order that changes from round to round. If a
-  /// point cannot run, only its lane has no times. `deadline` is the maximum time of one run in nanoseconds, or 0 if it
-  /// is not known yet.
+  /// point cannot be compiled or fails in its first run, only its lane has no times. `deadline` is the maximum time of
+  /// one run in nanoseconds, or 0 if it is not known yet.
   virtual std::vector<Lane> race(const std::vector<SchedulePoint> &points, int rounds, double deadline) = 0;
 
   /// Returns an empty string if the point's results satisfy the numbers rule, otherwise a description of the error.

@@ -59,8 +59,8 @@ public:
     std::vector<SchedulePoint> first = firstByModel(std::min(early - 1, 4));
     append(first, alternatives());
     first.resize(std::min<size_t>(first.size(), 9));
-    // The schedules of the first race do not depend on measurements, so that all tunings of a kernel start with the
-    // same schedules.
+    // The schedules of the first race depend on no measurement of this tuning, so that all tunings of a kernel with the
+    // same records start with the same schedules.
     spread(first, toSpread);
     measure(first, early);
     std::vector<SchedulePoint> joined = together();

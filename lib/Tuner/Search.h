@@ -61,8 +61,8 @@ struct SearchResult {
 /// Runs a race whose first and last points are the default schedule. If the two times of the default differ by more
 /// than 5% in a round, the speed of the machine has changed, and the round is discarded. Discarded rounds are repeated
 /// in at most three further attempts. Returns an empty vector with the reason in `aborted` if too many rounds were
-/// discarded or the default has no times. Returns an empty vector without a reason if the bench was stopped before an
-/// attempt. `incumbent` is the time of the default in nanoseconds, or 0 if it is not known yet.
+/// discarded or the default has no times. Returns an empty vector without a reason if the bench was stopped before
+/// there were enough rounds. `incumbent` is the time of the default in nanoseconds, or 0 if it is not known yet.
 std::vector<Lane> steadyRace(Bench &bench, const std::vector<SchedulePoint> &points, int rounds, double &incumbent,
                              std::string &aborted);
 

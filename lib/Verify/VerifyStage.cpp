@@ -13,7 +13,8 @@
 //   vector and target      the module has one plan, each launch names a symbol of the module, and no tensor remains
 //                          outside of the plan
 //
-// Targets that write source text have no plan. TILEWRIGHT_VERIFY=1 runs the pass after every stage.
+// Targets that write source text have no plan after the stage target. TILEWRIGHT_VERIFY=1 runs the pass after every
+// stage.
 //
 // Tests: test/Verify/verify-stage.mlir, verify-stage-plan.mlir
 //

@@ -108,7 +108,8 @@ def load(path, *, threads: int = 0, cpu: str = "") -> Library:
         probabilities = classify(torch.tensor([[1.0, 0.0]]))
 
     `path` is the path of the library. The manifest, and the weights file of a library with external weights, must be in the
-    same folder. `threads` is the largest number of threads of a call; 0 means the number of CPUs that the process may use.
+    same folder. `threads` is the largest number of threads of a call; 0 means the value of OMP_NUM_THREADS or, if it is not
+    set, the number of CPUs that the process may use.
     If the library contains code for several CPUs, `cpu` selects the code; an empty `cpu` selects the code with the most
     instruction sets that this machine supports. Calls of one `Library` are serialized. For concurrent calls, load the
     library once per thread.

@@ -1,8 +1,8 @@
 //===- LowerToLLVM.cpp - convert kernels to LLVM functions --------------------------===//
 //
 // All remaining dialects except tw_plan are converted at once, because several partial conversions would leave casts
-// between them. Vector reductions may be reassociated. A multiplication and an addition become one FMA if both ops
-// allow contraction.
+// between them. Vector reductions may be reassociated. LLVM's code generator later fuses multiplications and additions
+// to FMAs. With rounding=eager, it fuses two ops only if both allow contraction.
 //
 // Test: test/Codegen/Common/lower-kernel-abi.mlir
 //

@@ -37,9 +37,9 @@ struct Contraction {
   mlir::AffineExpr sizeExpr(llvm::ArrayRef<unsigned> loops);
   /// Returns an estimate of the number of iterations of `loops`: an unknown size is assumed to be 1024.
   int64_t likelySizeOf(llvm::ArrayRef<unsigned> loops);
-  /// The classes of tiles. Large tiles are used if the product has enough of them for all multiprocessors. Narrow
-  /// tiles, which have few rows, are used for products with at most 16 rows. Medium tiles are used for all other
-  /// products.
+  /// The classes of tiles. Narrow tiles, which have few rows, are used for products with at most 16 rows. For products
+  /// with more rows, large tiles are used if the product has at least 100 of them, enough for the multiprocessors of a
+  /// large GPU. Otherwise, medium tiles are used.
   enum class TileClass { Large, Medium, Narrow };
   TileClass tileClass();
   /// Returns the total size in bytes of one tile of A and one tile of B in shared memory. The schedule `fma` has two

@@ -8,7 +8,8 @@
 //     load them (once: every op uses the same indices) ; max in registers ; five shuffles ; exp, sum ; five shuffles
 //     ; divide, store
 //
-// An operand that a product reads repeatedly (such as the weights of attention) is first stored in shared memory.
+// An operand that a product reads repeatedly (such as the weights of attention) is first stored in shared memory, if it
+// fits.
 //
 // If a group has more than one warp, it reduces through shared memory, with one slot per warp and one barrier per
 // reduction. A group of one thread of each warp has one slot per thread. If a row is too long for the registers of one

@@ -80,8 +80,8 @@ private:
       carry = arith::ShRUIOp::create(b, sum, word(32));
     }
     product[6] = carry;
-    // `e` is the number of bits of the product to skip, starting from the bit with the value 2. Whole words are skipped
-    // first, then the remaining bits.
+    // `e` is the number of leading bits of the product that are skipped, so that the first remaining bit has the value
+    // 2. Whole words are skipped first, then single bits.
     Value exponent = arith::AndIOp::create(b, arith::ShRUIOp::create(b, bits, word(23)), word(255));
     Value e = arith::SubIOp::create(b, exponent, word(128));
     Value skipped = arith::AndIOp::create(b, arith::ShRUIOp::create(b, e, word(5)), word(3));

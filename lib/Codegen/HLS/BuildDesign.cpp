@@ -11,7 +11,7 @@
 //       tw_hls.task @softmax reads(%x_chip) writes(%y_chip)
 //       tw_hls.task @store_y reads(%y_chip) writes(%y) } }
 //
-// Every launch that reads a buffer of the plan has a separate array, so each array has one producer and one consumer. A
+// Each argument that a launch reads has a separate array, so each array has one producer and one consumer. A
 // load task writes all arrays of an input. A separate task copies a kernel's result if the result has several
 // consumers, or if its consumer is a port or reads the elements in a different shape. chooseBanks() in Banks.h selects
 // the number of banks of an array. An array and the task arguments to which it is passed have the same number of banks.

@@ -287,8 +287,8 @@ void FunctionPrinter::statement(Operation &op) {
   problems.insert(op.getName().getStringRef().str() + sourceLineAfter(op.getLoc()));
 }
 
-/// Declares one variable per result of a loop or a branch, initialized with `initial`. In a loop, the same variable
-/// holds the loop-carried value in `inside`.
+/// Declares one variable per result of a loop or a branch. The variables of a loop are initialized with `initial`, and
+/// also hold the loop-carried values `inside`.
 void FunctionPrinter::carried(Operation &op, ValueRange initial, ValueRange inside) {
   for (auto [index, result] : llvm::enumerate(op.getResults())) {
     std::string name = names.take("t" + std::to_string(temporaries++));

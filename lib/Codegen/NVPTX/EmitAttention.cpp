@@ -13,8 +13,9 @@
 //
 // The fragments of two adjacent tiles of scores have the layout of the second product's left operand, so the weights
 // need no shared memory. If the query heads that share keys have only a few rows together (as in a decoding step), a
-// block processes the rows of all of these heads, so that keys are read only once. exp is ex2.approx, with an error of
-// at most 2 ULP.
+// block processes the rows of all of these heads, so that keys are read only once. exp(x) is ex2.approx(x log2(e)).
+// ex2.approx has an error of at most 2 ULP. The rounding of its argument causes another error, which increases with
+// |x|.
 //
 // Tests: test/Codegen/NVPTX/attention.mlir, test/Python/test_cuda_attention_mma.py
 //

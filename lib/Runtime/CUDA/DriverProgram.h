@@ -1,8 +1,8 @@
 //===- DriverProgram.h - run a plan's kernels on a GPU through the NVIDIA driver --------===//
 //
-// A call enqueues the plan's steps into a stream. It waits for them only if a result is copied to host memory, if an
-// input is in pinned host memory, or if CUDA_LAUNCH_BLOCKING is set. The call allocates one slab for all memory that it
-// needs in addition to the caller's tensors:
+// A call enqueues the plan's steps into a stream. It waits for them only if a result or a changed input is copied to
+// host memory, if an input is in pinned host memory, or if CUDA_LAUNCH_BLOCKING is set. The call allocates one slab for
+// all memory that it needs in addition to the caller's tensors:
 //
 //   | arena | statuses of the launches that check indices | copies of host tensors and of unaligned tensors |
 //

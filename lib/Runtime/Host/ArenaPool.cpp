@@ -15,7 +15,7 @@ bool ArenaPool::borrow(int64_t bytes, Memory &block) {
   bytes = Memory::sizeFor(bytes);
   if (isShared(bytes))
     return BlockPool::process().take(bytes, block);
-  Memory tooSmall; // the destructor frees the block after the lock is released, before the allocation below
+  Memory tooSmall; // freed after the lock is released, before the allocation below
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!idle.empty()) {

@@ -291,9 +291,9 @@ void Executable::releasePacked(size_t last, const void *const *inputs, PackSnaps
   }
 }
 
-/// Packs the groups whose inputs have changed and publishes a new snapshot. Groups whose inputs change between calls
-/// (PackHistory) have no set in the snapshot, because each call packs them. Running calls continue to use the old
-/// snapshot.
+/// Packs the groups whose inputs have changed and publishes a new snapshot. If there is no `releaseInput`, groups whose
+/// inputs change between calls (PackHistory) have no set in the snapshot, because each call packs them. Running calls
+/// continue to use the old snapshot.
 bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *identities, int threads,
                               SnapshotPointer &packs, RunError &error) {
   PackLock packing(*this);

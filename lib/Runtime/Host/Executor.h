@@ -28,7 +28,7 @@ struct StepTime {
   const plan::Step *step = nullptr;
   int64_t nanoseconds = 0; ///< summed over all threads and calls
   int64_t flops = 0;       ///< operations of the contractions in one call
-  int64_t bytes = 0;       ///< total size of the buffers that one call reads or writes
+  int64_t bytes = 0;       ///< bytes of the accessed buffers in one call; of a gathered table at most the result's size
   int64_t kept = 0;        ///< the part of `bytes` that no step of the call wrote: packed weights, constants, arguments
 };
 

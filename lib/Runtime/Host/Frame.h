@@ -54,7 +54,7 @@ struct Frame {
   std::vector<Step> steps; ///< without those whose grid is 0
   std::vector<Operand> operands;
   std::vector<int64_t> sizes;
-  std::vector<int32_t> neededInputs, neededOutputs; ///< indices of those whose pointer must not be null
+  std::vector<int32_t> neededInputs, neededOutputs; ///< inputs and outputs whose pointers must not be null
   std::vector<StepRange> stepRanges;                ///< of a frame for plan.steps: at least one
 
   /// Returns the index of the first operand of a step. For the index after the last step, returns the number of

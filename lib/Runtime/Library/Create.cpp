@@ -47,8 +47,9 @@ static bool usesAmx(const Variant &variant) {
   return false;
 }
 
-/// Sets `variant` to the variant for `cpu`, or, if `cpu` is null, to the first variant that this CPU supports. No
-/// kernel may run before this call, because an unsupported instruction ends the process.
+/// Sets `variant` to the variant for `cpu`, or, if `cpu` is null, to the first variant that this CPU supports. Fails if
+/// there is no such variant, or if this CPU does not support it. No kernel may run before this call, because an
+/// unsupported instruction ends the process.
 bool tilewright_model::chooseVariant(const char *cpu) {
   std::string offered, lacking;
   bool amxRefused = false;

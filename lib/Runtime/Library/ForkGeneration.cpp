@@ -1,7 +1,7 @@
 //===- ForkGeneration.cpp - distinguish a process from its parent -------------===//
 //
-// This implementation of forkGeneration(), for ahead-of-time libraries, registers no pthread_atfork handler, because a
-// handler would remain registered after the library is unloaded.
+// This implementation of forkGeneration(), for ahead-of-time libraries, registers no pthread_atfork handler, because
+// POSIX provides no way to remove a handler before the library is unloaded.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Interfaces/ForkGeneration.h"

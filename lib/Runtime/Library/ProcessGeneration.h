@@ -10,9 +10,9 @@
 
 namespace tilewright::library {
 
-/// Computes forkGeneration() without a system call. The number is stored in a page that the system fills with zeros in
-/// a forked child process (MADV_WIPEONFORK). On Linux before 4.14, which does not support such pages, each call queries
-/// the process ID.
+/// Computes forkGeneration() without a system call, except for the first call in a process. The number is stored in a
+/// page that the system fills with zeros in a forked child process (MADV_WIPEONFORK). On Linux before 4.14, which does
+/// not support such pages, each call queries the process ID.
 class ProcessGeneration {
 public:
   ProcessGeneration() {

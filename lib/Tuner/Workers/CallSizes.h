@@ -27,7 +27,8 @@ std::vector<int64_t> sizesOfCall(mlir::func::FuncOp main, llvm::ArrayRef<int64_t
 /// sizes, returns one empty list.
 std::vector<std::vector<int64_t>> sizesToTuneAt(mlir::func::FuncOp main, llvm::ArrayRef<int64_t> given);
 
-/// Returns the class of a call of `kernel` if the model's symbolic sizes are `sizes`; nullopt without symbolic sizes.
+/// Returns the class of a call of `kernel` if the model's symbolic sizes are `sizes`; nullopt if the kernel has no
+/// symbolic sizes or no separate module.
 std::optional<tuner::SizeClass> sizeClassOfKernel(const KernelModule &kernel, llvm::ArrayRef<int64_t> sizes);
 
 } // namespace tilewright

@@ -6,7 +6,8 @@
 //    with the largest share is first.
 // 4. Race the whole model with all found schedules against the untuned one. Discard the found schedules if they are not
 //    faster.
-// 5. Store a record for each kernel whose search was completed, even if the default is kept.
+// 5. Store a record for each kernel whose search was completed, even if the default is kept. If the race of step 4
+//    fails, kernels for which another schedule was found get no record.
 // For a model with symbolic sizes, steps 2 to 5 are executed once for each class of sizes with which the model can be
 // called (lib/Tuner/SizeClasses.h), starting with the class of the given sizes. The classes share the time limit.
 //

@@ -8,7 +8,8 @@
 //   {"do": "check", "schedule": FILE or ""}
 //   {"do": "profile", "artifact": FILE}
 // Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request. A race prints {"lane": N} before it runs
-// the program of artifact N for the first time, so that the tuner can identify a program that crashes or hangs.
+// the program of artifact N for the first time, so that the tuner can identify a program that crashes or hangs. Before
+// the rounds, it prints {"lane": N} with the number of artifacts.
 //
 // Two environment variables exist for tests. If TILEWRIGHT_TUNE_TIMES is set, the worker runs every program, but
 // reports times that are computed from the schedule's text and the symbolic sizes, so that tests do not depend on the

@@ -102,8 +102,8 @@ llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request
                                                      llvm::function_ref<void(const json::Object &, double &)> onLine) {
   std::string text = jsonText(json::Value(json::Object(request))) + "\n";
   for (size_t sent = 0; sent < text.size();) {
-    // If the worker process has ended, write() fails with EPIPE, because tuneModel() ignores SIGPIPE. The tuner then
-    // continues.
+    // If the worker process has ended, write() fails with EPIPE, because the tuner ignores SIGPIPE (WithoutSigpipe).
+    // The tuner then continues.
     ssize_t count = write(toWorker, text.data() + sent, text.size() - sent);
     if (count < 0 && errno == EINTR)
       continue;

@@ -40,7 +40,7 @@ private:
   std::string loaded; ///< the last `load` request
   double loadDeadline = 60;
   int process = -1, toWorker = -1, fromWorker = -1;
-  std::string pending; ///< bytes read after the last complete line
+  std::string pending; ///< bytes that were read but not processed yet
 };
 
 } // namespace tilewright

@@ -38,8 +38,9 @@ class KernelRow:
 
 
 def peaks(threads: int) -> dict[str, float]:
-    """Returns the peak FLOP/s (keys f32, bf16, int8) and bytes/s (keys l1, l2, l3, dram) of `threads` threads. The rate of a cache or dtype
-    that the CPU does not have is 0."""
+    """Returns the peak FLOP/s (keys f32, bf16, int8) and bytes/s (keys l1, l2, l3, dram) of `threads` threads, and the sizes of the caches
+    (keys l2_bytes, l3_bytes). If the CPU has no fast instructions for bf16, its rate is that of f32. Other rates that cannot be measured
+    are 0."""
     return _tilewright.machine_peaks(threads)
 
 

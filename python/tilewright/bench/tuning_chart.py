@@ -4,7 +4,7 @@ CHART.png
 For a tuning of the cpu, the chart shows the measured schedules of each kernel: the median of their times over the
 default's with its 95% interval. The chosen schedule is marked. A model with symbolic sizes has a part for each class of
 sizes. A kernel that was not measured has a line with the reason. For designs of target hls, the chart shows latency in
-cycles over multipliers. Pareto-optimal designs, than which no other design is better in both, are marked.
+cycles over multipliers. Pareto-optimal designs are marked: every design with a lower latency has more multipliers.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The overloads for tensors on a GPU (flash attention, efficient attention and cuDNN) are decomposed into the overload for
 the CPU, which the importer supports. The forward operators of these overloads save different tensors for the gradient.
-Therefore the forward operator and its gradient are decomposed together. torch draws the random numbers of dropout.
+Therefore the forward operator and its gradient are decomposed together. Attention with dropout is not decomposed,
+because torch draws the random numbers of dropout.
 """
 
 from __future__ import annotations

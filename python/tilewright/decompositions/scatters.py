@@ -9,8 +9,8 @@ aten = torch.ops.aten
 
 
 def _at_true(x, begin: int, mask, values, accumulate: bool):
-    """Returns a copy of `x` in which `values` replace, in order, the elements for which `mask` is true. The mask's first
-    dimension is dimension `begin` of x.
+    """Returns a copy of `x` in which `values`, in order, replace the elements for which `mask` is true, or are added to
+    these elements if `accumulate` is true. The mask's first dimension is dimension `begin` of x.
 
     A call checks that the number of values is 1 or equals the number of true elements.
     """

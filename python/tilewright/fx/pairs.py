@@ -1,7 +1,7 @@
 """Lowers complex numbers to pairs of real numbers: ops on complex tensors become ops on real tensors whose last
 dimension has 2 elements, as torch.view_as_real returns them.
 
-    z: c64[8, 4] = view_as_complex(x: f32[8, 4, 2])          a: f32[8, 4] = select(x, -1, 0) ...
+    z: c64[8, 4] = view_as_complex(x: f32[8, 4, 2])          a: f32[8, 4, 1] = slice(x, 2, 0, 1) ...
     r: c64[8, 4] = mul(z, w: c64[8, 4])               ->     r: f32[8, 4, 2] = cat([a * c - b * d, a * d + b * c], -1)
     return view_as_real(r)                                   return r
 

@@ -25,7 +25,7 @@ INTEGERS = frozenset({torch.uint8, torch.int8, torch.int16, torch.int32, torch.i
 FLOATS = frozenset({torch.float32, torch.float64, torch.float16, torch.bfloat16})
 HALVES = frozenset({torch.float16, torch.bfloat16})
 WIDE = FLOATS - HALVES
-FEW = 3  # number of elements along each dimension in the first trial call of an op
+FEW = 3  # maximum number of elements along each dimension in the first trial call of an op
 MOST = 1 << 16  # maximum number of elements in a trial call with the sizes of the graph
 
 

@@ -12,8 +12,8 @@
 // RUN: FileCheck %s --input-file=%t.turned/rtl/model.v --check-prefix=TREE
 
 // CHECK: (* ram_style = "distributed" *) reg [15:0] x_chip_mem_0 [0:31];
-// The number of the bank to which a copy writes is read from a table that the loop counters index. Only the copies that
-// write to a bank are connected to its port.
+// Each copy writes to only some of the banks. The loop counters index a table that identifies the one to which the copy
+// writes in this iteration. Only the copies that write to a bank are connected to its port.
 // CHECK-NOT: x_chip_mem_0_w1
 // CHECK-NOT: {{ [%/] [0-9]}}
 // CHECK: assign task_load_x_0_a1_bank = task_load_x_0_a1_bank_table[{task_load_x_0_c0_1[3:0], task_load_x_0_c1_1[1:0], 1'd0} +: 2];

@@ -10,8 +10,8 @@
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
 // In the third kernel, queries and keys have a different head size than values.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
-// With heads of 256 elements, the accumulators of the last gradient (256 each for keys and values) do not fit in
-// registers. Therefore this gradient is decomposed into products and elementwise kernels.
+// With heads of 256 elements, the accumulators of the last gradient (128 per thread for keys, and 128 for values) do
+// not fit in registers. Therefore this gradient is decomposed into products and elementwise kernels.
 // TILED-NOT: kind = attention
 
 // Scores are not stored in memory. The only stores to shared memory are those of the rows' statistics.

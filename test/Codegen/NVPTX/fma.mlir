@@ -1,5 +1,5 @@
-// Products and convolutions of f32, f64 and integers accumulate tiles of sums in registers. f32 is not converted to
-// tf32.
+// Products and convolutions of f32 (if the arch has no suffix +tf32), of f64, and of integers of more than 8 bits
+// accumulate tiles of sums in registers.
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated | FileCheck %s --check-prefix=RESULT

@@ -26,10 +26,10 @@ from hls_chart import BUDGETS, draw, points_of  # noqa: E402
 from hls_score import points, print_score  # noqa: E402
 from hls_trial import DESIGNS, Result, all_names, trial  # noqa: E402
 
-# The designs that run without --full: a product, one matrix read by two tasks, reductions, windows, attention, bytes,
-# reshapes, a deep queue, integers that wrap around, a ROM, padded slices, padding, ports that are streams, torch models
-# with their weights, a residual network of two stages (once with the inputs of its layers as results, and once with
-# weights as ports), and two designs in fixed point.
+# The designs that `run` checks without a pattern if TILEWRIGHT_TEST_FULL is not set: a product, one matrix read by two
+# tasks, reductions, windows, attention, bytes, reshapes, a deep queue, integers that wrap around, a ROM, padded slices,
+# padding, ports that are streams, torch models with their weights, a residual network of two stages (once with the
+# inputs of its layers as results, and once with weights as ports), and two designs in fixed point.
 SMALL = ["gemm_small", "atax_small", "softmax", "conv", "attention", "int8", "elementwise", "residual", "integers", "constant", "slices", "padded_pool", "lenet_int8", "resnet_small_int8_inner", "resnet_small_int8_ports", "fixed_mlp", "fixed_pooled", "attention_block", "streams"]
 
 # Public co-simulated designs of Stream-HLS (FPGA 2025 artifact, part xcu280, clock period 3.33 ns). For each design,

@@ -15,9 +15,10 @@ from hls_trial import DESIGNS, flags_of, generate, run, said
 NAMES = sorted(path.stem for path in DESIGNS.glob("rtl_*.mlir"))
 # All designs are compiled with this budget, which suffices for each of them.
 BUDGET = "dsp=10"
-# The designs that run without --full: a product with its consumer, queues, a ROM, two results, windows, a maximum, fixed point.
+# The designs that `rtl` checks without a pattern if TILEWRIGHT_TEST_FULL is not set: a product with its consumer, queues,
+# a ROM, two results, windows, a maximum, fixed point.
 SMALL = ["rtl_chain", "rtl_compare", "rtl_conv", "rtl_fixed_constant", "rtl_fixed_mlp", "rtl_gemm_bias_relu", "rtl_max", "rtl_residual", "rtl_table"]
-# The designs of SMALL whose cells yosys counts without --full. For each other design, yosys takes up to a minute.
+# The designs of SMALL whose cells yosys counts in this case. For each other design, yosys takes up to a minute.
 COUNTED = {"rtl_fixed_constant", "rtl_gemm_bias_relu", "rtl_residual"}
 # The number of 18-kbit block memories per cell type. AMD's RAMB36E2 has twice the size of a RAMB18E2.
 BLOCKS = {"RAMB18E2": 1, "RAMB36E2": 2}

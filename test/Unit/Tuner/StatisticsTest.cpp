@@ -23,7 +23,7 @@ TEST(Statistics, IntervalsOfTheSignTest) {
   EXPECT_DOUBLE_EQ(ratio.median, 0.95);
   EXPECT_DOUBLE_EQ(ratio.low, 0.92);
   EXPECT_DOUBLE_EQ(ratio.high, 0.98);
-  // For six or fewer ratios, the interval is from the smallest to the largest.
+  // For eight or fewer ratios, the interval is from the smallest to the largest.
   EXPECT_DOUBLE_EQ(ratioOf({1, 2, 3, 4, 5, 6}, std::vector<double>(6, 1)).high, 6);
   EXPECT_DOUBLE_EQ(ratioOf({1, 2, 3}, {1, 1, 1}).low, 1);
 }

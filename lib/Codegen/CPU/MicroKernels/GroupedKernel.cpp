@@ -47,7 +47,8 @@ constexpr int64_t mostPixels = 14;
 constexpr int64_t mostChannelSteps = 8;
 /// If a window has more than 2 * `longSum` products, its sum is computed as partial sums. A partial sum consists of the
 /// products of one line of the window, for as many channels as result in at most `longSum` products, but for at least
-/// one channel. The rounding error then grows with the length of a partial sum, not with the total number of products.
+/// one channel. The rounding error then grows with the length of a partial sum plus the number of partial sums, not
+/// with the total number of products.
 constexpr int64_t longSum = 64;
 
 class GroupedEmitter : WindowLoops {

@@ -28,8 +28,8 @@ inline constexpr int64_t tileReductionBytes = 512;
 /// result is `rows`. If `rows` is greater than 16 and not a multiple of 16, the result is the largest divisor of `rows`
 /// from 12 to 15, if there is one (for example 14 for 28 or 56 rows). In all other cases, for example if `rows` is
 /// unknown, the result is 16. All tiles of A in a kernel have the same number of rows, so that one tile configuration
-/// suffices. With tiles of two shapes, LLVM 22 runs out of registers. If the result differs between the products of a
-/// kernel, all of them use 16.
+/// suffices. If they had different numbers of rows, LLVM 22 would run out of tile registers. If the result differs
+/// between the products of a kernel, all of them use 16.
 int64_t rowsOfTiles(mlir::OpFoldResult rows);
 
 /// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. Returns the first row

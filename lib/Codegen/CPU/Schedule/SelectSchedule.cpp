@@ -191,8 +191,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
 
-  /// Returns true if `member` is a product without AMX tiles that has few rows, a long K, and a B that exceeds the L2
-  /// cache. Its K-blocks then have `longKBlock` steps. With few rows, the time to read B from memory dominates. Long
+  /// Returns true if `member` is an unbatched product without AMX tiles that has few rows, a long K, and a B that
+  /// exceeds the L2 cache. Its K-blocks then have `longKBlock` steps. With few rows, the time to read B dominates. Long
   /// contiguous runs of B are read faster than short runs, as long as the K-block of A fits into the L1 cache. If B
   /// fits into the L2 cache, the length of the runs has no effect. Longer K-blocks are less accurate, because more
   /// products are added to one partial sum.

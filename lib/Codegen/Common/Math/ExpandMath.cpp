@@ -71,7 +71,7 @@ struct ExpandOp : RewritePattern {
   Expander expander;
 };
 
-/// Replaces a math op on a vector of f64 without a formula by one op per lane.
+/// Replaces a math op on a vector of f64, for which there is no formula, by one scalar op per lane.
 struct UnrollDouble : RewritePattern {
   UnrollDouble(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {

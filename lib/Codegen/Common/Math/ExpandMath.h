@@ -24,8 +24,8 @@ Lanes logWithSpecials(Lanes x, Lanes result);
 // ExpandMathExp.cpp: computed in f32, for performance-critical loops.
 // The error of exp is 0.9 ULP with AVX-512, or 2^-17 if `shortened`, for results that are rounded to 16 bits.
 Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
-Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d with d = 1 + e^z: 1.1 ULP, 0 below 2^-125 a
-Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< `shortened`: to 2^-18
+Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d, d = 1 + e^z; error 1.1 ULP; 0 if d > 2^125
+Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< the error is 2^-18 if `shortened`
 Lanes expandExpM1(Lanes x);
 Lanes expandTanh(Lanes x); ///< 1.5 ULP with AVX-512; more with AVX2, whose reciprocal instruction has 12 bits
 Lanes expandErf(Lanes x);

@@ -89,8 +89,8 @@ struct AddressProduct {
   bool ahead = false;
 };
 
-/// A flattened, pipelined loop nest. Loops inside the pipelined loop are unrolled. A nest without loops is
-/// straight-line code.
+/// A flattened loop nest, which is pipelined if `pipelined` is true. Loops inside the pipelined loop are unrolled. A
+/// nest without loops is straight-line code.
 struct NestFacts {
   std::vector<int64_t> trips;
   int64_t ii = 1; ///< requested II

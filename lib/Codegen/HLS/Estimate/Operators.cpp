@@ -4,8 +4,8 @@
 // products, exponentials and quick additions are taken from public synthesis reports (Stream-HLS, FPGA 2025 data),
 // which contain no divisions or roots. The registers and multiplexers around loads, stores, products, addresses, nests,
 // shared operands and queues are fitted to one half of the public designs (test/Conformance/hls/hls_score.py), weighted
-// by the reciprocal of a design's size. The rows of other bit widths, and of functions that no public design uses, are
-// assumptions.
+// by the reciprocal of a design's size. The numbers for other bit widths, and for functions that no public design uses,
+// are assumptions.
 //
 // Test: test/Python/test_hls_estimate.py
 //
@@ -55,7 +55,7 @@ OperatorCost floatOperator(std::string_view name, unsigned width) {
     row = &kFunction;
   else if (row == std::end(kFloat))
     return {1, 0, int64_t(width), int64_t(width)};
-  // The cost of adders and shifters is proportional to the number of bits.
+  // Lookup tables and flip-flops are assumed to be proportional to the number of bits, as in adders and shifters.
   return {row->latency,
           width == 64   ? row->wide
           : width == 16 ? row->half

@@ -1,11 +1,11 @@
 //===- PipelineNest.cpp - a loop nest as a pipeline of stages ------------------------------===//
 //
 // Each unrolled copy of a loop body becomes separate operations. An operation with a latency begins as soon as its
-// operands are ready, according to the latencies in Cost.cpp. A load of an array on the chip, or an operation without
-// latency, begins as late as the operations that use its result allow, because the number of cycles between a load and
-// the store of the same element limits the II. This file enumerates all iterations to check that an element that an
-// iteration stores is in the array before a later iteration loads it. If there are too many iterations, it assumes that
-// the next iteration loads the element.
+// operands are ready, according to the latencies in Estimate/Operators.cpp. A load of an array on the chip, or an
+// operation without latency, begins as late as the operations that use its result allow, because the number of cycles
+// between a load and the store of the same element limits the II. This file enumerates all iterations to check that an
+// element that an iteration stores is written no later than in the cycle in which a later iteration loads it. If there
+// are too many iterations, it assumes that the next iteration loads the element.
 //
 // Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //

@@ -39,8 +39,8 @@ struct Step {
   Kind kind = Kind::Compute;
   mlir::Operation *op = nullptr;
   mlir::Value memory;           ///< the array or queue
-  std::vector<IndexSum> at;     ///< indices of its element; for a Counter, its value
-  std::vector<size_t> operands; ///< indices of other steps; for a store or write, that of the value
+  std::vector<IndexSum> at;     ///< indices of the accessed element; for a Counter, the value of the step
+  std::vector<size_t> operands; ///< indices of other steps; for a store or write, the step that computes the value
   llvm::APInt constant;
   /// `width` is the number of bits of the type, and `bits` is a number of low bits that represent every value. A sign
   /// extension increases only `width`.

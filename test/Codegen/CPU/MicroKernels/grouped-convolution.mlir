@@ -2,9 +2,9 @@
 // RUN: tilewright-opt %s --tw-cpu-expand-contractions="lanes=8 registers=16" | FileCheck %s --check-prefix=AVX2
 
 // A line is computed in blocks of 14 pixels: one block at the left end, inner blocks in a loop, and one block at the
-// right end. An inner block has 42 FMAs of 16 vectors of the image and 3 vectors of the weight. A block at an end has
-// 41 FMAs of 15 vectors of the image. The last vector of the 40 channels overlaps with the vector before it, so no mask
-// is needed.
+// right end. For each line of the filter, an inner block has 42 FMAs of 16 vectors of the image and 3 vectors of the
+// weight, and a block at an end has 41 FMAs of 15 vectors of the image. The last vector of the 40 channels overlaps
+// with the vector before it, so no mask is needed.
 // CHECK-LABEL: func private @depthwise
 // CHECK-NOT: mask
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c32{{.*}} step %c16

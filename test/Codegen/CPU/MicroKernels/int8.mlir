@@ -52,8 +52,8 @@ func.func private @tail(%a: memref<1x33xi8>, %b: memref<1x16x128xi8>, %c: memref
   return
 }
 
-// If B is contiguous along its columns, packing interleaves four rows, without masks if there are four rows. If B is
-// contiguous along k, packing transposes square blocks of four-byte groups.
+// If B is contiguous along its columns, packing interleaves four rows. The loads have no masks, because the panels have
+// no padding. If B is contiguous along k, packing transposes square blocks of four-byte groups.
 // DOT-LABEL: func private @packs
 // DOT-COUNT-4: vector.load %arg0
 // DOT-COUNT-3: vector.interleave
