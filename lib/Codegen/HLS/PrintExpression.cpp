@@ -196,7 +196,7 @@ std::string FunctionPrinter::unsignedBinary(Operation &op) {
     return operand(op.getOperand(0)) + (isa<arith::DivUIOp>(op) ? " / " : " % ") + operand(op.getOperand(1));
   auto integer = dyn_cast<IntegerType>(type);
   const bool isNative = integer && llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
-  if (integer && isa<arith::ShRUIOp>(op) && matchPattern(op.getOperand(1), m_Constant())) {
+  if (integer && isa<arith::ShRUIOp>(op) && (isNative || matchPattern(op.getOperand(1), m_Constant()))) {
     const std::string bits = isNative ? "u" + cppType(type) : "ap_uint<" + std::to_string(integer.getWidth()) + ">";
     return "(" + cppType(type) + ")((" + bits + ")" + operand(op.getOperand(0)) + " >> " + use(op.getOperand(1)) + ")";
   }
