@@ -228,7 +228,7 @@ def HLS_DataflowOp : HLS_Op<"dataflow", [NoTerminator, SingleBlock, NoRegionArgu
        ROM is read by exactly one task, and no task writes it.
     3. (dataflow_c3) there is no feedback: the task that writes a channel precedes the task that reads it, and no task
        reads a channel that it writes.
-    4. (dataflow_c4) a port, and a bundle of ports, is used by only one task.
+    4. (dataflow_c4) each port, and each bundle of ports, is used by only one task.
   }];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "attr-dict-with-keyword $body";

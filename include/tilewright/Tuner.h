@@ -131,7 +131,7 @@ llvm::Expected<std::string> drawSchedules(Session &session, mlir::ModuleOp modul
                                           uint64_t seed, bool deterministic);
 
 /// Measures every schedule of every kernel of `module`, and writes a table per kernel to `folder`, for replayTables().
-/// Spaces with more than `most` points are skipped.
+/// Spaces with more than `most` points, and with fewer than two points, are skipped.
 llvm::Error recordTables(Session &session, mlir::ModuleOp module, const Options &options, const TuneOptions &tune,
                          llvm::StringRef folder, int64_t most);
 

@@ -1,7 +1,7 @@
 //===- DeviceCode.cpp - kernels of a GPU and their plan, for targets -------------------===//
 //
-// The image has the format of HostArtifact. It contains the plan, one line per kernel ("name threads shared maps..."),
-// and the PTX.
+// This file creates and loads the artifact of a program for a GPU. The artifact has the format of HostArtifact. It
+// contains the plan, one line per kernel ("name threads shared maps..."), and the PTX.
 //
 // Tests: test/Codegen/NVPTX, test/Python/test_cuda.py
 //

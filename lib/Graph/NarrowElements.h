@@ -31,9 +31,10 @@ struct StoredTensor {
   bool byRows = false; ///< only the last dimension differs from that of the tensor
 };
 
-/// Returns the stored tensor of `type`. If rows are whole bytes, the last dimension becomes the bytes of a row, and
-/// otherwise the tensor becomes a vector of bytes. Both are the same bytes. Returns nullopt if the number of bytes
-/// depends on symbolic sizes and is not known to be whole.
+/// Returns the stored tensor of `type`. If elements are not packed, its elements are containers. Otherwise, its
+/// elements are bytes: if a row consists of whole bytes, the last dimension becomes the number of bytes of a row; if
+/// not, the whole tensor becomes a vector of bytes. Both forms have the same contents in memory. Returns nullopt if
+/// elements are packed and the number of bytes depends on symbolic sizes and is not known to be whole.
 std::optional<StoredTensor> storedTensor(mlir::RankedTensorType type);
 
 /// Returns the number of bytes of `count` elements of `bits` bits, or null if it is not known to be whole.

@@ -256,8 +256,8 @@ private:
   /// of a few parts, and the parts have enough rows for tasks. Each task then computes its rows of all parts directly
   /// into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
-    // A concatenation of more parts usually has the results of the steps of a recurrence, which are computed by one
-    // kernel.
+    // If a concatenation has more than `mostPieces` parts, the parts are usually the results of the steps of a
+    // recurrence. One kernel computes all of these steps.
     constexpr int64_t mostPieces = 7, enough = 8;
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() ||

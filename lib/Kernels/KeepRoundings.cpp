@@ -10,7 +10,8 @@
 // The fast-math flag `contract` marks roundings that the compiler introduced and may drop between fused ops. With
 // rounding = "eager" the compiler must not drop any of them, so the pass removes the flag before fusion. Without the
 // flag, a multiply and an add are not contracted, so that products in elementwise loops are also rounded before they
-// are added. Later passes that contract a multiply and an add, such as --tw-host-lower-to-llvm, read the same flag.
+// are added. The code that contracts a multiply and an add later (the vectorization of loops, and LLVM's code generator
+// with rounding = "eager") tests the same flag.
 //
 // Test: test/Kernels/keep-roundings.mlir
 //

@@ -37,8 +37,9 @@ struct MatrixDescriptor {
   std::string problem() const {
     if (bits >> 49 & 7)
       return "the base offset is " + std::to_string(bits >> 49 & 7) + ", but the checker supports only 0";
-    // A swizzle of 128 bytes XORs bits 7 to 9 of an address into bits 4 to 6. Swizzles of 64 and 32 bytes do this for
-    // fewer bits. If the base offset is 0, these bits of the start address must be 0.
+    // A swizzle of 128 bytes XORs bits 7 to 9 of an address into bits 4 to 6. A swizzle of 64 bytes uses only bits 7
+    // and 8, and a swizzle of 32 bytes only bit 7. If the base offset is 0, the start address must have zeros in the
+    // bits from 7 on that the swizzle uses.
     if (uint32_t span = swizzle(); span && start() >> 7 & (span / 16 - 1))
       return "the start address is not in the first line of the " + std::to_string(8 * span) +
              " bytes after which the swizzle repeats, which the base offset 0 requires";

@@ -27,8 +27,8 @@ pytestmark = pytest.mark.skipif(not TOOL.exists(), reason="tilewright was not im
 OPERATORS = ["=", "+", "-", "*", "<", "==", "<<", ">>", "neg"]
 
 # The program reads lines 'case operator a b', and prints the bits of each result. Numbers are written in two's
-# complement with 32 hexadecimal digits. A number is split into two words of 64 bits, because the vendor's types have no
-# member function that returns all bits.
+# complement with 32 hexadecimal digits. A number is split into two words of 64 bits, because the member
+# function to_uint64() of the vendor's types returns at most 64 bits.
 PROGRAM = """
 #include <ap_fixed.h>
 #include <stdio.h>

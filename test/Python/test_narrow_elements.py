@@ -178,3 +178,18 @@ def test_a_hardware_design_compares_all_bits_of_unsigned_integers(tmp_path, widt
       return %0, %1 : tensor<4xi1>, tensor<4xi1>
     }}"""
     assert_design_passes_its_bench(tmp_path, module)
+
+
+@pytest.mark.parametrize("width", [4, 8, 16, 32, 37, 64])
+def test_a_hardware_design_shifts_unsigned_integers_by_computed_amounts(tmp_path, width):
+    """The highest bit of the shifted constants is set, and the amounts are inputs of the design."""
+    high = 1 << width - 1
+    numbers = f"tensor<4xui{width}>"
+    module = f"""func.func @main(%x: {numbers}) -> {numbers} {{
+      %a = tw.constant dense<[{high}, {high + 1}, {2 * high - 1}, 5]> : {numbers}
+      %three = tw.constant dense<3> : {numbers}
+      %s = tw.bitwise_and %three, %x : ({numbers}, {numbers}) -> {numbers}
+      %0 = tw.shift_right %a, %s : ({numbers}, {numbers}) -> {numbers}
+      return %0 : {numbers}
+    }}"""
+    assert_design_passes_its_bench(tmp_path, module)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the Python tests with the newest torch of the package index: tools/dev/newest_torch.sh [pytest arguments]
 #
-# torch is installed into the separate virtual environment .venv-newest, which takes several GB if the index has only builds for CUDA. The
+# torch is installed into the separate virtual environment .venv-newest. The environment takes several GB if the index has only builds for CUDA. The
 # tests use the build of Tilewright in build/, which works with each version of torch because it does not link libtorch. Version constraints
 # of pip's configuration are ignored.
 set -euo pipefail

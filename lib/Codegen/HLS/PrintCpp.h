@@ -13,7 +13,7 @@ namespace tilewright::hls {
 /// A port of the top function.
 struct Port {
   std::string name, type;
-  mlir::MemRefType memory; ///< for a stream: a type of as many elements as its depth; for a register: of one element
+  mlir::MemRefType memory; ///< for a stream, a memref with as many elements as its depth; for a register, with one
   bool isOutput = false;
   Protocol protocol = Protocol::AxiMaster;
 };

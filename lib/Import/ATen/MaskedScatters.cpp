@@ -60,7 +60,8 @@ Results maskedScatterBackward(Node &n) {
   mask = n.broadcast(mask, n.sizesIn(grad));
   AffineExpr count = elementCount(n.type()), all = elementCount(n.typeOf(grad));
   Value limit = n.indexScalar(count, n.i64()), positions = positionsOfTrue(n, mask);
-  // The other elements are written to an additional element at the end.
+  // Gradients that belong to no element of the source (because the mask is false, or the position is not less than
+  // `count`) are written to an additional element at the end.
   Value used = n.op<LogicalAndOp>({n.reshape(mask, {all}), n.compare<LtOp>(positions, limit)}, n.i1());
   positions = n.where(used, positions, limit);
   AffineExpr more = canonicalSize(count + 1);

@@ -213,7 +213,9 @@ std::vector<StepTime> Executable::times(const int64_t *symbols, std::string &err
         written += bytes;
         continue;
       }
-      if (step.checks) // a gather reads at most as many bytes of its table as it writes to its result
+      // Most kernels with checks are gathers. A gather reads at most as many bytes of its table as it writes to its
+      // result. For other kernels with checks, the number is an estimate.
+      if (step.checks)
         bytes = std::min(bytes, value(program.buffers[step.operands.back().buffer].bytes));
       read += bytes;
       if (buffer.kind != plan::Buffer::Kind::Arena && buffer.kind != plan::Buffer::Kind::Output)

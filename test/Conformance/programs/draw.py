@@ -47,7 +47,7 @@ def argument(sizes, dtype: str, layout: str, seed: int) -> torch.Tensor:
 
 
 class Drawing:
-    """The part of the program that is drawn so far, and its values."""
+    """The part of the program that has been drawn so far, and its values."""
 
     def __init__(self, seed: int):
         self.draw = random.Random(seed)

@@ -57,7 +57,7 @@ Value scaleByInstruction(ImplicitLocOpBuilder &b, Value x, Value n, Value keep) 
 // first product is a normal number, so a denormal result is rounded only once. |r| is then up to ln 2, which requires a
 // polynomial of degree 8.
 //
-// Below -104 the result is set to 0 without computing it, because instructions whose result underflows are slow on
+// Below -104 the result is set to 0 by a select or a mask, because instructions whose result underflows are slow on
 // Intel's cores (microcode assists), and masked attention scores are in this range.
 Lanes expandExp(Lanes x, bool avx512, bool shortened) {
   constexpr double vanishes = -104.0;
@@ -90,7 +90,7 @@ Lanes expandLogistic(Lanes a, Lanes d) {
 }
 
 // The result is 2^n 2^f with n = round(x). The difference f = x - n is exact. As in expandExp(), the result of lanes
-// below -151 is set to 0 without computing it. With vscalefps, 11 instructions compute the bounds, n, f, a polynomial
+// below -151 is set to 0 by a select or a mask. With vscalefps, 11 instructions compute the bounds, n, f, a polynomial
 // of degree 6 and the scaling. Without vscalefps, n is even, as in expandExp().
 Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   Lanes keep = x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(-151.0).value);

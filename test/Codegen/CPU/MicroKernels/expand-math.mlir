@@ -7,7 +7,8 @@
 // exp(x) is 2^n exp(r). The code clamps x to a range, rounds n to an even integer by adding a large constant, computes
 // r in two steps, evaluates a polynomial of degree 8, and multiplies the result twice by 2^(n/2), whose bits are
 // computed from n. With AVX-512, an instruction rounds n, the polynomial has degree 6, and vscalefps multiplies by 2^n.
-// If x is so small that the result would round to 0, the result is set to 0 without computing it.
+// If x is below -104, exp(x) rounds to 0. A select (with AVX-512, the mask of vscalefps) sets these results to 0, so that
+// no instruction computes a result that underflows.
 // CHECK-LABEL: func.func @exp
 // CHECK: %[[KEEP:.*]] = arith.cmpf uge
 // CHECK-COUNT-2: arith.select

@@ -1,4 +1,4 @@
-// A convolution, a pooling op, a sort, a scan and reads at computed indices.
+// A convolution, a pooling op, a sort, a scan and reads at the indices in a tensor.
 func.func @main(%x: tensor<1x4x12x12xf32>, %w: tensor<8x4x3x3xf32> {tw.static}, %i: tensor<5xi64>)
     -> (tensor<1x8x5x5xf32>, tensor<5x5xf32>, tensor<5x5xi64>, tensor<1x8x5x5xbf16>) {
   %c = tw.convolution %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64}
