@@ -178,7 +178,7 @@ BAD = {
     "not one func.func of one block": lambda x, factor, results: "",
     "takes .* where its tensors are": lambda x, factor, results: "func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }",
     "returns .* where its results are": lambda x, factor, results: f"func.func @f(%x: {x}) {{ return }}",
-    "has arith.negf; ops of the dialect tw": lambda x, factor, results: f"func.func @f(%x: {x}) -> {x} {{ %y = arith.negf %x : {x} return %y : {x} }}",
+    "has arith.negf; only ops of the dialect tw are supported": lambda x, factor, results: f"func.func @f(%x: {x}) -> {x} {{ %y = arith.negf %x : {x} return %y : {x} }}",
     "raised KeyError: 'missing'": lambda x, factor, results: {}["missing"],
     "returned int, not the text": lambda x, factor, results: 3,
 }  # fmt: skip

@@ -160,6 +160,19 @@ std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   return "(" + cppType(op.getResult(0).getType()) + ")(" + sides[0] + " * " + sides[1] + ")";
 }
 
+/// Returns the amount of a shift. Shifts by at least the width are undefined in C++, but their results are unused in
+/// the IR (a select follows), so a computed amount is limited. An ap_int is shifted by an int.
+std::string FunctionPrinter::shiftAmount(Operation &op) {
+  const std::string amount = operand(op.getOperand(1));
+  if (matchPattern(op.getOperand(1), m_Constant()))
+    return amount;
+  const Type type = op.getResult(0).getType();
+  const unsigned width = type.isIndex() ? 32 : type.getIntOrFloatBitWidth();
+  if (llvm::is_contained({8u, 16u, 32u, 64u}, width))
+    return "(" + amount + " & " + std::to_string(width - 1) + ")";
+  return "(int)" + amount;
+}
+
 /// Returns an arithmetic operation. C++ computes integers of fewer than 32 bits as int, so the result is cast to its
 /// type. Operations that wrap around in the IR but have undefined overflow in C++ are computed as unsigned integers.
 std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
@@ -171,8 +184,8 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   const unsigned width = integer ? integer.getWidth() : 0;
   const bool isShift = isa<arith::ShLIOp, arith::ShRSIOp>(op),
              isNative = llvm::is_contained({8u, 16u, 32u, 64u}, width);
-  if (isShift && isNative && !matchPattern(op.getOperand(1), m_Constant())) // shifts by at least `width` are undefined
-    right = "(" + right + " & " + std::to_string(width - 1) + ")";
+  if (isShift)
+    right = shiftAmount(op);
   const bool mayWrap =
       isNative && (isa<arith::ShLIOp>(op) ||
                    (width >= 32 && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) && !isProductOfHalves(op)));
@@ -196,9 +209,9 @@ std::string FunctionPrinter::unsignedBinary(Operation &op) {
     return operand(op.getOperand(0)) + (isa<arith::DivUIOp>(op) ? " / " : " % ") + operand(op.getOperand(1));
   auto integer = dyn_cast<IntegerType>(type);
   const bool isNative = integer && llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
-  if (integer && isa<arith::ShRUIOp>(op) && (isNative || matchPattern(op.getOperand(1), m_Constant()))) {
+  if (integer && isa<arith::ShRUIOp>(op)) {
     const std::string bits = isNative ? "u" + cppType(type) : "ap_uint<" + std::to_string(integer.getWidth()) + ">";
-    return "(" + cppType(type) + ")((" + bits + ")" + operand(op.getOperand(0)) + " >> " + use(op.getOperand(1)) + ")";
+    return "(" + cppType(type) + ")((" + bits + ")" + operand(op.getOperand(0)) + " >> " + shiftAmount(op) + ")";
   }
   if (!isNative)
     return "";

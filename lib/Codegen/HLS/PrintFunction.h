@@ -45,6 +45,7 @@ private:
   std::string binary(mlir::Operation &op, llvm::StringRef sign);
   std::optional<std::string> narrowProduct(mlir::Operation &op);
   std::string unsignedBinary(mlir::Operation &op);
+  std::string shiftAmount(mlir::Operation &op);
   std::string asUnsigned(mlir::Value value);
   void indent();
 
