@@ -1,6 +1,6 @@
 // The precompiled header of all libraries that use MLIR: headers of LLVM, MLIR and the standard library that take long
-// to parse or that many files include. It contains no header of the project, so that a change of a header of the
-// project does not compile this file again.
+// to parse or that many files include. It contains no header of the project, because then each change of that header
+// would cause a build of all libraries.
 #include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

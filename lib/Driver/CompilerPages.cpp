@@ -25,8 +25,8 @@ namespace {
 bool isTraced() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)
-    if (line.rfind("TracerPid:", 0) == 0)
-      return llvm::StringRef(line).drop_front(10).trim() != "0";
+    if (llvm::StringRef pid = line; pid.consume_front("TracerPid:"))
+      return pid.trim() != "0";
   return true; // unknown
 }
 

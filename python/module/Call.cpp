@@ -424,8 +424,7 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
   InputReader reader(*this);
   std::vector<const void *> pointers(inputs.size());
   std::vector<uint64_t> versions(inputs.size(), 0);
-  std::vector<std::pair<size_t, py::object>>
-      copied; // the index of an input, and the dense copy that replaces the input
+  std::vector<std::pair<size_t, py::object>> copied; // the index of an input, and its dense copy
   int64_t seed = 0;
   const int64_t *sizes = shapes->sizes.data(), *strides = shapes->strides.data();
   size_t nextConstant = 0;

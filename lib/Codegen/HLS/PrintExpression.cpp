@@ -128,11 +128,22 @@ std::string FunctionPrinter::affine(AffineExpr expr, ValueRange operands, unsign
   }
 }
 
+/// Returns true for the integers whose C++ types are built in. Other integers are ap_int.
+static bool isNative(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer && llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
+}
+
+/// Returns the C++ type of unsigned integers of the width of `type`.
+static std::string unsignedType(IntegerType type) {
+  return cppType(IntegerType::get(type.getContext(), type.getWidth(), IntegerType::Unsigned));
+}
+
 std::string FunctionPrinter::asUnsigned(Value value) {
   const Type type = value.getType();
   const unsigned width = type.isIndex() ? 32 : type.getIntOrFloatBitWidth();
   if (width > 64)
-    return "(ap_uint<" + std::to_string(width) + ">)" + operand(value);
+    return "(" + unsignedType(cast<IntegerType>(type)) + ")" + operand(value);
   return "(unsigned " + std::string(width > 32 ? "long long" : "int") + ")" + operand(value);
 }
 
@@ -143,7 +154,7 @@ std::string FunctionPrinter::asUnsigned(Value value) {
 /// arithmetic.
 std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   const unsigned width = op.getResult(0).getType().getIntOrFloatBitWidth();
-  if (!isa<arith::MulIOp>(op) || llvm::is_contained({1u, 8u, 16u, 32u, 64u}, width))
+  if (!isa<arith::MulIOp>(op) || width == 1 || isNative(op.getResult(0).getType()))
     return std::nullopt;
   std::string sides[2];
   unsigned together = 0;
@@ -168,7 +179,7 @@ std::string FunctionPrinter::shiftAmount(Operation &op) {
     return amount;
   const Type type = op.getResult(0).getType();
   const unsigned width = type.isIndex() ? 32 : type.getIntOrFloatBitWidth();
-  if (llvm::is_contained({8u, 16u, 32u, 64u}, width))
+  if (isNative(type) || type.isIndex())
     return "(" + amount + " & " + std::to_string(width - 1) + ")";
   return "(int)" + amount;
 }
@@ -180,15 +191,13 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   auto integer = dyn_cast<IntegerType>(type);
   if (std::optional<std::string> product = integer ? narrowProduct(op) : std::nullopt)
     return *product;
-  std::string left = operand(op.getOperand(0)), right = operand(op.getOperand(1));
   const unsigned width = integer ? integer.getWidth() : 0;
-  const bool isShift = isa<arith::ShLIOp, arith::ShRSIOp>(op),
-             isNative = llvm::is_contained({8u, 16u, 32u, 64u}, width);
-  if (isShift)
-    right = shiftAmount(op);
+  const bool isShift = isa<arith::ShLIOp, arith::ShRSIOp>(op);
+  std::string left = operand(op.getOperand(0)), right = isShift ? shiftAmount(op) : operand(op.getOperand(1));
   const bool mayWrap =
-      isNative && (isa<arith::ShLIOp>(op) ||
-                   (width >= 32 && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) && !isProductOfHalves(op)));
+      isNative(type) &&
+      (isa<arith::ShLIOp>(op) ||
+       (width >= 32 && isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) && !isProductOfHalves(op)));
   if (mayWrap) {
     const std::string without = width == 64 ? "(uint64_t)" : "(uint32_t)";
     left = without + left;
@@ -196,7 +205,7 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
       right = without + right;
   }
   std::string text = left + " " + sign.str() + " " + right;
-  if (!integer || width == 1 || (width >= 32 && isNative && !mayWrap))
+  if (!integer || width == 1 || (width >= 32 && isNative(type) && !mayWrap))
     return text;
   return "(" + cppType(type) + ")(" + text + ")";
 }
@@ -208,14 +217,13 @@ std::string FunctionPrinter::unsignedBinary(Operation &op) {
   if (type.isIndex() && isa<arith::DivUIOp, arith::RemUIOp>(op)) // indices are not negative
     return operand(op.getOperand(0)) + (isa<arith::DivUIOp>(op) ? " / " : " % ") + operand(op.getOperand(1));
   auto integer = dyn_cast<IntegerType>(type);
-  const bool isNative = integer && llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
-  if (integer && isa<arith::ShRUIOp>(op)) {
-    const std::string bits = isNative ? "u" + cppType(type) : "ap_uint<" + std::to_string(integer.getWidth()) + ">";
-    return "(" + cppType(type) + ")((" + bits + ")" + operand(op.getOperand(0)) + " >> " + shiftAmount(op) + ")";
-  }
-  if (!isNative)
+  if (integer && isa<arith::ShRUIOp>(op))
+    return "(" + cppType(type) + ")((" + unsignedType(integer) + ")" + operand(op.getOperand(0)) + " >> " +
+           shiftAmount(op) + ")";
+  if (!isNative(type))
     return "";
-  const std::string without = "u" + cppType(type), left = operand(op.getOperand(0)), right = operand(op.getOperand(1));
+  const std::string without = unsignedType(integer), left = operand(op.getOperand(0)),
+                    right = operand(op.getOperand(1));
   if (isa<arith::DivUIOp, arith::RemUIOp>(op))
     return "(" + cppType(type) + ")((" + without + ")" + left + (isa<arith::DivUIOp>(op) ? " / (" : " % (") + without +
            ")" + right + ")";
@@ -334,8 +342,8 @@ std::string FunctionPrinter::expression(Operation &op) {
       auto from = dyn_cast<IntegerType>(op.getOperand(0).getType());
       if (from && from.getWidth() == 1)
         return cast(op.getOperand(0));
-      if (from && llvm::is_contained({8u, 16u, 32u, 64u}, from.getWidth()))
-        return "(" + cppType(op.getResult(0).getType()) + ")(u" + cppType(from) + ")" + operand(op.getOperand(0));
+      if (from && isNative(from))
+        return "(" + cppType(op.getResult(0).getType()) + ")(" + unsignedType(from) + ")" + operand(op.getOperand(0));
     }
     if (name == "remf")
       return call(op.getResult(0).getType().isF64() ? "fmod" : "fmodf");

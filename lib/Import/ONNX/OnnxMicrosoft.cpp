@@ -290,6 +290,13 @@ Value attended(OnnxNode &n, const FusedAttention &a, Value bias, double scale) {
 
 Value added(OnnxNode &n, Value bias, Value more) { return !bias ? more : !more ? bias : n.op<AddOp>({bias, more}); }
 
+/// Returns the factor of the scores: the attribute `scale` or, if it is 0, 1 / sqrt(width of a head).
+double scaleOf(OnnxNode &n, int64_t width, int64_t heads) {
+  const int64_t headWidth = width / std::max<int64_t>(heads, 1);
+  const double scale = n.number("scale", 0.0);
+  return scale == 0 ? 1 / std::sqrt(double(headWidth)) : scale;
+}
+
 /// Imports Attention(input, weights, bias, mask_index, past, attention_bias, past_sequence_length).
 Results attention(OnnxNode &n) {
   Value x = n.in(0), weights = n.in(1), bias = n.optionalIn(2), mask = n.optionalIn(3), past = n.optionalIn(4),
@@ -334,10 +341,7 @@ Results attention(OnnxNode &n) {
     a.v = n.concat({part(1), a.v}, 2);
   }
   Value scoresBias = added(n, mask ? maskBias(n, a, mask) : Value(), more);
-  const int64_t headWidth = widths[0] / std::max<int64_t>(heads, 1);
-  double scale = n.number("scale", 0.0);
-  if (scale == 0)
-    scale = 1 / std::sqrt(double(headWidth));
+  const double scale = scaleOf(n, widths[0], heads);
   if (n.failed())
     return n.refused();
   Value result = attended(n, a, scoresBias, scale);
@@ -383,10 +387,7 @@ Results multiHead(OnnxNode &n) {
     a.v = n.concat({pastValue, a.v}, 2);
   }
   Value scoresBias = added(n, mask ? maskBias(n, a, mask) : Value(), more);
-  const int64_t headWidth = width / std::max<int64_t>(heads, 1);
-  double scale = n.number("scale", 0.0);
-  if (scale == 0)
-    scale = 1 / std::sqrt(double(headWidth));
+  const double scale = scaleOf(n, width, heads);
   if (n.failed())
     return n.refused();
   Value result = attended(n, a, scoresBias, scale);

@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------------===//
 #include "lib/Runtime/Jit/BfloatComparisons.h"
 
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
@@ -19,7 +18,7 @@ namespace tilewright::runtime {
 
 void compareBfloatsAsFloats(llvm::Module &module) {
   for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
       auto *compare = llvm::dyn_cast<llvm::FCmpInst>(&instruction);
       auto *type = compare ? llvm::dyn_cast<llvm::VectorType>(compare->getOperand(0)->getType()) : nullptr;
       if (!type || !type->getElementType()->isBFloatTy())

@@ -294,7 +294,10 @@ int runTuneWorker() {
       continue;
     }
     llvm::Expected<json::Value> answer = worker.answer(*object);
-    say(answer ? *answer : json::Value(json::Object{{"error", llvm::toString(answer.takeError())}}));
+    if (answer)
+      say(*answer);
+    else
+      say(json::Object{{"error", llvm::toString(answer.takeError())}});
   }
   return 0;
 }

@@ -21,8 +21,8 @@ def _ticks(least: float, most: float) -> list[float]:
 
 
 def _figure(plt, races: list[Race]):
-    races = [race for race in races if any(e.ratio for peer, e in race.entries.items() if not peer.startswith("tilewright"))]
     peers = list(dict.fromkeys(p for race in races for p in race.entries if not p.startswith("tilewright")))
+    races = [race for race in races if race.ratio(*peers)]
     # A row of the chart has one line for each peer, followed by a gap of half a line.
     shown = [[(peer, race.entries[peer]) for peer in peers if peer in race.entries and not race.entries[peer].failed and race.entries[peer].ratio] for race in races]
     begins = [0.0]

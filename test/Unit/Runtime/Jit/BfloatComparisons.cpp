@@ -1,34 +1,14 @@
 //===- BfloatComparisons.cpp - every comparison of bf16 vectors can be compiled ------===//
 #include "lib/Runtime/Jit/BfloatComparisons.h"
 #include "lib/Runtime/Jit/Codegen.h"
-
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Support/SourceMgr.h"
-
-#include <gtest/gtest.h>
-#include <string>
+#include "test/Unit/Runtime/Jit/ParsedFunction.h"
 
 using namespace tilewright::runtime;
 
-static std::unique_ptr<llvm::Module> parsedModule(llvm::LLVMContext &context, const std::string &text) {
-  llvm::SMDiagnostic problem;
-  auto module = llvm::parseAssemblyString(text, problem, context);
-  if (!module)
-    ADD_FAILURE() << problem.getMessage().str();
-  return module;
-}
-
 static std::string widened(const std::string &type) {
-  llvm::LLVMContext context;
-  auto module = parsedModule(context, "define <4 x i1> @f(<4 x " + type + "> %a, <4 x " + type +
-                                          "> %b) {\n  %c = fcmp olt <4 x " + type + "> %a, %b\n  ret <4 x i1> %c\n}\n");
-  compareBfloatsAsFloats(*module);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module->getFunction("f")->print(stream);
-  return text;
+  return rewrittenFunction("define <4 x i1> @f(<4 x " + type + "> %a, <4 x " + type + "> %b) {\n  %c = fcmp olt <4 x " +
+                               type + "> %a, %b\n  ret <4 x i1> %c\n}\n",
+                           compareBfloatsAsFloats);
 }
 
 TEST(BfloatComparisons, OperandsAreExtended) {

@@ -1,39 +1,17 @@
 //===- SingleLaneStores.cpp - masked stores of one lane write one element ------------===//
 #include "lib/Runtime/Jit/SingleLaneStores.h"
-
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Support/SourceMgr.h"
-
-#include <gtest/gtest.h>
-#include <string>
+#include "test/Unit/Runtime/Jit/ParsedFunction.h"
 
 using namespace tilewright::runtime;
 
-/// Returns a module whose function stores the lanes in `mask` of a truncated vector.
-static std::unique_ptr<llvm::Module> truncatedStore(llvm::LLVMContext &context, const std::string &mask) {
-  llvm::SMDiagnostic problem;
-  auto module = llvm::parseAssemblyString(
-      "declare void @llvm.masked.store.v4i8.p0(<4 x i8>, ptr, <4 x i1>)\n"
-      "define void @f(<4 x i32> %wide, ptr %place) {\n"
-      "  %narrow = trunc <4 x i32> %wide to <4 x i8>\n"
-      "  call void @llvm.masked.store.v4i8.p0(<4 x i8> %narrow, ptr align 4 %place, <4 x i1> " +
-          mask + ")\n  ret void\n}\n",
-      problem, context);
-  if (!module)
-    ADD_FAILURE() << problem.getMessage().str();
-  return module;
-}
-
+/// Returns the rewritten function that stores the lanes in `mask` of a truncated vector.
 static std::string rewritten(const std::string &mask) {
-  llvm::LLVMContext context;
-  auto module = truncatedStore(context, mask);
-  storeOneLaneAsScalars(*module);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module->getFunction("f")->print(stream);
-  return text;
+  return rewrittenFunction("declare void @llvm.masked.store.v4i8.p0(<4 x i8>, ptr, <4 x i1>)\n"
+                           "define void @f(<4 x i32> %wide, ptr %place) {\n"
+                           "  %narrow = trunc <4 x i32> %wide to <4 x i8>\n"
+                           "  call void @llvm.masked.store.v4i8.p0(<4 x i8> %narrow, ptr align 4 %place, <4 x i1> " +
+                               mask + ")\n  ret void\n}\n",
+                           storeOneLaneAsScalars);
 }
 
 TEST(SingleLaneStores, SingleLaneStoreBecomesAStoreOfTheElement) {
