@@ -11,7 +11,22 @@ namespace tilewright::gpu {
 
 static int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
 
-StringRef ptxName(Type float8) { return isa<Float8E4M3FNType>(float8) ? "e4m3" : "e5m2"; }
+bool isProduct(linalg::LinalgOp op) {
+  if (op.getNumReductionLoops() == 0)
+    return false;
+  int64_t reread = 0;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    bool summed = false, repeated = false;
+    for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+      bool used = map.isFunctionOfDim(loop);
+      summed |= used && kind == utils::IteratorType::reduction;
+      repeated |= !used && kind == utils::IteratorType::parallel;
+    }
+    reread += summed && repeated;
+  }
+  return reread > 1;
+}
 
 int64_t paddingOf(Type type) { return std::max<int64_t>(1, 16 / bytesInMemory(type)); }
 

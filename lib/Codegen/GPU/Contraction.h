@@ -66,8 +66,10 @@ std::optional<Schedule> chooseFma(Contraction contraction);
 /// Returns the reason why a schedule of kind `fma` cannot be emitted, or an empty string if it can.
 std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 
-/// Returns the name in PTX of an 8-bit float that tensor cores multiply.
-llvm::StringRef ptxName(mlir::Type float8);
+/// Returns true if `op` is a sum of products that reads the elements of both operands repeatedly, because neither
+/// operand is indexed by all loops of the result. A kernel that consists only of such a product cannot have the
+/// schedule `rows`. A matrix-vector product can, because it reads the matrix once.
+bool isProduct(mlir::linalg::LinalgOp op);
 
 /// Returns the number of padding elements after each row of a tile of `type`. The padding takes 16 bytes, so rows
 /// remain aligned to 16 bytes if their length is a multiple of 16 bytes.

@@ -11,19 +11,18 @@
 // An operand that a product reads repeatedly (such as the weights of attention) is first stored in shared memory, if it
 // fits.
 //
-// If a group has more than one warp, it reduces through shared memory, with one slot per warp and one barrier per
-// reduction. A group of one thread of each warp has one slot per thread. If a row is too long for the registers of one
-// block, or if multiprocessors would be idle, the blocks of a cluster share the row. Each warp then reads the slots of
-// all blocks in the same order. It reads the slots of other blocks through distributed shared memory. A block exits
-// only after the other blocks have read its slots for the last time. If a row is too long for the registers of a
-// cluster, or has a symbolic size, each op reads it in a loop.
+// GroupReduction.cpp reduces the values of a group. If a row is too long for the registers of one block, or if
+// multiprocessors would be idle, the blocks of a cluster share the row. A block of a cluster exits only after the other
+// blocks have read its shared memory for the last time. If a row is too long for the registers of a cluster, or has a
+// symbolic size, each op reads it in a loop.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
-#include "lib/Codegen/GPU/ThreadKernel.h"
+#include "lib/Codegen/GPU/Contraction.h"
+#include "lib/Codegen/GPU/GroupReduction.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -40,23 +39,17 @@ class RowEmitter {
 public:
   RowEmitter(ThreadKernel &kernel, tile::RowMap rows)
       : kernel(kernel), builder(kernel.builder), elements(kernel.elements), loc(kernel.loc()), rows(std::move(rows)),
-        vector(kernel.schedule.vector), cluster(kernel.schedule.cluster), group(kernel.schedule.group * cluster) {}
+        vector(kernel.schedule.vector), cluster(kernel.schedule.cluster), reduction(kernel),
+        group(reduction.threads()) {}
 
   LogicalResult run(Operation *anchor) {
     locateRow(anchor->getResult(0));
-    // Reductions use two buffers alternately, and each reduction has one barrier, between its writes and its reads. A
-    // thread writes to a buffer again only after it has passed the barrier of the next reduction, which all threads
-    // reach only after they have read this buffer.
-    int64_t reservedBytes = kernel.schedule.rowsAcrossLanes ? kernel.schedule.threads * 8
-                            : group > warpSize              ? kernel.schedule.group / warpSize * 8
-                                                            : 0;
     const bool reduces = llvm::any_of(rows.rowOfLoop, [&](auto &entry) {
       auto op = dyn_cast<linalg::LinalgOp>(entry.first);
       return op && reducesRow(op);
     });
-    for (Value &slots : slotsInTurn)
-      if (reduces && reservedBytes > 0)
-        slots = kernel.allocateShared(reservedBytes);
+    if (reduces)
+      reduction.allocateBuffers();
     for (Operation &op : kernel.from.getBody().front()) {
       auto member = dyn_cast<linalg::LinalgOp>(op);
       if (member && reducesRow(member))
@@ -68,7 +61,7 @@ public:
       }
     }
     if (cluster > 1 && reduces)
-      inAssembly("barrier.cluster.arrive;", "~{memory}", {}, Type());
+      kernel.threads.arriveAtCluster(builder, loc);
     for (auto [value, destination] : kernel.results())
       if (failed(describe(value, destination)))
         return failure();
@@ -82,9 +75,7 @@ public:
       first = end;
     }
     if (cluster > 1 && reduces) // other blocks may still read this block's slots
-      inAssembly("barrier.cluster.wait;", "~{memory}", {}, Type());
-    if (cluster > 1)
-      kernel.to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(cluster));
+      kernel.threads.waitForCluster(builder, loc);
     if (!whyNot.empty())
       return kernel.from.emitOpError("its schedule `rows` is invalid: ") << whyNot;
     return success();
@@ -189,7 +180,7 @@ private:
     partial = overRow(extents, partial, add, merge);
     for (unsigned i = 0; i < op->getNumResults(); ++i) {
       Operation *combiner = tile::combinerOf(op, i);
-      Value all = combine(builder, combiner, initial[i], inGroup(combiner, partial[i]));
+      Value all = combine(builder, combiner, initial[i], reduction.reduce(combiner, partial[i]));
       elements.provide(op->getResult(i), [all](ArrayRef<Value>) { return all; });
     }
   }
@@ -258,124 +249,6 @@ private:
         indices.push_back(at[dim]);
       return fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, stored, slot(indices)), type.getElementType());
     });
-  }
-
-  Value nextSlots() {
-    std::swap(slotsInTurn[0], slotsInTurn[1]);
-    return slotsInTurn[1];
-  }
-
-  /// Combines the values of all threads of the group; each thread gets the result.
-  Value inGroup(Operation *combiner, Value value) {
-    if (kernel.schedule.rowsAcrossLanes)
-      return acrossWarps(combiner, value);
-    value = reduceInWarp(kernel, combiner, value);
-    if (group == warpSize)
-      return value;
-    if (cluster > 1)
-      return inCluster(combiner, value);
-    // Each warp writes its value to a slot. After the barrier, each warp reads all slots.
-    Type type = value.getType(), stored = memoryType(type);
-    int64_t warps = group / warpSize;
-    Value slots = nextSlots();
-    Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
-    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize));
-    auto slot = [&](Value number) -> Value {
-      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
-      return LLVM::GEPOp::create(builder, loc, slots.getType(), builder.getI64Type(), slots,
-                                 ArrayRef<LLVM::GEPArg>{at});
-    };
-    Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, inWarp, index(0));
-    auto branch = scf::IfOp::create(builder, loc, TypeRange(), first, /*withElse=*/false);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(warp));
-    }
-    kernel.barrier();
-    Value from = warps == warpSize ? inWarp : arith::RemUIOp::create(builder, loc, inWarp, index(warps)).getResult();
-    Value others = fromMemory(builder, loc, LLVM::LoadOp::create(builder, loc, stored, slot(from)), type);
-    if (warps != warpSize) {
-      Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(combiner));
-      Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
-      others = arith::SelectOp::create(builder, loc, real, others, neutral);
-    }
-    return reduceInWarp(kernel, combiner, others);
-  }
-
-  /// Combines values like inGroup(), for a row that the blocks of a cluster share. Each block has one slot per warp.
-  /// Lane i reads slot i of all blocks, one block after the other, so that all threads combine the values in the same
-  /// order.
-  Value inCluster(Operation *combiner, Value value) {
-    Type type = value.getType();
-    const unsigned width = type.getIntOrFloatBitWidth();
-    Type integer = builder.getIntegerType(width), stored = builder.getIntegerType(width > 32 ? 64 : 32);
-    const int64_t warps = kernel.schedule.threads / warpSize;
-    Value slots = nextSlots();
-    Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
-    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize));
-    auto slot = [&](Value number) -> Value {
-      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
-      return LLVM::GEPOp::create(builder, loc, slots.getType(), builder.getI64Type(), slots,
-                                 ArrayRef<LLVM::GEPArg>{at});
-    };
-    guarded(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, inWarp, index(0)), [&] {
-      Value bits = type == integer ? value : arith::BitcastOp::create(builder, loc, integer, value).getResult();
-      if (stored != integer)
-        bits = arith::ExtUIOp::create(builder, loc, stored, bits);
-      LLVM::StoreOp::create(builder, loc, bits, slot(warp));
-    });
-    inAssembly("barrier.cluster.arrive;\n\tbarrier.cluster.wait;", "~{memory}", {}, Type());
-    Value from =
-        slot(warps == warpSize ? inWarp : arith::RemUIOp::create(builder, loc, inWarp, index(warps)).getResult());
-    const bool wide = width > 32;
-    const std::string text = std::string("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $1, $2;\n\t") +
-                             (wide ? "ld.shared::cluster.b64" : "ld.shared::cluster.b32") + " $0, [there];\n\t}";
-    Value all;
-    for (int64_t rank = 0; rank < cluster; ++rank) {
-      Value number = arith::ConstantIntOp::create(builder, loc, rank, 32);
-      Value bits = inAssembly(text, wide ? "=l,r,r,~{memory}" : "=r,r,r,~{memory}", {from, number}, stored);
-      if (stored != integer)
-        bits = arith::TruncIOp::create(builder, loc, integer, bits);
-      Value other = type == integer ? bits : arith::BitcastOp::create(builder, loc, type, bits).getResult();
-      all = all ? combine(builder, combiner, all, other) : other;
-    }
-    if (warps != warpSize) {
-      Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(combiner));
-      Value real = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, inWarp, index(warps));
-      all = arith::SelectOp::create(builder, loc, real, all, neutral);
-    }
-    return reduceInWarp(kernel, combiner, all);
-  }
-
-  /// Emits inline assembly, without a result if `result` is null.
-  Value inAssembly(StringRef text, StringRef constraints, ValueRange operands, Type result) {
-    auto made = LLVM::InlineAsmOp::create(builder, loc, result ? TypeRange(result) : TypeRange(), operands, text,
-                                          constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                          LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-    return result ? made.getRes() : Value();
-  }
-
-  /// Combines values like inGroup(), for groups that have one thread of each warp. Each thread has a slot. The slots
-  /// are in the order of the lanes, and each thread reads the slots of its group.
-  Value acrossWarps(Operation *combiner, Value value) {
-    if (group == 1)
-      return value;
-    Type type = value.getType(), stored = memoryType(type);
-    Value slots = nextSlots();
-    auto slot = [&](Value number) -> Value {
-      Value at = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), number);
-      return LLVM::GEPOp::create(builder, loc, slots.getType(), stored, slots, ArrayRef<LLVM::GEPArg>{at});
-    };
-    LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(kernel.thread));
-    kernel.barrier();
-    Value inWarp = arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize)), all;
-    for (int64_t warp = 0; warp < group; ++warp) {
-      Value other = LLVM::LoadOp::create(builder, loc, stored, slot(elements.add(inWarp, index(warp * warpSize))));
-      other = fromMemory(builder, loc, other, type);
-      all = all ? combine(builder, combiner, all, other) : other;
-    }
-    return all;
   }
 
   SmallVector<Value> adjacent(const Position &at, int64_t i) {
@@ -571,14 +444,14 @@ private:
   Location loc;
   tile::RowMap rows;
   int64_t vector, cluster;
+  GroupReduction reduction;
   int64_t group; ///< number of threads that share a row, in all blocks of a cluster
   Value lane;    ///< index of this thread in the group
   Value rowInBlock;
   Value rowValid; ///< null: the row is always valid
   SmallVector<Value> rowIndices;
   std::vector<Output> outputs;
-  std::array<Value, 2> slotsInTurn; ///< shared memory of reductions, used alternately
-  std::string whyNot;               ///< why the schedule does not fit
+  std::string whyNot; ///< why the schedule does not fit
   std::map<std::vector<const void *>, std::vector<Position>> known;
   std::map<std::pair<const void *, int64_t>, Value> adjacentIndices;
 };

@@ -11,23 +11,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-bool isProduct(linalg::LinalgOp op) {
-  if (op.getNumReductionLoops() == 0)
-    return false;
-  int64_t reread = 0;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(input);
-    bool summed = false, repeated = false;
-    for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
-      bool used = map.isFunctionOfDim(loop);
-      summed |= used && kind == utils::IteratorType::reduction;
-      repeated |= !used && kind == utils::IteratorType::parallel;
-    }
-    reread += summed && repeated;
-  }
-  return reread > 1;
-}
-
 Value combine(OpBuilder &builder, Operation *combiner, Value a, Value b) {
   IRMapping mapping;
   mapping.map(combiner->getOperand(0), a);

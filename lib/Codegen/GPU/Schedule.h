@@ -15,6 +15,8 @@ namespace tilewright::gpu {
 inline constexpr int64_t warpSize = 32, warpGroupSize = 128;
 /// Maximum number of threads of a block (CUDA C++ Programming Guide, compute capabilities).
 inline constexpr int64_t mostThreads = 1024;
+/// Bytes of shared memory that a block can use without an explicit request.
+inline constexpr int64_t mostStaticShared = 48 * 1024;
 
 struct Schedule {
   using Kind = schedule::GpuKind;

@@ -11,8 +11,6 @@ namespace tilewright::gpu {
 
 /// Address spaces of pointers to global and to shared memory.
 inline constexpr unsigned globalSpace = 1, sharedSpace = 3;
-/// Bytes of shared memory that a block can use without an explicit request.
-inline constexpr int64_t mostStaticShared = 48 * 1024;
 /// The maximum number of elements of a row that a thread stores in registers. If a thread's part of a row is larger,
 /// each op reads the row again.
 inline constexpr int64_t mostOfRowInRegisters = 32;
@@ -54,11 +52,6 @@ mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitScatter(ThreadKernel &kernel);
 mlir::LogicalResult emitFma(ThreadKernel &kernel);
-
-/// Returns true if `op` is a sum of products that reads the elements of both operands repeatedly, because neither
-/// operand is indexed by all loops of the result. A kernel that consists only of such a product cannot have the
-/// schedule `rows`. A matrix-vector product can, because it reads the matrix once.
-bool isProduct(mlir::linalg::LinalgOp op);
 
 /// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.
 mlir::Value reduceInWarp(ThreadKernel &kernel, mlir::Operation *combiner, mlir::Value value);

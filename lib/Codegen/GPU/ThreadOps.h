@@ -20,6 +20,16 @@ public:
                                  int32_t mask) const = 0;
   /// Returns an i32 whose bit n is the value of `vote`, an i1, in lane n.
   virtual mlir::Value ballot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vote) const = 0;
+  /// States that this thread has reached this point, without waiting. Each call must be followed by one
+  /// waitForCluster() before the next call.
+  virtual void arriveAtCluster(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
+  /// Waits until all threads of the cluster have called arriveAtCluster(). Their writes to shared memory before that
+  /// call are visible afterwards.
+  virtual void waitForCluster(mlir::OpBuilder &builder, mlir::Location loc) const = 0;
+  /// Loads a value of `type`, which is i32 or i64, from the shared memory of block `rank` of the cluster (an i32).
+  /// `pointer` is the address of the value's variable in the shared memory of this block.
+  virtual mlir::Value loadFromBlock(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer, mlir::Value rank,
+                                    mlir::Type type) const = 0;
 };
 
 } // namespace tilewright::gpu

@@ -14,11 +14,12 @@
 // test/Python/test_cuda_float8.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/GPU/Contraction.h"
+#include "lib/Codegen/NVPTX/Float8Name.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "tilewright/ElementTypes.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;

@@ -83,10 +83,8 @@ public:
       share(consumerRegisters, NVVM::SetMaxRegisterAction::increase);
       multiplyTiles(*a, *b);
     });
-    if (schedule.cluster > 1) {
+    if (schedule.cluster > 1)
       meetCluster();
-      kernel.to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(schedule.cluster));
-    }
     SmallVector<Attribute> recipes;
     for (const Operand &operand : {*a, *b})
       recipes.push_back(builder.getStringAttr(operand.recipe.text()));

@@ -174,6 +174,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (checks)
     to->setAttr(checksAttrName, builder.getUnitAttr());
   to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
+  if (schedule->cluster > 1)
+    to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(schedule->cluster));
   if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Wgmma ||
       schedule->kind == Schedule::Kind::Fma || schedule->kind == Schedule::Kind::Attention)
     to->setAttr("tw_cuda.many_registers", builder.getUnitAttr());

@@ -1,6 +1,7 @@
 //===- TileCode.cpp - matrix tiles in shared memory, and tensor cores that read them ----===//
 #include "lib/Codegen/NVPTX/TileCode.h"
 #include "lib/Codegen/GPU/Contraction.h"
+#include "lib/Codegen/NVPTX/Float8Name.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;

@@ -1,6 +1,7 @@
 //===- WarpGroupCode.cpp - TMA, mbarriers and wgmma in the code of one thread --------------===//
 #include "lib/Codegen/NVPTX/WarpGroupCode.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
+#include "lib/Codegen/NVPTX/Float8Name.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;

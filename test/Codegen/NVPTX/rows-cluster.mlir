@@ -16,10 +16,10 @@
 // CHECK-NOT: ld.global
 // CHECK: st.shared.b32
 // CHECK: barrier.cluster.arrive;
-// CHECK-NEXT: barrier.cluster.wait;
+// CHECK: barrier.cluster.wait;
 // CHECK-COUNT-8: ld.shared::cluster.b32
 // CHECK: barrier.cluster.arrive;
-// CHECK-NEXT: barrier.cluster.wait;
+// CHECK: barrier.cluster.wait;
 // CHECK-COUNT-8: ld.shared::cluster.b32
 // CHECK: barrier.cluster.arrive;
 // CHECK-NOT: bar.sync

@@ -20,7 +20,10 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-enum Knobs : size_t { warpM, warpN, warpsM, warpsN, depth, stages, tileRowsPerBand };
+/// The numbers of the knobs in the search space.
+struct MmaKnob {
+  enum : size_t { warpM, warpN, warpsM, warpsN, depth, stages, tileRowsPerBand };
+};
 
 /// Returns the powers of two from `first` to `last`, and the value `also`.
 std::vector<int64_t> powers(int64_t first, int64_t last, int64_t also) {
@@ -35,9 +38,9 @@ int64_t mostOf(int64_t size, int64_t least, int64_t most) {
   return std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), least, most);
 }
 
-class Estimate {
+class MmaEstimate {
 public:
-  Estimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch)
+  MmaEstimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch)
       : schedule(schedule), arch(arch), sizes(sizes), m(sizes.m), n(sizes.n), k(sizes.k), batches(sizes.batches),
         bytes(sizes.bytes), resultBytes(sizes.resultBytes) {}
 
@@ -190,15 +193,18 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
   };
-  atMost(m, {{1, {warpM, warpsM}}}, "a tile does not have many more rows than the product");
-  atMost(n, {{1, {warpN, warpsN}}}, "a tile does not have many more columns than the product");
-  atMost(mostWarps, {{1, {warpsM, warpsN}}}, "a block has at most 512 threads");
+  atMost(m, {{1, {MmaKnob::warpM, MmaKnob::warpsM}}}, "a tile does not have many more rows than the product");
+  atMost(n, {{1, {MmaKnob::warpN, MmaKnob::warpsN}}}, "a tile does not have many more columns than the product");
+  atMost(mostWarps, {{1, {MmaKnob::warpsM, MmaKnob::warpsN}}}, "a block has at most 512 threads");
   // This is the limit on registersOf(), multiplied by the number of threads of a warp.
   atMost((mostRegisters - aroundRegisters) * warpSize,
-         {{setsOfSums(product), {warpM, warpN}}, {warpSize / 4, {warpM}}, {warpSize / 4, {warpN}}},
+         {{setsOfSums(product), {MmaKnob::warpM, MmaKnob::warpN}},
+          {warpSize / 4, {MmaKnob::warpM}},
+          {warpSize / 4, {MmaKnob::warpN}}},
          "sums and fragments fit a thread's registers");
   atMost(std::min(arch.sharedBytes, mostStaticShared),
-         {{bytes, {warpM, warpsM, depth, stages}}, {bytes, {warpN, warpsN, depth, stages}}},
+         {{bytes, {MmaKnob::warpM, MmaKnob::warpsM, MmaKnob::depth, MmaKnob::stages}},
+          {bytes, {MmaKnob::warpN, MmaKnob::warpsN, MmaKnob::depth, MmaKnob::stages}}},
          "the stages fit a block's shared memory");
   return space;
 }
@@ -206,19 +212,19 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
 Schedule scheduleOf(const SchedulePoint &point) {
   Schedule schedule;
   schedule.kind = Schedule::Kind::Mma;
-  schedule.warpsM = point[warpsM];
-  schedule.warpsN = point[warpsN];
-  schedule.m = point[warpM] * schedule.warpsM;
-  schedule.n = point[warpN] * schedule.warpsN;
-  schedule.k = point[depth];
-  schedule.stages = point[stages];
-  schedule.tileRowsPerBand = point[tileRowsPerBand];
+  schedule.warpsM = point[MmaKnob::warpsM];
+  schedule.warpsN = point[MmaKnob::warpsN];
+  schedule.m = point[MmaKnob::warpM] * schedule.warpsM;
+  schedule.n = point[MmaKnob::warpN] * schedule.warpsN;
+  schedule.k = point[MmaKnob::depth];
+  schedule.stages = point[MmaKnob::stages];
+  schedule.tileRowsPerBand = point[MmaKnob::tileRowsPerBand];
   schedule.threads = schedule.warpsM * schedule.warpsN * warpSize;
   return schedule;
 }
 
 double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
-  return Estimate(schedule, sizesOf(product, parts), arch).nanoseconds();
+  return MmaEstimate(schedule, sizesOf(product, parts), arch).nanoseconds();
 }
 
 Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
@@ -228,7 +234,7 @@ Schedule chooseMma(Contraction product, const Arch &arch, int64_t parts) {
   const Schedule initial = scheduleOf({16, width, 1, 1, 2 * step, 2, 1});
   return fastestOf(
       spaceOfMma(product, arch, initial), initial, [&](const SchedulePoint &point) { return scheduleOf(point); },
-      [&](const Schedule &schedule) { return Estimate(schedule, sizes, arch).nanoseconds(); });
+      [&](const Schedule &schedule) { return MmaEstimate(schedule, sizes, arch).nanoseconds(); });
 }
 
 } // namespace tilewright::gpu

@@ -20,11 +20,14 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-enum Knobs : size_t { consumerRows, consumers, columns, stages, tileRowsPerBand, tilesPerBlock, cluster };
+/// The numbers of the knobs in the search space.
+struct WgmmaKnob {
+  enum : size_t { consumerRows, consumers, columns, stages, tileRowsPerBand, tilesPerBlock, cluster };
+};
 
-class Estimate {
+class WgmmaEstimate {
 public:
-  Estimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch)
+  WgmmaEstimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch)
       : schedule(schedule), arch(arch), sizes(sizes), m(sizes.m), n(sizes.n), k(sizes.k), batches(sizes.batches),
         bytes(sizes.bytes), resultBytes(sizes.resultBytes) {}
 
@@ -123,11 +126,11 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   };
   // This is the condition in whyNotWgmma() on the parts of B's tile that the blocks of a cluster load.
   const int64_t unit = 2 * (b && !b->alongK ? lineElements(elementOf(product)) : 8);
-  for (int64_t width : space.knobs[columns].values)
+  for (int64_t width : space.knobs[WgmmaKnob::columns].values)
     if (width % unit != 0) {
       Constraint alone;
       alone.kind = Constraint::Kind::Together;
-      alone.knobs = {columns, cluster};
+      alone.knobs = {WgmmaKnob::columns, WgmmaKnob::cluster};
       alone.sizes = {0, 2};
       alone.value = width;
       alone.why = "blocks of a cluster load whole boxes";
@@ -136,15 +139,17 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   auto mostOf = [](int64_t size, int64_t atLeast) {
     return std::max<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), atLeast);
   };
-  atMost(mostOf(product.likelySizeOf(product.rows), groupRows), {{1, {consumerRows, consumers}}},
+  atMost(mostOf(product.likelySizeOf(product.rows), groupRows), {{1, {WgmmaKnob::consumerRows, WgmmaKnob::consumers}}},
          "a tile does not have many more rows than the product");
-  atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {columns}}},
+  atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {WgmmaKnob::columns}}},
          "a tile does not have many more columns than the product");
   // These are the limits that registersOfConsumer() and bytesOfRing() compute.
-  atMost((consumerRegisters - otherRegisters) * warpGroupSize, {{setsOfSums(product), {consumerRows, columns}}},
-         "sums fit a thread's registers");
+  atMost((consumerRegisters - otherRegisters) * warpGroupSize,
+         {{setsOfSums(product), {WgmmaKnob::consumerRows, WgmmaKnob::columns}}}, "sums fit a thread's registers");
   atMost(arch.sharedBytes,
-         {{lineBytes, {consumerRows, consumers, stages}}, {lineBytes, {columns, stages}}, {16, {stages}}},
+         {{lineBytes, {WgmmaKnob::consumerRows, WgmmaKnob::consumers, WgmmaKnob::stages}},
+          {lineBytes, {WgmmaKnob::columns, WgmmaKnob::stages}},
+          {16, {WgmmaKnob::stages}}},
          "the stages fit a block's shared memory");
   return space;
 }
@@ -152,20 +157,20 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
 Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   Schedule schedule;
   schedule.kind = Schedule::Kind::Wgmma;
-  schedule.consumers = point[consumers];
-  schedule.m = point[consumerRows] * schedule.consumers;
-  schedule.n = point[columns];
+  schedule.consumers = point[WgmmaKnob::consumers];
+  schedule.m = point[WgmmaKnob::consumerRows] * schedule.consumers;
+  schedule.n = point[WgmmaKnob::columns];
   schedule.k = lineElements(elementOf(product));
-  schedule.stages = point[stages];
-  schedule.tileRowsPerBand = point[tileRowsPerBand];
-  schedule.tilesPerBlock = point[tilesPerBlock];
-  schedule.cluster = point[cluster];
+  schedule.stages = point[WgmmaKnob::stages];
+  schedule.tileRowsPerBand = point[WgmmaKnob::tileRowsPerBand];
+  schedule.tilesPerBlock = point[WgmmaKnob::tilesPerBlock];
+  schedule.cluster = point[WgmmaKnob::cluster];
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;
   return schedule;
 }
 
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
-  return Estimate(schedule, sizesOf(product, parts), arch).nanoseconds();
+  return WgmmaEstimate(schedule, sizesOf(product, parts), arch).nanoseconds();
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
@@ -175,7 +180,7 @@ Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   return fastestOf(
       spaceOfWgmma(product, arch, initial), initial,
       [&](const SchedulePoint &point) { return wgmmaAt(product, point); },
-      [&](const Schedule &schedule) { return Estimate(schedule, sizes, arch).nanoseconds(); });
+      [&](const Schedule &schedule) { return WgmmaEstimate(schedule, sizes, arch).nanoseconds(); });
 }
 
 } // namespace tilewright::gpu
