@@ -336,7 +336,7 @@ def test_export_refuses_wrong_paths_and_arguments(tmp_path):
 
 def test_files_of_torch_export_save_are_read(tmp_path):
     """Files of torch.export.save without decompositions are read. Ops that are in the table are compiled
-    (test_plain_exports.py); others are named."""
+    (test_plain_operators.py); others are named."""
     path = tmp_path / "plain.pt2"
     torch.export.save(torch.export.export(Perceptron(), (torch.zeros(2, 24),)), path)
     assert command("run", path).returncode == 0
