@@ -152,14 +152,14 @@ ENTRY Code cuModuleLoadDataEx(Module **module, const void *image, unsigned count
     fresh->code = ptx::Module::read(text, "module.ptx", error);
   if (!fresh->code) {
     char *log = nullptr;
-    size_t room = 0;
+    size_t capacity = 0;
     for (unsigned i = 0; i < count; ++i)
       if (options[i] == 5)
         log = static_cast<char *>(values[i]);
       else if (options[i] == 6)
-        room = reinterpret_cast<uintptr_t>(values[i]);
-    if (log && room)
-      std::snprintf(log, room, "%s", error.c_str());
+        capacity = reinterpret_cast<uintptr_t>(values[i]);
+    if (log && capacity)
+      std::snprintf(log, capacity, "%s", error.c_str());
     return invalidPtx;
   }
   fresh->context = call.driver.current();

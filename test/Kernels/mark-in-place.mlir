@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-mark-in-place | FileCheck %s
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
-#turned = affine_map<(d0, d1) -> (d1, d0)>
+#transposed = affine_map<(d0, d1) -> (d1, d0)>
 #row = affine_map<(d0, d1) -> (d0)>
 
 // The result may overwrite either operand, because both are read at the index at which the result is written.
@@ -21,7 +21,7 @@ func.func private @step(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8
 // CHECK-LABEL: func private @transposed(
 // CHECK-SAME: %arg2: tensor<8x8xf32> {tw.over = array<i64: 1>}
 func.func private @transposed(%p: tensor<8x8xf32>, %g: tensor<8x8xf32>, %o: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {tw.kernel} {
-  %0 = linalg.generic {indexing_maps = [#turned, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %g : tensor<8x8xf32>, tensor<8x8xf32>) outs(%o : tensor<8x8xf32>) {
+  %0 = linalg.generic {indexing_maps = [#transposed, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %g : tensor<8x8xf32>, tensor<8x8xf32>) outs(%o : tensor<8x8xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %1 = arith.subf %a, %b : f32
     linalg.yield %1 : f32

@@ -363,18 +363,18 @@ def mixed_ops():
     assert devices_of(gm) == {torch.device("cuda:0"), torch.device("cpu")}
     assert make_transfers(gm) == ["cuda:0 to cpu: sum_1 (float32[])"]
     gm.graph.lint()
-    told = [r.reason for r in walk(gm, anywhere=True).refusals if not r.follows]
-    assert "its tensors are on cpu and cuda:0" in told, told
+    reasons = [r.reason for r in walk(gm, anywhere=True).refusals if not r.follows]
+    assert "its tensors are on cpu and cuda:0" in reasons, reasons
 
 
 def reduced_overhead():
     """mode="reduce-overhead" uses a CUDA graph. The results of each call are separate tensors."""
     weight = torch.randn(24, 16)
     call = torch.compile(lambda x: (F.relu(F.linear(x, weight)), x.sum()), backend="tilewright", mode="reduce-overhead")
-    with warnings.catch_warnings(record=True) as told, torch.no_grad():
+    with warnings.catch_warnings(record=True) as caught, torch.no_grad():
         warnings.simplefilter("always")
         assert call(torch.ones(4, 16))[1] == 64
-        assert any("CUDA graphs" in str(w.message) and "require a GPU" in str(w.message) for w in told), told
+        assert any("CUDA graphs" in str(w.message) and "require a GPU" in str(w.message) for w in caught), caught
     os.environ["TILEWRIGHT_TARGET"] = "cuda"
     torch._dynamo.reset()
     before = report()["calls"]

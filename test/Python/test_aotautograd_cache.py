@@ -124,8 +124,8 @@ def test_other_options_miss_the_cache(process):
 @pytest.mark.parametrize("options", [{"cache": False}, {"check": "reference"}, {"freeze": True}])
 def test_graph_with_cache_off_check_or_freeze_is_not_cached(process, options):
     for _ in range(2):
-        told = process("inference", options)
-        assert told["hit"] == told["miss"] == told["saved"] == 0 and not any(told["restored"])
+        answer = process("inference", options)
+        assert answer["hit"] == answer["miss"] == answer["saved"] == 0 and not any(answer["restored"])
 
 
 def test_graph_that_bypasses_the_cache_is_compiled_again(process):
@@ -140,8 +140,8 @@ def test_changed_python_file_misses_the_cache(process, tmp_path):
     shutil.copytree(pathlib.Path(tilewright.__file__).parent, tmp_path / "changed" / "tilewright")
     with open(tmp_path / "changed" / "tilewright" / "decompositions" / "table.py", "a") as file:
         file.write("\n# another decomposition\n")
-    told = process("inference", package=str(tmp_path / "changed"))
-    assert told["hit"] == 0 and told["miss"] == 1
+    answer = process("inference", package=str(tmp_path / "changed"))
+    assert answer["hit"] == 0 and answer["miss"] == 1
 
 
 def test_damaged_entry_is_compiled_again(process, tmp_path):
@@ -150,21 +150,21 @@ def test_damaged_entry_is_compiled_again(process, tmp_path):
     assert entries
     for path in entries:
         path.write_bytes(path.read_bytes()[:-200])
-    told = process("inference")
-    assert told["hit"] == 0 and not any(told["restored"])
+    answer = process("inference")
+    assert answer["hit"] == 0 and not any(answer["restored"])
 
 
 def test_saved_function_is_restored_in_another_process(process, tmp_path):
     """A process with empty caches restores the forward and the backward graph with symbolic sizes from the saved file."""
     process("function")
-    told = process("function", path=str(tmp_path / "function.bin"), caches="other")
-    assert told["restored"] == [True, True] and told["graphs"] == ["forward 1 0", "backward 1 0"]
+    answer = process("function", path=str(tmp_path / "function.bin"), caches="other")
+    assert answer["restored"] == [True, True] and answer["graphs"] == ["forward 1 0", "backward 1 0"]
 
 
 def test_saved_artifacts_are_restored_in_another_process(process, tmp_path):
     process("artifacts")
-    told = process("artifacts", path=str(tmp_path / "artifacts.bin"), caches="other")
-    assert told["hit"] == 1 and told["restored"] == [True]
+    answer = process("artifacts", path=str(tmp_path / "artifacts.bin"), caches="other")
+    assert answer["hit"] == 1 and answer["restored"] == [True]
 
 
 @pytest.mark.parametrize("options", [{"check": "reference"}, {"freeze": True}])

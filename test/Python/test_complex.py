@@ -17,8 +17,8 @@ def z(*sizes, seed=0, dtype=torch.complex64):
 
 def rotary(x, angles):
     """Applies rotary positions in the form of Llama's own code."""
-    turned = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2)) * angles[:, None]
-    return torch.view_as_real(turned).flatten(3).type_as(x)
+    rotated = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2)) * angles[:, None]
+    return torch.view_as_real(rotated).flatten(3).type_as(x)
 
 
 def made_here(x):

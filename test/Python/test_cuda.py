@@ -72,9 +72,9 @@ def test_product_with_symbolic_sizes_matches_eager():
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int8])
-@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False)])
-def test_product_of_f32_f64_and_integers_matches_eager(dtype, turned):
-    a, b = product(100, 130, 70, torch.float64, *turned)
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False)])
+def test_product_of_f32_f64_and_integers_matches_eager(dtype, transposed):
+    a, b = product(100, 130, 70, torch.float64, *transposed)
     check(lambda a, b: a @ b, (a * 9).to(dtype), (b * 9).to(dtype))
 
 
@@ -315,10 +315,10 @@ def test_ptxas_reports_no_spills(arch, name, tmp_path):
     driver = PROGRAM
     ptx = tmp_path / "kernels.ptx"
     subprocess.run([driver, "compile", source, "--target=cuda", f"--arch={arch}", "--emit=ptx", "-o", ptx], check=True)
-    told = subprocess.run([ptxas, f"-arch={arch}", "-v", ptx, "-o", tmp_path / "kernels.cubin"], capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
-    spilled = re.findall(r"(\d+) bytes spill stores", told.stderr)
-    assert spilled and set(spilled) == {"0"}, told.stderr
+    done = subprocess.run([ptxas, f"-arch={arch}", "-v", ptx, "-o", tmp_path / "kernels.cubin"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    spilled = re.findall(r"(\d+) bytes spill stores", done.stderr)
+    assert spilled and set(spilled) == {"0"}, done.stderr
 
 
 def test_reductions_over_outer_dimensions_match_eager():

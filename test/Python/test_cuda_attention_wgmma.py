@@ -152,10 +152,10 @@ def test_ptxas_reports_no_spills_and_no_serialized_wgmma(size, causal, tmp_path)
         ptx = tmp_path / "m.ptx"
         subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=ptx", "-o", ptx], check=True)
         assert "wgmma.mma_async" in ptx.read_text()
-        told = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
-        assert told.returncode == 0, told.stderr
-        assert set(re.findall(r"(\d+) bytes spill stores", told.stderr)) == {"0"}, told.stderr
-        assert "wgmma" not in told.stderr and "C75" not in told.stderr and "warning" not in told.stderr, told.stderr
+        done = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert set(re.findall(r"(\d+) bytes spill stores", done.stderr)) == {"0"}, done.stderr
+        assert "wgmma" not in done.stderr and "C75" not in done.stderr and "warning" not in done.stderr, done.stderr
 
 
 DAMAGE = {

@@ -102,27 +102,27 @@ def test_code_for_another_chip_is_refused():
 def assembler(tmp_path):
     """Installs a fake ptxas whose cubins the fake driver accepts. Returns the file in which its runs are recorded,
     and the environment."""
-    script, told = tmp_path / "ptxas", tmp_path / "told"
-    told.touch()
+    script, log = tmp_path / "ptxas", tmp_path / "log"
+    log.touch()
     script.write_text(f"""#!/bin/sh
 case "$1" in --version) echo "fake ptxas, release 1"; exit 0;; --help) echo "--split-compile <N>"; exit 0;; esac
-echo "$@" >> {told}
+echo "$@" >> {log}
 test -e {tmp_path}/fails && {{ echo "ptxas fatal : it does not like this"; exit 255; }}
 {{ echo "fake cubin"; cat "$2"; }} > "$4"
 """)
     script.chmod(0o755)
-    return told, {"TILEWRIGHT_PTXAS": str(script), "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+    return log, {"TILEWRIGHT_PTXAS": str(script), "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
 
 
 def test_cubins_that_ptxas_assembles_are_cached(assembler):
-    told, environment = assembler
+    log, environment = assembler
     code, out, errors = run("network", **environment)
     assert code == 0 and "ptxas" not in errors, errors[-3000:]
-    runs = told.read_text().splitlines()
+    runs = log.read_text().splitlines()
     assert runs and all("-arch=sm_80 " in line for line in runs)
     assert any("--split-compile=0" in line for line in runs)
     assert_good("network", **environment)
-    assert told.read_text().splitlines() == runs, "the second process assembles again"
+    assert log.read_text().splitlines() == runs, "the second process assembles again"
     program = FAKE.parent.parent / "bin" / "tilewright"
     listed = subprocess.run([program, "cache", "list"], env={**os.environ, **environment}, capture_output=True, text=True, check=True).stdout
     assert "in another format" not in listed and " 0 operations, " in listed
@@ -132,12 +132,12 @@ def test_cubins_that_ptxas_assembles_are_cached(assembler):
 
 
 def test_ptxas_assembles_for_the_chip_of_the_device(assembler):
-    told, environment = assembler
+    log, environment = assembler
     assert_good("chip", settings="capability=9.0", **environment)
-    assert "-arch=sm_90a " in told.read_text()  # the program's PTX is only for that chip
-    told.write_text("")
+    assert "-arch=sm_90a " in log.read_text()  # the program's PTX is only for that chip
+    log.write_text("")
     assert_good("network", settings="capability=8.6", **environment)
-    assert "-arch=sm_86 " in told.read_text()  # the program's PTX is for sm_80 and later
+    assert "-arch=sm_86 " in log.read_text()  # the program's PTX is for sm_80 and later
 
 
 def test_nvidia_driver_compiles_ptx_if_ptxas_fails(assembler, tmp_path):

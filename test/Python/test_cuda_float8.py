@@ -149,6 +149,6 @@ def test_drawn_schedules_pass_the_reference_check_without_spills(arch, sizes, tm
         if not ptxas:
             continue
         subprocess.run([*driver, "compile", model, *with_schedule, "--emit=ptx", "-o", tmp_path / "k.ptx"], check=True, timeout=60)
-        told = subprocess.run([ptxas, f"-arch={arch}", "-v", tmp_path / "k.ptx", "-o", tmp_path / "k.cubin"], capture_output=True, text=True)
-        assert told.returncode == 0 and "serialized" not in told.stderr, schedule + told.stderr
-        assert set(re.findall(r"(\d+) bytes spill stores", told.stderr)) == {"0"}, schedule + told.stderr
+        done = subprocess.run([ptxas, f"-arch={arch}", "-v", tmp_path / "k.ptx", "-o", tmp_path / "k.cubin"], capture_output=True, text=True)
+        assert done.returncode == 0 and "serialized" not in done.stderr, schedule + done.stderr
+        assert set(re.findall(r"(\d+) bytes spill stores", done.stderr)) == {"0"}, schedule + done.stderr

@@ -205,13 +205,13 @@ def assert_assembled(tiled, arch, folder):
         return
     ptx = folder / "kernels.ptx"
     subprocess.run([PROGRAM, "compile", tiled, "--start-at=tiled", "--target=cuda", f"--arch={arch}", "--emit=ptx", "-o", ptx], check=True, timeout=60)
-    told = subprocess.run([ptxas, f"-arch={arch}", "-v", ptx, "-o", folder / "kernels.cubin"], capture_output=True, text=True, timeout=60)
-    assert told.returncode == 0, told.stderr
-    spills = dict(re.findall(r"Function properties for (\w+)\n.*?(\d+) bytes spill stores", told.stderr))
+    done = subprocess.run([ptxas, f"-arch={arch}", "-v", ptx, "-o", folder / "kernels.cubin"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    spills = dict(re.findall(r"Function properties for (\w+)\n.*?(\d+) bytes spill stores", done.stderr))
     kinds = schedules(tiled)
     assert set(spills) == set(kinds)
-    assert all(spills[kernel] == "0" or kind == "elements" for kernel, kind in kinds.items()), f"{kinds}\n{told.stderr}"
-    assert "C75" not in told.stderr and "serializ" not in told.stderr and "warning" not in told.stderr, told.stderr
+    assert all(spills[kernel] == "0" or kind == "elements" for kernel, kind in kinds.items()), f"{kinds}\n{done.stderr}"
+    assert "C75" not in done.stderr and "serializ" not in done.stderr and "warning" not in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -54,9 +54,9 @@ def test_product_with_partial_tiles_uses_wgmma(tmp_path):
     check_by_wgmma(tmp_path, lambda a, b: a @ b, *product(70, 37, 24, torch.bfloat16, turned_b=True))
 
 
-@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False)])
-def test_product_of_rows_not_aligned_to_16_bytes_uses_mma(turned, tmp_path):
-    check(lambda a, b: a @ b, *product(100, 130, 70, torch.bfloat16, *turned))
+@pytest.mark.parametrize("transposed", [(False, False), (False, True), (True, False)])
+def test_product_of_rows_not_aligned_to_16_bytes_uses_mma(transposed, tmp_path):
+    check(lambda a, b: a @ b, *product(100, 130, 70, torch.bfloat16, *transposed))
     assert kinds(tmp_path) == ["mma"]
 
 
@@ -324,10 +324,10 @@ def test_ptxas_reports_no_spills_and_no_serialized_wgmma(sizes, schedule, tmp_pa
     ptx = tmp_path / "m.ptx"
     subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", f"--schedule-file={tmp_path / 's.json'}", "--emit=ptx", "-o", ptx], check=True)
     assert ".reqnctapercluster 2" in ptx.read_text() or "cluster" not in schedule
-    told = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
-    assert set(re.findall(r"(\d+) bytes spill stores", told.stderr)) == {"0"}, told.stderr
-    assert "wgmma" not in told.stderr and "C75" not in told.stderr and "warning" not in told.stderr, told.stderr
+    done = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert set(re.findall(r"(\d+) bytes spill stores", done.stderr)) == {"0"}, done.stderr
+    assert "wgmma" not in done.stderr and "C75" not in done.stderr and "warning" not in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("name", ["bert", "llama"])

@@ -88,15 +88,15 @@ def test_invalid_registration_of_a_decomposition_is_refused():
 def test_decomposition_that_returns_a_view_does_not_alias_the_argument(monkeypatch, decomposition, requires_grad):
     monkeypatch.setattr(table, "registered", {})
 
-    @torch.library.custom_op("tilewright_test::turned", mutates_args=())
-    def turned(x: torch.Tensor) -> torch.Tensor:
+    @torch.library.custom_op("tilewright_test::transposed", mutates_args=())
+    def transposed(x: torch.Tensor) -> torch.Tensor:
         return x.t().clone()
 
-    turned.register_fake(lambda x: torch.empty_like(x.t()))
-    turned.register_autograd(lambda ctx, grad: grad.t())
-    tilewright.register_decomposition(turned)(decomposition)
+    transposed.register_fake(lambda x: torch.empty_like(x.t()))
+    transposed.register_autograd(lambda ctx, grad: grad.t())
+    tilewright.register_decomposition(transposed)(decomposition)
     x = torch.randn(4, 7, requires_grad=requires_grad)
-    result = torch.compile(lambda x: torch.ops.tilewright_test.turned(x), backend="tilewright", fullgraph=True)(x)
+    result = torch.compile(lambda x: torch.ops.tilewright_test.transposed(x), backend="tilewright", fullgraph=True)(x)
     assert torch.equal(result, x.t()) and result.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
 
 

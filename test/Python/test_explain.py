@@ -57,12 +57,12 @@ def test_explain_reports_graph_breaks_recompiles_and_fallbacks(tmp_path):
 
 def test_explain_prints_functions_totals_and_breaks_as_json(tmp_path):
     said = run(tmp_path, "-m", "tilewright", "explain", "--json", "program.py").stdout
-    told = json.loads(said[said.index("{") :])
-    first, resumed = told["functions"]
+    report = json.loads(said[said.index("{") :])
+    first, resumed = report["functions"]
     assert first["name"] == "forward" and resumed["name"] == "torch_dynamo_resume_in_forward_at_11"
     assert [c["compile_id"] for c in first["compiles"]] == ["0/0", "0/1"] and "size mismatch" in first["compiles"][1]["reason"]
-    assert told["totals"]["compiles"] == 4 and told["totals"]["ops in eager"] == 2
-    assert told["breaks"][0]["line"] == 11
+    assert report["totals"]["compiles"] == 4 and report["totals"]["ops in eager"] == 2
+    assert report["breaks"][0]["line"] == 11
     program = first["compiles"][0]["graphs"][0]["programs"][0]
     assert program["kernels"] >= 1 and program["stage_milliseconds"]
 
@@ -95,11 +95,11 @@ def test_report_names_functions_left_to_eager():
     model, other = LeftToEager(), torch.nn.Linear(4, 4)
     torch.compile(model, backend="tilewright")(torch.randn(3, 4))
     torch.compile(breaks_in_a_loop, backend="tilewright")(torch.randn(3))
-    told = str(tilewright.report(model))
+    report = str(tilewright.report(model))
     line = LeftToEager.forward.__code__.co_firstlineno
     where = rf"  forward \({__file__}:{line}\): at {__file__}:{line + 1}: "
-    assert re.search(rf"^functions that torch\.compile leaves to eager as a whole\n{where}.*RNN, GRU, or LSTM.*allow_rnn=True", told, re.M)
-    assert "breaks_in_a_loop" not in told
+    assert re.search(rf"^functions that torch\.compile leaves to eager as a whole\n{where}.*RNN, GRU, or LSTM.*allow_rnn=True", report, re.M)
+    assert "breaks_in_a_loop" not in report
     (left,) = json.loads(tilewright.report(breaks_in_a_loop).to_json())["left"]
     assert left["function"]["name"] == "breaks_in_a_loop" and "nonzero" in left["reason"] and "loop" in left["reason"]
     assert {"forward", "breaks_in_a_loop"} <= {one.function.name for one in tilewright.report().explanation().left}

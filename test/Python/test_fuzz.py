@@ -186,9 +186,9 @@ for answer in ({{"ready": True}}, {{"{line}": 0}}):
             sys.stdin.readline()
 os.abort()
 """)
-    told = {}
-    Pool(worker, lambda case: {"entry": case}, 1, 60, 30).run(["0"], lambda case, results, reason: told.update(results))
-    assert {index: outcome.state for index, outcome in told.items()} == {0: state} and "SIGABRT" in told[0].reason
+    outcomes = {}
+    Pool(worker, lambda case: {"entry": case}, 1, 60, 30).run(["0"], lambda case, results, reason: outcomes.update(results))
+    assert {index: outcome.state for index, outcome in outcomes.items()} == {0: state} and "SIGABRT" in outcomes[0].reason
 
 
 def test_gradient_of_f64_scalar_operand_has_noise_of_f32():

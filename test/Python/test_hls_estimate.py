@@ -121,8 +121,8 @@ def test_two_tasks_that_use_an_external_array_share_its_ports(tmp_path, arrays, 
               "tasks": [{"name": "task", "body": [nest(array)]} for array in arrays]}  # fmt: skip
     file = tmp_path / "design.json"
     file.write_text(json.dumps([design]))
-    told = json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
-    assert told["cycles"] == 63 * ii + 2 + 2
+    printed = json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
+    assert printed["cycles"] == 63 * ii + 2 + 2
 
 
 def test_operators_are_shared_between_states(tmp_path):
@@ -133,11 +133,11 @@ def test_operators_are_shared_between_states(tmp_path):
               "tasks": [{"name": "task", "body": [step(10, [0]), step(10, [0]), step(50, [1])]}]}  # fmt: skip
     file = tmp_path / "design.json"
     file.write_text(json.dumps([design]))
-    told = json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
+    printed = json.loads(subprocess.run([PROGRAM, file], check=True, capture_output=True, text=True).stdout)
     # The first and the third step run in parallel. The second step runs alone, because it also waits for the third
     # step. Therefore at most two multipliers are needed at a time.
-    assert told["operators"]["mulf"] == 2
-    assert told["cycles"] == (49 + 4 + 2) + (9 + 4 + 2)
+    assert printed["operators"]["mulf"] == 2
+    assert printed["cycles"] == (49 + 4 + 2) + (9 + 4 + 2)
 
 
 def bound(folder, terms, sums, ports=(1, 1, 2), load=True):
@@ -231,6 +231,6 @@ def test_missing_design_file_is_reported(tmp_path):
 
 
 def test_access_to_an_undefined_array_is_reported(tmp_path):
-    with pytest.raises(subprocess.CalledProcessError) as told:
+    with pytest.raises(subprocess.CalledProcessError) as printed:
         estimate(tmp_path, 64, ports=[[7, 1, 0, 1]])
-    assert told.value.returncode == 2 and "array index 7, but the design has 1 arrays" in told.value.stderr
+    assert printed.value.returncode == 2 and "array index 7, but the design has 1 arrays" in printed.value.stderr

@@ -125,7 +125,7 @@ def test_old_values_are_read_before_they_are_overwritten():
         x.add_(1)
         return old
 
-    def turned(x):
+    def transposed(x):
         x.copy_(x.t() * 2)
 
     def moved(x):
@@ -155,7 +155,7 @@ def test_old_values_are_read_before_they_are_overwritten():
     x, y = torch.randn(48, 48), torch.randn(48, 48)
     both(swap, x, y)
     both(returns_old, x)
-    both(turned, x)
+    both(transposed, x)
     both(moved, x)
     both(normed, x)
     both(read_later, x, y)

@@ -24,7 +24,7 @@ PROGRAM = textwrap.dedent("""
 
     torch.manual_seed(0)
     x, w = torch.randn(5, 32), torch.randn(32, 48)
-    with warnings.catch_warnings(record=True) as told, torch.no_grad():
+    with warnings.catch_warnings(record=True) as caught, torch.no_grad():
         warnings.simplefilter("always")
         fn = torch.compile(lambda x, w: torch.relu(x @ w).sum(-1), backend=backend, options=json.loads(sys.argv[1]))
         y = fn(x, w)
@@ -32,7 +32,7 @@ PROGRAM = textwrap.dedent("""
     (details,) = tilewright.report()[-1].details()
     details["stages"] = [name for name, _ in details["stage_milliseconds"]]
     details["bits"] = y.view(torch.int32).tolist()
-    details["told"] = [str(w.message) for w in told if "tilewright" in str(w.message)]
+    details["warnings"] = [str(w.message) for w in caught if "tilewright" in str(w.message)]
     print(json.dumps(details))
 """)
 
@@ -62,13 +62,13 @@ def here(monkeypatch, tmp_path):
     def run(options=None):
         tilewright.report(clear=True)
         torch._dynamo.reset()
-        with warnings.catch_warnings(record=True) as told, torch.no_grad():
+        with warnings.catch_warnings(record=True) as caught, torch.no_grad():
             warnings.simplefilter("always")
             y = torch.compile(lambda x, w: torch.relu(x @ w).sum(-1), backend=backend, options=options or {})(x, w)
         (details,) = tilewright.report()[-1].details()
         details["stages"] = [name for name, _ in details["stage_milliseconds"]]
         details["bits"] = y.view(torch.int32).tolist()
-        details["told"] = [str(w.message) for w in told if "tilewright" in str(w.message)]
+        details["warnings"] = [str(w.message) for w in caught if "tilewright" in str(w.message)]
         return details
 
     return run
@@ -101,7 +101,7 @@ def test_damaged_entry_is_quarantined_and_compiled_again(here, tmp_path, damage)
                        "foreign": b"something else"}[damage])  # fmt: skip
     again = here()
     assert again["cache"].startswith("miss: its entry was") and again["bits"] == first["bits"]
-    assert len(again["told"]) == 1 and "compiled again" in again["told"][0] and "quarantine" in again["told"][0]
+    assert len(again["warnings"]) == 1 and "compiled again" in again["warnings"][0] and "quarantine" in again["warnings"][0]
     assert len(list((tmp_path / "cache" / "quarantine").iterdir())) == 1
     assert here()["cache"].startswith("hit: ")
 
@@ -132,9 +132,9 @@ def test_cache_folder_that_cannot_be_written_warns_once(here, tmp_path, monkeypa
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", bad)
     details = here()
     assert details["cache"].startswith("miss: the cache folder " + bad)
-    (text,) = details["told"]
+    (text,) = details["warnings"]
     assert bad in text and "set TILEWRIGHT_CACHE_DIR" in text
-    assert here()["told"] == []
+    assert here()["warnings"] == []
 
 
 def test_printed_report_states_cache_miss_and_hit(here):

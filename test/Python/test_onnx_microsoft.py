@@ -279,8 +279,8 @@ def test_rotary_embedding_matches_numpy(interleaved, places, tmp_path):
     c, s, halves = cosine[at][:, :, None], sine[at][:, :, None], x.reshape(2, 5, 2, 8)
     a, b = (halves[..., ::2], halves[..., 1::2]) if interleaved else (halves[..., :4], halves[..., 4:])
     pair = (a * c - b * s, a * s + b * c)
-    turned = np.stack(pair, -1).reshape(halves.shape) if interleaved else np.concatenate(pair, -1)
-    run(tmp_path, "RotaryEmbedding", make, ["x", "places", "c", "s"], [turned.reshape(x.shape)], {"interleaved": interleaved})
+    rotated = np.stack(pair, -1).reshape(halves.shape) if interleaved else np.concatenate(pair, -1)
+    run(tmp_path, "RotaryEmbedding", make, ["x", "places", "c", "s"], [rotated.reshape(x.shape)], {"interleaved": interleaved})
 
 
 def test_expand_dims_matches_numpy(tmp_path):

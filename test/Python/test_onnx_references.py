@@ -117,14 +117,14 @@ def test_lstm_with_sequence_lengths_matches_torch(direction, tmp_path):
     model = nn.LSTM(width, size, bidirectional=count == 2)
     order = [0, 2, 3, 1]  # ONNX's gates are input, output, forget, cell; torch's input, forget, cell, output
 
-    def turned(t, d):
+    def reordered(t, d):
         return torch.from_numpy(np.concatenate([np.split(t[d], 4)[k] for k in order]))
 
     with torch.no_grad():
         for d in range(count):
             end = "_reverse" if d else ""
-            for name, value in (("weight_ih_l0", turned(w, d)), ("weight_hh_l0", turned(r, d)), ("bias_ih_l0", turned(b[:, :4 * size], d)),
-                                ("bias_hh_l0", turned(b[:, 4 * size:], d))):
+            for name, value in (("weight_ih_l0", reordered(w, d)), ("weight_hh_l0", reordered(r, d)), ("bias_ih_l0", reordered(b[:, :4 * size], d)),
+                                ("bias_hh_l0", reordered(b[:, 4 * size:], d))):
                 getattr(model, name + end).copy_(value)
         given = torch.from_numpy(x)
         if direction == "reverse":

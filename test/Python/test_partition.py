@@ -80,13 +80,13 @@ def test_results_of_eager_segments_have_strides_of_fake_tensors():
     """Found by the fuzzer: the parts of a decomposed op in an eager segment returned a result with another order of
     dimensions than the op itself."""
 
-    @torch.library.custom_op("tilewright_test::turned", mutates_args=())
-    def turned(x: torch.Tensor) -> torch.Tensor:
+    @torch.library.custom_op("tilewright_test::transposed", mutates_args=())
+    def transposed(x: torch.Tensor) -> torch.Tensor:
         return x.transpose(0, 1).contiguous().transpose(0, 1) + 1
 
-    turned.register_fake(lambda x: torch.empty(x.shape))
+    transposed.register_fake(lambda x: torch.empty(x.shape))
     x = torch.randn(5, 7)
-    results = torch.compile(lambda x: (torch.ops.tilewright_test.turned(x), x.sin()), backend="tilewright", fullgraph=True)(x)
+    results = torch.compile(lambda x: (torch.ops.tilewright_test.transposed(x), x.sin()), backend="tilewright", fullgraph=True)(x)
     assert results[0].stride() == (7, 1)
     torch.testing.assert_close(results, (x + 1, x.sin()))
 

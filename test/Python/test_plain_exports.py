@@ -224,11 +224,11 @@ class Written(nn.Module):
 
     def forward(self, x):
         y = x * 2
-        rows, first, turned = y.view(-1), y[0], y.t()
+        rows, first, transposed = y.view(-1), y[0], y.t()
         y.add_(1)
         first.mul_(3)
         first[1:3].copy_(x[0, :2])
-        turned[4].fill_(7)
+        transposed[4].fill_(7)
         a, b = y.chunk(2, dim=1)
         b.sub_(a)
         a[:, ::2] = 0.5
@@ -247,7 +247,7 @@ class Written(nn.Module):
         nn.functional.dropout(y, 0.5, False).masked_fill_(y > 6, 6)
         y.unsqueeze(0).squeeze(0).clamp_(max=5.5)
         y.index_put_((torch.tensor([0]), torch.tensor([2])), x[1, 1])
-        return rows * 1, first + 0, turned.contiguous(), a - b, kept, z, mask, flat, w * 1, y
+        return rows * 1, first + 0, transposed.contiguous(), a - b, kept, z, mask, flat, w * 1, y
 
 
 def test_in_place_writes_into_views_match_eager(tmp_path):

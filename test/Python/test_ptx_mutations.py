@@ -106,8 +106,8 @@ def test_saved_launch_reproduces_its_results_in_ptx_check(tmp_path, monkeypatch)
     (launch,) = (tmp_path / "here").iterdir()
     assert launch.name == "000-softmax_0"
     for attempt in range(2):
-        told = subprocess.run([CHECKER, launch / "kernels.ptx", "--args", launch / "launch.json"], capture_output=True, text=True, timeout=60)
-        assert told.returncode == 0 and "0 findings" in told.stdout, told.stdout + told.stderr
+        done = subprocess.run([CHECKER, launch / "kernels.ptx", "--args", launch / "launch.json"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "0 findings" in done.stdout, done.stdout + done.stderr
     outputs = [np.load(f).tobytes() for f in launch.glob("*.after.npy")]
     assert len(outputs) == 2 and got.numpy().tobytes() in outputs and x.numpy().tobytes() in outputs
     torch.compile(lambda x: torch.softmax(x, -1), backend=backend, options=options)(x)

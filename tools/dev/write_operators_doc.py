@@ -19,7 +19,7 @@ import torch
 from tilewright import operators
 from tilewright.decompositions import families
 from tilewright.decompositions.table import decompositions
-from tilewright.fx import pair_rules, pairs  # pair_rules fills pairs.RULES
+from tilewright.fx import pair_rules, pairs  # noqa: F401 -- pair_rules fills pairs.RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/reference/operators.md"

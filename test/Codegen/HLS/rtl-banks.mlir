@@ -8,8 +8,8 @@
 // RUN: FileCheck %s --input-file=%t.gemv/rtl/model.v --check-prefix=SHARED
 // RUN: rm -rf %t.gemm && tilewright compile %S/../../Conformance/hls/designs/rtl_gemm.mlir --target=hls --budget dsp=10 --rtl -o %t.gemm
 // RUN: FileCheck %s --input-file=%t.gemm/rtl/model.v --check-prefix=SPLIT
-// RUN: rm -rf %t.turned && tilewright compile %S/../../Conformance/hls/designs/rtl_turned.mlir --target=hls --budget dsp=10 --rtl -o %t.turned
-// RUN: FileCheck %s --input-file=%t.turned/rtl/model.v --check-prefix=TREE
+// RUN: rm -rf %t.transposed && tilewright compile %S/../../Conformance/hls/designs/rtl_transposed.mlir --target=hls --budget dsp=10 --rtl -o %t.transposed
+// RUN: FileCheck %s --input-file=%t.transposed/rtl/model.v --check-prefix=TREE
 
 // CHECK: (* ram_style = "distributed" *) reg [15:0] x_chip_mem_0 [0:31];
 // Each copy writes to only some of the banks. The loop counters index a table that identifies the one to which the copy

@@ -76,7 +76,7 @@ tw_plan.program @main_plan [] in [] to [] {
 // -----
 
 #square = affine_map<(i, j) -> (i, j)>
-#turned = affine_map<(i, j) -> (i - j + 31, j)>
+#rotated = affine_map<(i, j) -> (i - j + 31, j)>
 #none = affine_map<() -> ()>
 #bytes = affine_map<() -> (4096)>
 
@@ -96,7 +96,7 @@ func.func private @make(%a: memref<63x32xf32>, %b: memref<63x32xf32>) {
   return
 }
 func.func private @skew(%a: memref<63x32xf32>, %b: memref<32x32xf32>) {
-  linalg.generic {indexing_maps = [#turned, #square], iterator_types = ["parallel", "parallel"]} ins(%a : memref<63x32xf32>) outs(%b : memref<32x32xf32>) {
+  linalg.generic {indexing_maps = [#rotated, #square], iterator_types = ["parallel", "parallel"]} ins(%a : memref<63x32xf32>) outs(%b : memref<32x32xf32>) {
   ^bb0(%x: f32, %out: f32):
     %p = arith.mulf %x, %x : f32
     linalg.yield %p : f32

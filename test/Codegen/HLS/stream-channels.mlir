@@ -44,13 +44,13 @@ func.func @model(%x: !dram, %y: !dram) attributes {tw_hls.top} {
   tw_hls.dataflow {
     // CHECK: tw_hls.buffer "whole"
     // CHECK: tw_hls.stream "copy" : <f32, 16>
-    // CHECK: tw_hls.stream "turned" : <f32, 2>
+    // CHECK: tw_hls.stream "transposed" : <f32, 2>
     %whole = tw_hls.buffer "whole" : !chip
     %copy = tw_hls.buffer "copy" : !chip
-    %turned = tw_hls.buffer "turned" : !chip
+    %transposed = tw_hls.buffer "transposed" : !chip
     tw_hls.task @load reads(%x) writes(%whole, %copy) : (!dram) -> (!chip, !chip)
-    tw_hls.task @transpose reads(%whole) writes(%turned) : (!chip) -> !chip
-    tw_hls.task @join reads(%turned, %copy) writes(%y) : (!chip, !chip) -> !dram
+    tw_hls.task @transpose reads(%whole) writes(%transposed) : (!chip) -> !chip
+    tw_hls.task @join reads(%transposed, %copy) writes(%y) : (!chip, !chip) -> !dram
   }
   return
 }

@@ -3,7 +3,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #columns = affine_map<(d0, d1) -> (d1)>
 #rows = affine_map<(d0, d1) -> (d0)>
-#turned = affine_map<(d0, d1) -> (d1, d0)>
+#transposed = affine_map<(d0, d1) -> (d1, d0)>
 
 // A thread computes four adjacent elements. The broadcast operand is read at the columns of these elements. Indices
 // have 32 bits.

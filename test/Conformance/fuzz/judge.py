@@ -129,7 +129,7 @@ def hints(sizes) -> list[int]:
     return [s.node.hint if isinstance(s, torch.SymInt) else s for s in sizes]
 
 
-def told(program: Program, index: int, ours: torch.Tensor, fakes: list) -> bool:
+def has_fake_layout(program: Program, index: int, ours: torch.Tensor, fakes: list) -> bool:
     """Returns whether tensor `index` of a run has the layout of torch's fake tensors, from which a compiler takes the
     layout of results.
 
@@ -158,12 +158,12 @@ def rule_for_graphs(program: Program, got: Run, runs: list[Run], exact: Run, com
                 continue  # strides of gradients are not specified: aot_eager's differ, too, if a tangent has other strides than eager's
             if wrong.kind == "offset" and moved_together(got, want, index):
                 continue
-            if wrong.kind not in ("strides", "shape") or not told(program, index, ours, compiled.fakes):
+            if wrong.kind not in ("strides", "shape") or not has_fake_layout(program, index, ours, compiled.fakes):
                 raise
-            words.add("told")
+            words.add("fake-layout")
     # Dynamo may treat a result as new although eager's kernel returns its argument (dropout with probability 0).
     made = [i for i, (ours, theirs) in enumerate(zip(got.aliases, want.aliases)) if ours < 0 <= theirs < len(program.inputs) and i in compiled.fresh]
-    words |= {"told"} if made else set()
+    words |= {"fake-layout"} if made else set()
     if [-1 if i in made else alias for i, alias in enumerate(want.aliases)] != got.aliases:
         raise Wrong("aliasing", f"results share memory with {got.aliases} (inputs first, -1: separate memory), eager's results with {want.aliases}")
     precise = [t.double() if t.is_floating_point() else t for t in exact.tensors]

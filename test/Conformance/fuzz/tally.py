@@ -62,7 +62,7 @@ def show(table: dict) -> None:
         ("right by the rule with noise (of both)", str(words.get("noise", 0))),
         ("right over several draws of the inputs", str(words.get("draws", 0))),
         ("right by eager's results for dense inputs", str(words.get("dense", 0))),
-        ("right by the shapes and strides of torch's fake tensors", str(words.get("told", 0))),
+        ("right by the shapes and strides of torch's fake tensors", str(words.get("fake-layout", 0))),
         ("called again with other sizes", str(words.get("resized", 0))),
         ("torch.compile itself fails, eager refuses", f"{states['torch']}, {states['eager']}"),
         ("failures: " + ", ".join(FAILING), f"{failures}: " + ", ".join(str(states[s]) for s in FAILING)),

@@ -34,8 +34,8 @@ class Point:
 
 def points(folder: Path = PUBLIC, program: Path = PROGRAM) -> list[Point]:
     files = sorted(folder.glob("*.json"))
-    told = subprocess.run([program, *files], check=True, capture_output=True, text=True).stdout
-    estimates = iter([json.loads(line) for line in told.splitlines()])
+    printed = subprocess.run([program, *files], check=True, capture_output=True, text=True).stdout
+    estimates = iter([json.loads(line) for line in printed.splitlines()])
     result = []
     for file in files:
         for number, truth in enumerate(json.loads(file.read_text())):

@@ -135,7 +135,7 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run")
     run.add_argument("--seed", type=int, default=0)
-    run.add_argument("--count", type=int, default=440)
+    run.add_argument("--count", type=int, default=480)
     run.add_argument("--table", action="store_true")
     share = commands.add_parser("share")
     share.add_argument("--seconds", type=float, default=40)

@@ -69,8 +69,8 @@ def try_site(folder: Path, site: Site, number: int) -> Verdict:
             if report["findings"]:
                 first = report["findings"][0]
                 return Verdict("finding", f"{first['kind']}: {first['message']}"[:200])
-            if told := wrong(np.load(here / f"{expected['buffer']}.after.npy"), exact, expected):
-                return Verdict("numbers", told)
+            if problem := wrong(np.load(here / f"{expected['buffer']}.after.npy"), exact, expected):
+                return Verdict("numbers", problem)
         return Verdict("survived")
     finally:
         shutil.rmtree(here, ignore_errors=True)

@@ -241,32 +241,32 @@ def test_masked_scatter_gradient_matches_eager():
 class Experts(torch.nn.Module):
     """Multiplies rows in groups, as mixtures of experts do. The last rows belong to no group."""
 
-    def __init__(self, groups, depth, width, turned, dtype=torch.float32):
+    def __init__(self, groups, depth, width, transposed, dtype=torch.float32):
         super().__init__()
-        self.turned = turned
-        self.weight = torch.nn.Parameter(torch.randn((groups, width, depth) if turned else (groups, depth, width), dtype=dtype))
+        self.transposed = transposed
+        self.weight = torch.nn.Parameter(torch.randn((groups, width, depth) if transposed else (groups, depth, width), dtype=dtype))
 
     def forward(self, x, ends):
-        return self.product(x, self.weight.transpose(1, 2) if self.turned else self.weight, ends)
+        return self.product(x, self.weight.transpose(1, 2) if self.transposed else self.weight, ends)
 
 
 ENDS = {"some empty": (37, [0, 5, 5, 30, 37]), "fewer rows than groups": (3, [0, 1, 1, 2, 3]), "rows of none": (300, [100, 130, 130, 200, 297])}
 
 
-@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("name", ENDS)
-def test_grouped_mm_and_gradient_match_eager(name, turned):
+def test_grouped_mm_and_gradient_match_eager(name, transposed):
     import transformers.integrations.moe  # noqa: F401
 
     count, ends = ENDS[name]
-    model = Experts(5, 24, 40, turned)
+    model = Experts(5, 24, 40, transposed)
     model.product = torch.ops.transformers.grouped_mm_fallback
     x, ends = torch.randn(count, 24), torch.tensor(ends, dtype=torch.int32)
     with torch.no_grad():
         eager = [with_threads(n, lambda: [model(x, ends)]) for n in (1, 2)]
-        exact = [model.product(x.double(), (model.weight.mT if turned else model.weight).double(), ends)]
+        exact = [model.product(x.double(), (model.weight.mT if transposed else model.weight).double(), ends)]
         assert_numbers([compiled_strictly(model)(x, ends)], eager, exact)
-    check_gradient(lambda x, w: model.product(x, w.transpose(1, 2) if turned else w, ends), x, model.weight.detach())
+    check_gradient(lambda x, w: model.product(x, w.transpose(1, 2) if transposed else w, ends), x, model.weight.detach())
 
 
 def test_bf16_grouped_mm_matches_eager():

@@ -64,11 +64,11 @@ func.func @main(%g: tensor<4x512x96xbf16>, %x: tensor<4x512x64xbf16>) -> tensor<
 // CHECK-LABEL: func.func @main(%arg0: index
 // CHECK: call @transpose_1(%arg0, %arg1, %{{.*}}) {tw.ops = "transpose"} : (index, tensor<512x?xf32>, tensor<?x512xf32>)
 #source = affine_map<()[s0] -> (512, s0)>
-#turned = affine_map<()[s0] -> (s0, 512)>
+#transposed = affine_map<()[s0] -> (s0, 512)>
 #result = affine_map<()[s0] -> (s0, 768)>
 func.func @main(%n: index {tw.symbol = "s0", tw.min = 2 : i64, tw.max = 4096 : i64}, %g: tensor<512x?xf32, #source>,
                 %x: tensor<512x768xf32>) -> tensor<?x768xf32, #result> {
-  %t = tw.permute %g {permutation = array<i64: 1, 0>} : tensor<512x?xf32, #source> -> tensor<?x512xf32, #turned>
-  %0 = tw.matmul %t, %x : (tensor<?x512xf32, #turned>, tensor<512x768xf32>) -> tensor<?x768xf32, #result>
+  %t = tw.permute %g {permutation = array<i64: 1, 0>} : tensor<512x?xf32, #source> -> tensor<?x512xf32, #transposed>
+  %0 = tw.matmul %t, %x : (tensor<?x512xf32, #transposed>, tensor<512x768xf32>) -> tensor<?x768xf32, #result>
   return %0 : tensor<?x768xf32, #result>
 }

@@ -49,7 +49,7 @@ OPS += [
     op("gate", "{x} * torch.sigmoid({y})", x=IMAGE, y=partner("x", FLOAT), weight=2),
     op("sum of images", "{x} + {a} * {y}", x=IMAGE, a=scalar(), y=partner("x", FLOAT), weight=3),
     op("activated", "F.{f}({x})", x=IMAGE, f=choice("relu", "silu", "gelu", "hardswish", "elu"), weight=4),
-    op("turned", "{x}.flip({d})", x=IMAGE, d=choice("3", "[2, 3]", "1"), exact=True),
+    op("flipped image", "{x}.flip({d})", x=IMAGE, d=choice("3", "[2, 3]", "1"), exact=True),
     op("bordered", "F.pad({x}, (1, 0, 1, 1), mode={m})", x=floating(ranks=(4, 4), where=lambda v: min(v.shape[2:]) > 1),
        m=choice("'constant'", "'reflect'", "'replicate'"), exact=True),
     op("channels last", "{x}.contiguous(memory_format=torch.channels_last)", x=IMAGE, exact=True),

@@ -32,7 +32,7 @@ OPS = [
     write("add_ to a row", "{x}.select({d}, {i}).add_({a})", x=number(ranks=(1, 5)), d=dim(), i=index(), a=scalar(1, 2), weight=1),
     write("mul_ a slice", "{x}[1:].mul_({a})", x=number(ranks=(1, 5)), a=scalar(2, -1)),
     write("fill_ of a slice", "{x}[..., ::2].fill_({a})", x=number(ranks=(1, 5)), a=scalar(0, 1)),
-    write("copy_ turned", "{x}.mT.copy_({y}.mT)", x=number(ranks=(2, 4)), y=lambda b, d: b.of_shape(list(d["x"].shape), d["x"].dtype)),
+    write("copy_ of transposed", "{x}.mT.copy_({y}.mT)", x=number(ranks=(2, 4)), y=lambda b, d: b.of_shape(list(d["x"].shape), d["x"].dtype)),
     write("and_", "{x}.bitwise_and_({a})", x=value(INT), a=scalar(1, 3)),
     write("logical_not_", "{x}.logical_not_()", x=value((BOOL,))),
     write("scatter_", "{x}.scatter_({d}, {i}, {a})", x=number(ranks=(1, 4), where=lambda v: v.numel() > 0), d=dim(), a=scalar(0, 2),

@@ -18,18 +18,18 @@ def groups(b, drawn):
     return b.rng.choice([g for g in (1, 1, 1, 2, 4, c) if c % g == 0])
 
 
-def kernel(rank, turned=False):
+def kernel(rank, transposed=False):
     def shape(b, drawn):
         c, g = drawn["x"].shape[1], drawn["g"]
         each = b.rng.choice((1, 2, 3, 4, 8, 16, 17))
         spatial = [size(b, n) for n in drawn["x"].shape[-rank:]]
-        return [c, each, *spatial] if turned else [g * each, c // g, *spatial]
+        return [c, each, *spatial] if transposed else [g * each, c // g, *spatial]
 
     return shape
 
 
-def outputs(turned=False):
-    return lambda b, d: [d["w"].shape[1] * d["g"] if turned else d["w"].shape[0]]
+def outputs(transposed=False):
+    return lambda b, d: [d["w"].shape[1] * d["g"] if transposed else d["w"].shape[0]]
 
 
 def image(rank, channels=40):

@@ -83,7 +83,7 @@ TEST_F(Driver, AnIndexOutOfRangeIsReportedByALaterCall) {
   EXPECT_LT(calls, 5);
   EXPECT_EQ(error.text, "index 5 is out of range for a dimension of size 5, in take (layer.py:7)");
   EXPECT_EQ(error.kind, RunError::Kind::IndexOutOfRange);
-  EXPECT_TRUE(run(*program, {table.data(), good.data()}, {out.data()})) << "it is told once: " << error.text;
+  EXPECT_TRUE(run(*program, {table.data(), good.data()}, {out.data()})) << "the error is reported once: " << error.text;
 }
 
 TEST_F(Driver, AnIndexOutOfRangeIsReportedAtOnceIfTheCallWaits) {
