@@ -7,7 +7,7 @@
 // element that an iteration stores is written no later than in the cycle in which a later iteration loads it. If there
 // are too many iterations, it assumes that the next iteration loads the element.
 //
-// Tests: test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
+// Tests: test/Unit/Codegen/HLS/PipelineNestTest.cpp, test/Codegen/HLS/rtl.mlir, test/Conformance/hls (rtl)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/HLS/Rtl/PipelineNest.h"
@@ -312,19 +312,20 @@ private:
     step.memory = load.getMemRef();
     step.at = indicesOf(load, load.getAffineMap(), load.getMapOperands());
     step.width = step.bits = widthOf(load.getType());
-    bool stored = false;
+    bool stored = false, mayBeStored = false;
     for (size_t number = nest.steps.size(); number-- > 0;) {
       const Step &other = nest.steps[number];
       if (other.memory != step.memory || other.kind != Step::Kind::Store)
         continue;
       stored = true;
-      if (other.at == step.at) { // use the value that this iteration has stored to the element
+      if (other.at == step.at && !mayBeStored) { // use the value that this iteration has stored to the element
         made[load.getResult()] = other.operands[0];
         return;
       }
+      // Earlier stores may start later than this store if their elements differ from the element of this store.
       if (!areDistinct(other.at, step.at)) {
         step.start = std::max(step.start, other.start + 1);
-        break; // earlier stores start before this store, so the load starts after them, too
+        mayBeStored = true;
       }
     }
     if (!stored) // reuse an earlier load of the same element
