@@ -31,6 +31,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Decisions.h"
+#include "dialects/Graph/Graph.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Tile.h"
 #include "lib/Kernels/FixedValues.h"

@@ -16,6 +16,7 @@ import torch
 from numbers_rule import assert_numbers, leaves, widen, with_threads
 
 import tilewright
+import tilewright.runtime.tuning
 from tilewright.bench import tuning_chart
 
 PROGRAM = Path(tilewright.__file__).parents[2] / "bin" / "tilewright"
@@ -276,6 +277,15 @@ def test_without_a_worker_the_graph_is_compiled_untuned(tmp_path, monkeypatch, w
     with pytest.warns(UserWarning, match=f"do not work here: .*{reason}"):
         result = _run(model, x, tune="quick", records=str(tmp_path))
     assert torch.equal(result, _run(model, x, tune="off")) and not list(tmp_path.glob("*.json"))
+
+
+def test_worker_that_does_not_end_is_killed_and_reported(tmp_path, monkeypatch):
+    worker = tmp_path / "worker"
+    worker.write_text("#!/bin/sh\nexec sleep 1000 < /dev/null > /dev/null 2>&1\n")
+    worker.chmod(0o755)
+    monkeypatch.setattr(tilewright.runtime.tuning, "_interpreter", lambda: str(worker))
+    with pytest.warns(UserWarning, match="the worker closed its output, did not end within 2 seconds and was killed"):
+        _run(_mlp(), torch.randn(64, 96), tune="quick", records=str(tmp_path))
 
 
 @pytest.mark.parametrize("executable", ["", "/usr/bin/some-game", None])

@@ -81,18 +81,22 @@ llvm::Error WorkerProcess::start() {
 llvm::Error WorkerProcess::died() {
   // The process has closed its end of the pipe, so it has ended or will end soon.
   int status = 0;
-  for (int i = 0; i < 200; ++i) {
-    pid_t done = waitpid(process, &status, WNOHANG);
-    if (done == process)
-      break;
-    usleep(10000);
-    if (i == 199)
-      kill(process, SIGKILL);
+  bool ended = false;
+  for (int i = 0; i < 200 && !ended; ++i) {
+    ended = waitpid(process, &status, WNOHANG) != 0;
+    if (!ended)
+      usleep(10000);
+  }
+  if (!ended) {
+    kill(process, SIGKILL);
+    waitpid(process, &status, 0);
   }
   close(toWorker);
   close(fromWorker);
   process = toWorker = fromWorker = -1;
   pending.clear();
+  if (!ended)
+    return llvm::createStringError("the worker closed its output, did not end within 2 seconds and was killed");
   if (WIFSIGNALED(status))
     return llvm::createStringError("the worker died: %s", strsignal(WTERMSIG(status)));
   return llvm::createStringError("the worker ended by itself (exit %d)", WEXITSTATUS(status));
