@@ -13,8 +13,21 @@
 namespace tilewright::ptx {
 namespace {
 
-/// Executes an atomic operation. The functor F has the signature T(T old, T b), or T(T old, T b, T c, int) for cas. If
-/// `hasResult` is false, the instruction is red, which has no result.
+bool isShared(Space space, uint64_t address) {
+  return space == Space::Generic ? (address & kWindowMask) == kSharedWindow : space != Space::Global;
+}
+
+/// The sum of an f32 atomic. Only additions in global memory flush subnormal operands and results (PTX ISA, `atom`).
+struct AddSingle {
+  float operator()(float a, float b, Space space) const {
+    const bool flushes = space == Space::Global;
+    const float sum = toSingle(flushes ? sumToOdd(flushed(a), flushed(b)) : sumToOdd(a, b));
+    return flushes ? flushed(sum) : sum;
+  }
+};
+
+/// Executes an atomic operation. The functor F has the signature T(T old, T b), T(T old, T b, Space), or
+/// T(T old, T b, T c, int) for cas. If `hasResult` is false, the instruction is red, which has no result.
 template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &e, const Instr &in) {
   uint32_t first = hasResult ? 1 : 0;
   Cell<T> *result = hasResult ? e.row<Cell<T>>(in, 0) : nullptr;
@@ -30,6 +43,8 @@ template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &
       T value;
       if constexpr (hasThird)
         value = F{}(old, bv, cv, 0);
+      else if constexpr (std::is_invocable_v<F, T, T, Space>)
+        value = F{}(old, bv, isShared(in.space, address) ? Space::Shared : Space::Global);
       else
         value = F{}(old, bv);
       std::memcpy(data, &value, sizeof(T));
@@ -121,7 +136,7 @@ void addAtomicForms(Table &table) {
   using U = uint32_t;
   add<U>(table, ".inc", ".u32", [](U a, U b) { return a >= b ? 0u : a + 1; });
   add<U>(table, ".dec", ".u32", [](U a, U b) { return a == 0 || a > b ? b : a - 1; });
-  add<float>(table, ".add", ".f32", [](float a, float b) { return toSingle(sumToOdd(a, b)); });
+  add<float>(table, ".add", ".f32", AddSingle());
   add<double>(table, ".add", ".f64", [](double a, double b) { return a + b; });
   add<Half>(table, ".add.noftz", ".f16", [](Half a, Half b) { return plus(a, b); });
   add<Bfloat16>(table, ".add.noftz", ".bf16", [](Bfloat16 a, Bfloat16 b) { return plus(a, b); });

@@ -1,8 +1,7 @@
 //===- FloatOps.cpp - arithmetic of f32 and f64 --------------------------------------------------===//
 //
 // f32 operations are computed in double and rounded as the instruction specifies (Formats.h). f64 operations use the
-// host's instructions, which round to nearest; the other rounding modes correct a finite result according to the sign
-// of its exact error, but a result that overflows remains infinite. The approximate functions (.approx) are computed in
+// host's instructions, in the rounding mode of the PTX instruction. The approximate functions (.approx) are computed in
 // double and, for f32, rounded to f32. Results of the hardware may differ from them by up to the maximum error that the
 // PTX ISA specifies.
 //
@@ -11,6 +10,7 @@
 #include "lib/PtxInterpreter/Lanes.h"
 #include "lib/PtxInterpreter/Table.h"
 
+#include <cfenv>
 #include <limits>
 
 namespace tilewright::ptx {
@@ -26,40 +26,21 @@ float out(uint32_t mods, double exact) {
   return value;
 }
 
-/// Returns `value`, or the next double in the direction of the rounding mode if the exact result is in that direction.
-double directed(double value, double error, uint32_t mods) {
+/// Returns compute(operands...) in the rounding mode of the instruction. The operands and the result are volatile,
+/// because the compiler may otherwise move the operation across fesetround(), or compute it at compile time.
+template <class F, class... T> double rounded(uint32_t mods, F compute, T... operands) {
   Round round = Round(mods & ModRound);
-  if (round == Round::Near || error == 0 || !std::isfinite(value))
-    return value;
-  bool down = round == Round::Down || (round == Round::Zero && value > 0),
-       up = round == Round::Up || (round == Round::Zero && value < 0);
-  if (down && error < 0)
-    return std::nextafter(value, -INFINITY);
-  if (up && error > 0)
-    return std::nextafter(value, INFINITY);
-  return value;
-}
-/// Returns the rounding error of a + b.
-double sumError(double a, double b) {
-  double sum = a + b, part = sum - a;
-  return (a - (sum - part)) + (b - part);
+  if (round == Round::Near)
+    return compute(operands...);
+  const int before = std::fegetround();
+  std::fesetround(round == Round::Down ? FE_DOWNWARD : round == Round::Up ? FE_UPWARD : FE_TOWARDZERO);
+  auto read = [](volatile double operand) -> double { return operand; };
+  volatile double result = compute(read(operands)...);
+  std::fesetround(before);
+  return result;
 }
 double sum64(uint32_t mods, double a, double b) {
-  double value = a + b;
-  if (value == 0 && Round(mods & ModRound) == Round::Down && !(std::signbit(a) == std::signbit(b)))
-    return -0.0;
-  return directed(value, sumError(a, b), mods);
-}
-double fma64(uint32_t mods, double a, double b, double c) {
-  double value = std::fma(a, b, c);
-  if (Round(mods & ModRound) == Round::Near)
-    return value;
-  double product = a * b, rest = std::fma(a, b, -product); // the exact result is product + rest + c
-  double sum = product + c, lost = sumError(product, c);
-  // The error of `value` is (sum - value) + lost + rest. Only the sign of this sum is used, so its rounding does not
-  // matter.
-  double low = lost + rest;
-  return directed(value, (sum - value) + low, mods);
+  return rounded(mods, [](double a, double b) { return a + b; }, a, b);
 }
 
 const uint32_t kDown = uint32_t(Round::Down), kUp = uint32_t(Round::Up), kZero = uint32_t(Round::Zero);
@@ -159,25 +140,20 @@ void addFloatForms(Table &table) {
   twice("sub", optional, "g=gg",
         map<double, double, double>([](uint32_t m, double a, double b) { return sum64(m, a, -b); }));
   twice("mul", optional, "g=gg", map<double, double, double>([](uint32_t m, double a, double b) {
-          return directed(a * b, std::fma(a, b, -(a * b)), m);
+          return rounded(m, [](double a, double b) { return a * b; }, a, b);
         }));
-  Handler fused64 =
-      map<double, double, double, double>([](uint32_t m, double a, double b, double c) { return fma64(m, a, b, c); });
+  Handler fused64 = map<double, double, double, double>([](uint32_t m, double a, double b, double c) {
+    return rounded(m, [](double a, double b, double c) { return std::fma(a, b, c); }, a, b, c);
+  });
   twice("fma", required, "g=ggg", fused64);
   twice("mad", required, "g=ggg", fused64);
-  Handler quotient = map<double, double, double>([](uint32_t m, double a, double b) {
-    double value = a / b, rest = std::fma(-value, b, a);
-    return directed(value, b > 0 ? rest : -rest, m);
-  });
-  twice("div", required, "g=gg", quotient);
-  twice("rcp", required, "g=g", map<double, double>([](uint32_t m, double a) {
-          double value = 1 / a, rest = std::fma(-value, a, 1.0);
-          return directed(value, a > 0 ? rest : -rest, m);
+  twice("div", required, "g=gg", map<double, double, double>([](uint32_t m, double a, double b) {
+          return rounded(m, [](double a, double b) { return a / b; }, a, b);
         }));
-  twice("sqrt", required, "g=g", map<double, double>([](uint32_t m, double a) {
-          double value = std::sqrt(a);
-          return directed(value, std::fma(-value, value, a), m);
-        }));
+  twice("rcp", required, "g=g",
+        map<double, double>([](uint32_t m, double a) { return rounded(m, [](double a) { return 1 / a; }, a); }));
+  twice("sqrt", required, "g=g",
+        map<double, double>([](uint32_t m, double a) { return rounded(m, [](double a) { return std::sqrt(a); }, a); }));
   table.add("rcp.approx.ftz.f64", "g=g", map<double, double>([](double a) { return 1 / a; }));
   table.add("rsqrt.approx.f64", "g=g", map<double, double>([](double a) { return 1 / std::sqrt(a); }));
   table.add("abs.f64", "g=g", map<double, double>([](double a) { return std::fabs(a); }));

@@ -198,6 +198,7 @@ struct Grid {
   Dimensions cluster = {1, 1, 1};          ///< blocks per cluster
   uint64_t random = 1, steps = 0, polls = 0;
   uint32_t nextBlock = 0;
+  std::vector<Dimensions> started = {}; ///< indices of the blocks that have started, by serial number - 1
   std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released =
       {}; ///< by address of a strong write: the clock and the block of the writer
   std::unordered_map<std::string, size_t> findings = {};

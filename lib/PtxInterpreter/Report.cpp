@@ -26,10 +26,7 @@ Side sideOf(const Grid &grid, const Epoch &epoch) {
   side.location = grid.code.syntax->locations[statement.location];
   side.warp = epoch.warp;
   side.lane = epoch.lane;
-  side.block = {epoch.block, 0, 0};
-  for (const auto &block : grid.running)
-    if (block->serial == epoch.block)
-      side.block = block->index;
+  side.block = grid.started[epoch.block - 1];
   return side;
 }
 

@@ -220,6 +220,7 @@ void start(Grid &grid, const std::shared_ptr<Cluster> &cluster) {
                   rank / grid.cluster[0] / grid.cluster[1]};
   for (size_t i = 0; i < 3; ++i)
     block->index[i] += cluster->index[i] * grid.cluster[i];
+  grid.started.push_back(block->index);
   cluster->blocks.push_back(block.get());
   block->shared.resize(grid.code.sharedBytes);
   block->sharedWritten.resize(grid.code.sharedBytes);

@@ -28,7 +28,6 @@ namespace tilewright {
 #define GEN_PASS_DEF_CONVERTFLOAT8
 #include "tilewright/Passes.h.inc"
 namespace cuda {
-using namespace tilewright::gpu;
 namespace {
 
 Value intrinsic(ImplicitLocOpBuilder &b, const llvm::Twine &name, Type result, ValueRange arguments) {

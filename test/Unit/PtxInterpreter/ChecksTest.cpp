@@ -59,6 +59,31 @@ TEST(Check, BlocksRaceOnGlobalMemoryUnlessTheyAreAtomic) {
   EXPECT_EQ(right.out[0], 192u);
 }
 
+TEST(Check, ARaceNamesBothBlocksIfOneHasEnded) {
+  Launch launch = threads(1);
+  launch.grid = {2, 2, 1};
+  launch.residentBlocks = 1;
+  // The blocks (1, 0) and (0, 1) write; block (0, 0) and block (1, 1) do not.
+  Outcome wrong = runBody("mov.u32 %r1, %ctaid.x;\nmov.u32 %r2, %ctaid.y;\nadd.s32 %r1, %r1, %r2;\n"
+                          "setp.eq.u32 %p1, %r1, 1;\n@%p1 st.global.b32 [%rd30], %r1;\n",
+                          launch);
+  ASSERT_EQ(wrong.count(Kind::Race), 1u) << wrong.report.text();
+  const Finding &race = wrong.report.findings[0];
+  EXPECT_EQ(race.here.block, (Dimensions{0, 1, 0}));
+  ASSERT_TRUE(race.other);
+  EXPECT_EQ(race.other->block, (Dimensions{1, 0, 0}));
+}
+
+TEST(Check, SumsOfSubnormalsAreFlushedOnlyInGlobalMemory) {
+  const std::string body = "mov.b32 %r1, 0x00400000;\nred.global.add.f32 [%rd30], %r1;\n"
+                           "st.shared.b32 [s], %r1;\natom.shared.add.f32 %r2, [s], %r1;\nld.shared.b32 %r3, [s];\n"
+                           "st.global.b32 [%rd30+4], %r3;\n";
+  Outcome sums = runBody(body, threads(1), 8, {}, kShared);
+  ASSERT_EQ(sums.error, "");
+  EXPECT_EQ(sums.out[0], 0u);
+  EXPECT_EQ(sums.out[1], 0x00800000u);
+}
+
 // The last block sums the values of all blocks. A fence before and after the atomic counter orders the accesses.
 TEST(Check, FencesAndAtomicsOrderBlocks) {
   std::string write = "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\nadd.s32 %r2, "

@@ -178,6 +178,7 @@ TEST(Instruction, RoundingOfSingle) {
 
 TEST(Instruction, RoundingOfDouble) {
   const uint64_t one = 0x3ff0000000000000, tiny = 0x3ca0000000000000; // 2^-53
+  const uint64_t largest = 0x7fefffffffffffff;
   check({
       {"add.rn.f64 %rd0, %rd1, %rd2", {one, tiny}, one},
       {"add.rp.f64 %rd0, %rd1, %rd2", {one, tiny}, one + 1},
@@ -189,6 +190,16 @@ TEST(Instruction, RoundingOfDouble) {
       {"div.rp.f64 %rd0, %rd1, %rd2", {one, 0x4008000000000000}, 0x3fd5555555555556},
       {"sqrt.rn.f64 %rd0, %rd1", {0x4000000000000000}, 0x3ff6a09e667f3bcd},
       {"sqrt.rz.f64 %rd0, %rd1", {0x4000000000000000}, 0x3ff6a09e667f3bcc},
+      // Overflow: the largest finite number, if the exact result is rounded towards zero.
+      {"add.rz.f64 %rd0, %rd1, %rd2", {largest, largest}, largest},
+      {"mul.rm.f64 %rd0, %rd1, %rd2", {largest, 0x4000000000000000}, largest},
+      {"mul.rp.f64 %rd0, %rd1, %rd2", {largest, 0x4000000000000000}, 0x7ff0000000000000},
+      {"fma.rp.f64 %rd0, %rd1, %rd2, %rd3", {largest, 0xc000000000000000, 0}, 0x8000000000000000 | largest},
+      {"div.rz.f64 %rd0, %rd1, %rd2", {largest, 1}, largest},
+      // Underflow: the exact product is between 0 and the smallest subnormal number.
+      {"mul.rp.f64 %rd0, %rd1, %rd2", {1, 1}, 1},
+      {"mul.rm.f64 %rd0, %rd1, %rd2", {1, 1}, 0},
+      {"sub.rm.f64 %rd0, %rd1, %rd2", {one, one}, 0x8000000000000000},
   });
 }
 
