@@ -1,0 +1,146 @@
+"""One operation with changed element types: the targets cpu and reference agree or refuse the operation, and never crash.
+
+    python test/Conformance/passes/dtypes.py [--only NAME] [--jobs N] [--bin build/bin] [--share K/N]
+
+The operations of dialects/Graph are taken from the graphs in the .mlir files of the tests, with their attributes and static sizes, one example for each
+combination of attribute names, number of operands and ranks. Each variant changes the element type of one operand or result, or of all operands and
+results that have the same type, to one of TYPES. A crash, a result that differs between the targets, or a message about an internal error is a
+finding. The script prints a line for each finding, and exits with 1 if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from mutations import ROOT, seeds
+
+TYPES = ["f32", "f64", "f16", "bf16", "f8E4M3FN", "i1", "i8", "ui8", "i32", "ui32", "i64", "complex<f32>"]
+LINE = re.compile(r'^\s*%\S+(?:, %\S+)* = "(tw\.\w+)"\(([^()]*)\)(.*) : (\([^()]*\)) -> (.*)$')
+TENSOR = re.compile(r"tensor<(?:\d+x)*([^<>]+(?:<\w+>)?)>")
+RANDOM = {"tw.random", "tw.random_bits", "tw.shuffle"}
+WRONG = ("internal error", "is not a valid", "cannot be translated", "does not verify", "please report")
+LIMIT = 60  # seconds for a run
+
+
+def generic(opt: str, text: str) -> str:
+    done = subprocess.run([opt, "-", "--mlir-print-op-generic", "--mlir-print-local-scope"], input=text, capture_output=True, text=True)
+    return done.stdout
+
+
+def examples(opt: str, only: str) -> dict[tuple, tuple[str, str, str, list[str], list[str]]]:
+    """Returns the examples: the name, the text between operands and types, and the types of operands and results."""
+    found: dict[tuple, tuple] = {}
+    for seed in seeds():
+        if not seed.is_graph:
+            continue
+        for line in generic(opt, seed.text).splitlines():
+            match = LINE.match(line)
+            if not match or "?" in line or "^bb" in line or (only and match[1] != f"tw.{only}") or match[1] in RANDOM:
+                continue
+            operands = re.findall(r"tensor<[^<>]*(?:<\w+>[^<>]*)?>|index", match[4])
+            results = re.findall(r"tensor<[^<>]*(?:<\w+>[^<>]*)?>|index", match[5])
+            if not operands or "index" in operands + results or len(match[3]) > 2000:
+                continue
+            key = (match[1], tuple(re.findall(r"(\w+) =", match[3])), len(operands), tuple(t.count("x") for t in operands + results))
+            found.setdefault(key, (match[1], match[3], operands, results))
+    return found
+
+
+def variants(operands: list[str], results: list[str]) -> Iterator[tuple[list[str], list[str]]]:
+    types = operands + results
+    elements = [TENSOR.fullmatch(t)[1] if TENSOR.fullmatch(t) else "" for t in types]
+    seen = set()
+    for new in TYPES:
+        for changed in [{i} for i in range(len(types))] + [{i for i, e in enumerate(elements) if e == old} for old in set(elements)]:
+            made = tuple(t[: t.rindex(e)] + new + ">" if i in changed and e else t for i, (t, e) in enumerate(zip(types, elements)))
+            if made not in seen:
+                seen.add(made)
+                yield list(made[: len(operands)]), list(made[len(operands) :])
+
+
+def module(name: str, attributes: str, operands: list[str], results: list[str]) -> str:
+    arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(operands))
+    names = ", ".join(f"%a{i}" for i in range(len(operands)))
+    returned = ", ".join(f"%r#{i}" for i in range(len(results))) if len(results) > 1 else "%r"
+    bound = f"%r:{len(results)}" if len(results) > 1 else "%r"
+    types = ", ".join(results)
+    return (f'func.func @main({arguments}) -> ({types}) {{\n  {bound} = "{name}"({names}){attributes} : ({", ".join(operands)}) -> ({types})\n'
+            f"  return {returned} : {types}\n}}\n")  # fmt: skip
+
+
+def run(program: str, path: Path, target: str) -> tuple[int, str]:
+    try:
+        done = subprocess.run([program, "run", str(path), f"--target={target}"], capture_output=True, text=True, timeout=LIMIT, errors="replace")
+    except subprocess.TimeoutExpired:
+        return -1, f"it did not end within {LIMIT} s"
+    return done.returncode, done.stdout + done.stderr
+
+
+def numbers(text: str) -> list[float]:
+    return [float(value) for value in re.findall(r"(?:sum|magnitude) (\S+)", text)]
+
+
+def differ(a: list[float], b: list[float], types: list[str]) -> bool:
+    coarse = any("f8" in t for t in types)
+    near = 0.2 if coarse else 2e-2 if any("f16" in t for t in types) else 1e-3
+    size = max([abs(v) for v in a + b if v == v and abs(v) != float("inf")], default=0)
+    return len(a) != len(b) or any(not (x == y or x != x and y != y or abs(x - y) <= near * size) for x, y in zip(a, b))
+
+
+def trial(program: str, path: Path, text: str, types: list[str]) -> str:
+    """Returns what is wrong with this variant, or an empty string."""
+    path.write_text(text)
+    said = {}
+    for target in ("cpu", "reference"):
+        code, output = run(program, path, target)
+        said[target] = code, output
+        if code not in (0, 1, 2):
+            return f"{target} ended with exit status {code}: {output.strip().splitlines()[-1][:200] if output.strip() else ''}"
+        if any(word in output for word in WRONG):
+            if "is not valid MLIR" not in output:
+                return f"{target}: {next(line for line in output.splitlines() if any(word in line for word in WRONG))[:200]}"
+        if code and target == "cpu" and "is not valid MLIR" in output:
+            path.unlink()
+            return ""
+    (code, ours), (other, theirs) = said["cpu"], said["reference"]
+    if code == 0 and other == 0 and differ(numbers(ours), numbers(theirs), types):
+        return f"cpu {numbers(ours)}, reference {numbers(theirs)}"
+    path.unlink()
+    return ""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", help="the name of an operation without `tw.`")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--bin", type=Path, default=ROOT / "build/bin")
+    parser.add_argument("--share", default="0/1", help="K/N: the variants whose hash is K modulo N")
+    arguments = parser.parse_args()
+    program, folder = str(arguments.bin / "tilewright"), Path(tempfile.mkdtemp(prefix="tilewright-dtypes-"))
+    part, parts = map(int, arguments.share.split("/"))
+    work = []
+    for name, attributes, operands, results in examples(str(arguments.bin / "tilewright-opt"), arguments.only).values():
+        for changed in variants(operands, results):
+            text = module(name, attributes, *changed)
+            if zlib.crc32(text.encode()) % parts == part:
+                work.append((folder / f"{name.removeprefix('tw.')}-{len(work)}.mlir", text, changed[0] + changed[1]))
+    found = 0
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for (path, _, _), wrong in zip(work, pool.map(lambda job: trial(program, *job), work)):
+            if wrong:
+                found += 1
+                print(f"{path}: {wrong}", flush=True)
+    print(f"{len(work)} variants, {found} findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
