@@ -9,7 +9,7 @@ namespace tilewright::tiled {
 
 /// A kernel that is a concatenation, a padding, or an insertion of slices into a tensor.
 struct InsertChain {
-  mlir::Value base;                            ///< the destination of the pieces; null if uninitialized or for a padding
+  mlir::Value base;                            ///< destination of the pieces; null if uninitialized or for a padding
   llvm::SmallVector<mlir::Operation *> pieces; ///< tensor.insert_slice ops in order, or one tensor.pad
   llvm::SmallVector<mlir::AffineExpr> sizes;   ///< sizes of the result
   llvm::SmallBitVector shared;                 ///< the dimensions in which every piece covers the whole result
