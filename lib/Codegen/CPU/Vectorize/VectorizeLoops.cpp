@@ -380,8 +380,8 @@ private:
   Value combineLanes(Operation *combiner, Value value) {
     if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
       return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
-    // Combine the lower and the upper half repeatedly, because MLIR lowers vector.reduction of float maxima and minima
-    // to a chain of scalar ops.
+    // Combine the lower and the upper half repeatedly, because vector.reduction of float maxima and minima would be
+    // lowered to a chain of scalar ops.
     for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
       SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));
