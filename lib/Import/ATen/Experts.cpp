@@ -15,8 +15,8 @@
 namespace tilewright {
 namespace {
 
-/// The maximum number of rows of a block of a product. In gradients, this is the number of rows of a block if the number
-/// of all rows is symbolic.
+/// The maximum number of rows of a block of a product. In gradients, the number of rows of a block if the number of all
+/// rows is symbolic.
 constexpr int64_t most = 64;
 constexpr int64_t unknown = 16; ///< number of rows of a block of a product if the number of all rows is symbolic
 
