@@ -13,11 +13,12 @@
 //   %4, %m, %s = tw.layer_norm %3 {rank = 1} : tensor<34x64xf32>
 //
 // If an op reads a reshape that increases the rank, and the op's other operands can be reshaped to the rank of the
-// reshape's input, the pass computes the op in this lower rank and reshapes its result. A reshape of a dense tensor
-// needs no copy. A first walk, from producers to consumers, moves reshapes after the ops that read them. A second walk,
-// from consumers to producers, moves the remaining reshapes before the ops that produce their inputs. A third walk,
-// like the first, cancels adjacent reshapes that are inverse to each other. The pass does not change permutes and
-// slices, because their results are not dense.
+// reshape's input, the pass computes the op in this lower rank and reshapes its result. This applies to elementwise
+// ops, normalizations, softmax, reductions and indexed reads. A reshape of a dense tensor needs no copy. A first walk,
+// from producers to consumers, moves reshapes after the ops that read them. A second walk, from consumers to producers,
+// moves the remaining reshapes before the ops that produce their inputs. A third walk, like the first, cancels adjacent
+// reshapes that are inverse to each other. The pass does not change permutes and slices, because their results are not
+// dense.
 //
 // Test: test/Graph/collapse-views.mlir
 //

@@ -96,7 +96,7 @@ private:
   //===-- finding -----------------------------------------------------------===//
 
   /// Returns `value` as scaled bytes. Views between `value` and the bytes are emitted again on the bytes. Returns
-  /// std::nullopt if `value` is not a view of dequantized bytes.
+  /// std::nullopt if `value` is not a view of dequantized bytes, or if a view is not supported.
   std::optional<Bytes> bytesOf(Value value) {
     Operation *op = value.getDefiningOp();
     if (auto dequantize = dyn_cast_or_null<DequantizeOp>(op)) {

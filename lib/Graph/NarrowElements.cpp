@@ -1,7 +1,8 @@
 //===- NarrowElements.cpp - elements that do not take one, two, four or eight bytes -----------===//
 //
 // Two elements of 4 bits in each byte of %s are loaded as
-//   %low = tw.bitwise_and %s, 15     %high = tw.bitwise_and (tw.shift_right %s, 4), 15
+//   %low = tw.reshape (tw.bitwise_and %s, 15) : tensor<8xui8> -> tensor<8x1xui8>
+//   %high = tw.reshape (tw.bitwise_and (tw.shift_right %s, 4), 15) : tensor<8xui8> -> tensor<8x1xui8>
 //   %both = tw.concat %low, %high {dim = 1} : (tensor<8x1xui8>, tensor<8x1xui8>) -> tensor<8x2xui8>
 //
 //===----------------------------------------------------------------------===//

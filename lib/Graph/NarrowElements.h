@@ -28,7 +28,7 @@ mlir::IntegerType containerOf(mlir::Type element);
 /// The stored tensor of a tensor of narrow elements.
 struct StoredTensor {
   mlir::RankedTensorType type;
-  bool byRows = false; ///< only the last dimension differs from that of the tensor
+  bool byRows = false; ///< at most the last dimension differs from that of the tensor
 };
 
 /// Returns the stored tensor of `type`. If elements are not packed, its elements are containers. Otherwise, its

@@ -152,8 +152,8 @@ private:
   }
 
   /// Returns `operand`, which broadcasts to rank `order.size()` by NumPy's rules, in the permuted order. A permute by
-  /// `order` restores the user's order. If `cost` is set, emits nothing, and adds the number of permutes of whole
-  /// tensors to `cost`.
+  /// `order` restores the user's order. If `cost` is set, emits nothing, returns an operand in the user's order, and
+  /// adds 1 to `cost` if a permute of the whole tensor would be needed.
   Value inOrder(Location loc, Value operand, ArrayRef<int64_t> order, unsigned *cost) {
     if (auto permute = operand.getDefiningOp<PermuteOp>(); permute && permute.getPermutation() == order)
       return cost ? operand : permute.getInput();

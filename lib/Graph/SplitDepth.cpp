@@ -6,7 +6,7 @@
 // After:
 //   %p = tw.pad %x {low = [0, 1, 0, 0, 0], high = [0, 1, 0, 0, 0]} : -> tensor<1x10x28x28x64xf32>
 //   %d = tw.concat (tw.slice %p [0, t, 0, 0, 0] for t = 0, 1, 2) {dim = 4} : -> tensor<1x8x28x28x192xf32>
-//   %v = tw.reshape (tw.permute %w {1, 2, 0, 3, 4}) : -> tensor<3x3x192x32xf32>
+//   %v = tw.reshape (tw.permute (tw.reshape %w : -> tensor<3x9x2048xf32>) {1, 0, 2}) : -> tensor<3x3x192x32xf32>
 //   %r = tw.convolution (tw.reshape %d : -> tensor<8x28x28x192xf32>), %v {tw.channels_last, padding = [1, 1], ...}
 //   %1 = tw.reshape %r : -> tensor<1x8x28x28x32xf32>
 //
@@ -14,14 +14,14 @@
 // product sums over them, so that all optimizations of 2-D convolutions apply. A transposed convolution (the gradient
 // of the input) reads the planes in the opposite order. With a stride s along the depth, the transposed convolution is
 // divided into s phases. Phase r computes the planes of the result whose index modulo s is r, by a transposed
-// convolution with stride 1 and only the taps that contribute to these planes. The results of the phases are then
-// interleaved. The gradient of the weight is a sum over the planes of the input. For each plane of the input, the
-// gradients of the result's planes that read this plane are concatenated as filters. With a stride along the depth, the
-// gradient is a sum over the planes of the result instead.
+// convolution with stride 1 along the depth and only the taps that contribute to these planes. The results of the
+// phases are then interleaved. The gradient of the weight is a sum over the planes of the input. For each plane of the
+// input, the gradients of the result's planes that read this plane are concatenated as filters. With a stride along the
+// depth, the gradient is a sum over the planes of the result instead.
 //
 // The pass does not split depthwise convolutions (their loops are over channels), windows of more than 16 planes,
 // transposed convolutions with both a stride and a dilation along the depth, convolutions of a symbolic depth that need
-// a padding of symbolic size, and a symbolic depth together with a symbolic batch (their product is not a size).
+// a padding of symbolic size, or convolutions with a symbolic depth and a symbolic batch (their product is not a size).
 //
 // Test: test/Graph/split-depth.mlir
 //
@@ -110,7 +110,7 @@ private:
                                                  inPlane(op.getDilation()), groups);
     plane->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     Sizes parts{result[1], result[2]};
-    SmallVector<int64_t> order{2, 0, 1, 3, 4}; // for each dimension of the result, its position in `parts`
+    SmallVector<int64_t> order{2, 0, 1, 3, 4}; // the permutation of `parts` to the order of the result
     if (ofInput && groups > 1) {
       parts.append({result[3], constant(groups), constant(count), result[4].floorDiv(groups)});
       order = {4, 0, 1, 2, 3, 5};
@@ -183,8 +183,8 @@ private:
     return ConcatOp::create(builder, loc, typeOf(sizes, values.front()), values, dim);
   }
 
-  /// Permutes `value`: dimension i of the result is dimension wanted[i] of `value`. Dimensions that are adjacent both
-  /// before and after the permutation are merged first.
+  /// Permutes `value`: dimension i of the result is dimension wanted[i] of `value`. A dimension of constant size that
+  /// follows the same dimension before and after the permutation is first merged with it.
   Value permuted(Value value, ArrayRef<int64_t> wanted) {
     SmallVector<int64_t> order(wanted);
     if (auto inner = value.getDefiningOp<PermuteOp>()) {

@@ -1,6 +1,6 @@
 //===- SplitKAttention.cpp - --tw-split-k-attention: decoding steps for many threads ---------===//
 //
-// Before (8 heads, one query, 4096 keys):
+// Before (8 heads, one query, 4096 keys; the option `threads` is 8):
 //   %r, %l = tw.attention %q, %k, %v : tensor<1x8x1x64xbf16>, tensor<1x8x4096x64xbf16>, tensor<1x8x4096x64xbf16>
 // After:
 //   %q4 = tw.broadcast %q : tensor<4x8x1x64xbf16>

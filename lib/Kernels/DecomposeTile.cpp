@@ -119,7 +119,8 @@ Value standsBefore(Emitter e, Value x, Value xAt, Value y, Value yAt, bool desce
   return arith::OrIOp::create(e.b, e.loc, before, arith::AndIOp::create(e.b, e.loc, equal, earlier));
 }
 
-/// Stores each element at its rank: the number of elements that precede it in the sorted order.
+/// Stores each element and its position at the element's rank, which is the number of elements that precede it in the
+/// sorted order. If the results are shorter than the input (top-k), elements with higher ranks are not stored.
 SmallVector<Value> decomposeSort(Emitter e, tile::SortOp op) {
   Value input = op.getInputs()[0];
   uint64_t dim = op.getDim();
@@ -178,8 +179,8 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
   });
 }
 
-/// Writes to `indices` the line and the pixel of the input that a tap of the window of a result reads. Returns an i1
-/// that is true if they are inside of the input.
+/// Writes to `indices` the line and the column of the input pixel that the tap `tap` of the window at `window` reads.
+/// Returns an i1 that is true if this pixel is inside of the input.
 template <typename Op>
 Value windowIndices(Emitter e, Op op, ValueRange window, ValueRange tap, Value input, SmallVectorImpl<Value> &indices) {
   Value inside;
@@ -193,7 +194,7 @@ Value windowIndices(Emitter e, Op op, ValueRange window, ValueRange tap, Value i
   return inside;
 }
 
-/// Computes each result as a sum over the taps that are inside the input.
+/// Computes each result as a sum over the input channels of its group and the taps that are inside the input.
 SmallVector<Value> decomposeGroupedConvolution(Emitter e, tile::GroupedConvolutionOp op) {
   Value input = op.getInputs()[0], weight = op.getInputs()[1];
   auto weightType = cast<RankedTensorType>(weight.getType());

@@ -2,7 +2,7 @@
 //
 // Integers wrap around. No op traps: a division by zero makes a call on a CPU fail (tw_tile.divisor), the smallest
 // integer divided by -1 is itself, and a shift by n, which may exceed the bit width, has the result of n shifts by one
-// bit.
+// bit. A negative n has the same effect as a large one.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
@@ -48,7 +48,8 @@ struct IntegerBody {
   Value isMinusOne(Value x) {
     return isUnsigned ? intConstant(b, loc, b.getI1Type(), 0) : cmp(IntegerPredicate::eq, x, c(-1));
   }
-  /// Returns `y`, or 1 at run time if a division by `y` could trap, that is, if `y` is 0 (which is reported) or -1.
+  /// Returns `y`, or 1 at run time if a division by `y` could trap, that is, if `y` is 0 (which is reported) or, in a
+  /// signed type, -1.
   Value safeDivisor(Value y) {
     APInt known;
     if (matchPattern(y, m_ConstantInt(&known)) && !known.isZero() && (isUnsigned || !known.isAllOnes()))

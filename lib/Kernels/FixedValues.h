@@ -7,8 +7,8 @@
 
 namespace tilewright::structured {
 
-/// The fixed values of a function: parameters, constants, and values that linalg ops and reshapes compute only from
-/// these. A kernel that computes only fixed values runs once (--tw-resolve-layouts).
+/// The fixed values of a function: parameters, constants, and values that linalg ops (except gathers) and reshapes
+/// compute only from these. A kernel that computes only fixed values runs once (--tw-resolve-layouts).
 ///
 /// The constructor visits each op of the function once. A separate search for each queried value would take quadratic
 /// time in a deep network.

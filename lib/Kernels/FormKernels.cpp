@@ -94,8 +94,8 @@ public:
     for (Operation &op : llvm::reverse(main.getBody().front())) {
       if (!isComputation(&op))
         continue;
-      // A fill is cloned into each kernel that begins with it. A fill that is a result or is reshaped is a separate
-      // kernel; the ops that accumulate into it have clones (separateFills).
+      // A fill whose users are all computations is cloned into their kernels. A fill that is a result or is reshaped is
+      // a separate kernel; the ops that accumulate into it have clones (separateFills).
       if (isa<linalg::FillOp>(op) && llvm::all_of(op.getUsers(), isComputation))
         continue;
       if (!join(&op)) {
@@ -112,8 +112,8 @@ public:
   graph::DecisionList decisions;
 
 private:
-  /// Adds `op` to the first kernel of one of its users that may contain it, and reports why earlier ones may not.
-  /// Returns false if none may.
+  /// Visits the kernels of the users of `op` and adds `op` to the first kernel that may contain it. Reports why the
+  /// earlier ones may not. Returns false if no kernel may.
   bool join(Operation *op) {
     llvm::SmallSetVector<int64_t, 4> candidates;
     for (Operation *user : op->getUsers()) {
@@ -173,7 +173,8 @@ private:
       reason = "a contraction reads its operands many times: computing " + describe(op) + " inside would repeat it";
       return false;
     }
-    // The number of ops of a kernel bounds its live values and its compile time. The limit was not measured.
+    // A limit on the number of ops bounds the live values and the compile time of a kernel. Its value is not based on
+    // measurements.
     constexpr size_t mostOps = 24;
     if (members.size() + 1 > mostOps) {
       reason = "the kernel has " + std::to_string(mostOps) + " ops already";
@@ -189,8 +190,8 @@ private:
       reason = "a third kernel between them needs the result first";
       return false;
     }
-    // An elementwise op that reads a contraction joins a kernel only if the contraction may join it, too. Otherwise it
-    // stays in the kernel of the contraction.
+    // An elementwise op that reads a contraction joins a kernel only if the contraction could also join this kernel.
+    // Otherwise the op becomes the anchor of a kernel that the contraction can join.
     SmallVector<Operation *> together(members.rbegin(), members.rend());
     together.insert(together.begin(), op);
     llvm::sort(together, [&](Operation *a, Operation *b) { return order[a] < order[b]; });
@@ -238,9 +239,10 @@ private:
     return true;
   }
 
-  /// Returns true if `op` is elementwise, calls no math functions, and only a scatter of whole rows reads its result.
-  /// For example, `op` gathers the rows of an embedding bag's table. After fusion, the rows need not be stored. The
-  /// scatter is one task with or without fusion, and reads the same number of elements.
+  /// Returns true if the kernel consists only of a scatter of whole rows, and `op` is the elementwise op that computes
+  /// these rows for no other user. `op` must not call math functions, and its result must not be a fixed value. For
+  /// example, `op` gathers the rows of an embedding bag's table. After fusion, the rows need not be stored. The scatter
+  /// is one task with or without fusion, and reads the same number of elements.
   bool makesRowsOf(Operation *op, ArrayRef<Operation *> members) {
     auto scatter = members.size() == 1 ? dyn_cast<ScatterOp>(members.front()) : nullptr;
     auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -254,8 +256,8 @@ private:
   }
 
   /// Returns true if the option compute-pieces is set, `op` is the elementwise producer of one part of a concatenation
-  /// of a few parts, and the parts have enough rows for tasks. Each task then computes its rows of all parts directly
-  /// into the result.
+  /// of a few parts, and the parts have enough rows for tasks. `op` must not be a gather, and its result must not be a
+  /// fixed value. Each task then computes its rows of all parts directly into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
     // If a concatenation has more than `mostPieces` parts, the parts are usually the results of the steps of a
     // recurrence. One kernel computes all of these steps.
@@ -288,9 +290,9 @@ private:
     return rows >= enough;
   }
 
-  /// Returns true if the products of the kernel and `op` have results of one type, their number is at most
-  /// `mostProducts`, and they have enough tiles for many threads. The op that combines the results then reads their
-  /// tiles from the cache, and no product is written to memory.
+  /// Returns true if `op` and all products of the kernel are linalg.contract ops with results of one type, their number
+  /// is at most `mostProducts`, and each has enough tiles for many threads. The op that combines the results then reads
+  /// their tiles from the cache, and no product is written to memory.
   bool multipliesInParallel(Operation *op, ArrayRef<Operation *> members) const {
     constexpr int64_t tileRows = 128, tileColumns = 64, enough = 16;
     auto type = cast<ShapedType>(op->getResult(0).getType());

@@ -92,8 +92,8 @@ SmallVector<AffineExpr> windowExprs(Convolution &conv, const ConvolutionLoops &l
   return exprs;
 }
 
-/// Returns the map of an activation: n, the channels (the loops g and c, if they exist), and the expressions `where`
-/// for the spatial dimensions.
+/// Returns the map of an activation: n, the channels (the loops g and `channel`, if they exist), and the expressions
+/// `where` for the spatial dimensions.
 AffineMap activationMap(Convolution &conv, const ConvolutionLoops &loops, int64_t channel, ArrayRef<AffineExpr> where) {
   SmallVector<AffineExpr> channels, results{conv.l.dim(loops.n)};
   for (int64_t loop : {loops.g, channel})

@@ -34,7 +34,8 @@ Value elementwiseScalar(OpBuilder &b, Location loc, Operation *op, ValueRange ar
   return integerScalar(b, loc, op, args, elementType.isUnsignedInteger());
 }
 
-/// Returns true if a rounding of the op's input can change its result by 1 or more, or flip a boolean result.
+/// Returns true if a rounding of the op's input can change its result by a whole step (such as 1, or the divisor of a
+/// remainder), or flip a boolean result.
 static bool isDiscrete(Operation *op) {
   using namespace graph;
   return isa<EqOp, NeOp, LtOp, LeOp, GtOp, GeOp, LogicalAndOp, LogicalOrOp, LogicalXorOp, LogicalNotOp, IsnanOp,

@@ -43,7 +43,7 @@ Value extractAt(OpBuilder &b, Location at, const Read &read, ArrayRef<Value> coo
   for (auto [dim, e] : llvm::enumerate(read.map.getResults())) {
     auto d = dyn_cast<AffineDimExpr>(e);
     indices.push_back(d ? coordinate[d.getPosition()] : arith::ConstantIndexOp::create(b, at, 0).getResult());
-    // The dimension is empty, so every index is out of range, and the call fails if there is any index.
+    // If the dimension is empty, every index is out of range, and the call fails if there is any index.
     if (type.getDimSize(dim) == 0) {
       Value number = arith::IndexCastOp::create(b, at, b.getI64Type(), indices.back());
       return castScalar(b, at, number, number.getType(), type.getElementType());

@@ -11,7 +11,7 @@
 // stride 1 and without padding, %p is %x. If the patches of a batch would take more than `mostPatchBytes`, the batch is
 // divided into groups of consecutive images, whose products are added. The gradient of a depthwise convolution is not a
 // product. It is the sum of the gradients of parts of each image (tw_tile.depthwise_gradient) or, if this op does not
-// support the convolution (channels-first, 3-D), a linalg.generic over the taps and channels.
+// support the convolution (for example, channels-first or 3-D), a linalg.generic over the taps and channels.
 //
 // Test: test/Kernels/lower-weight-gradients.mlir
 //

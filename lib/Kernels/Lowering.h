@@ -37,8 +37,8 @@ struct Read {
   bool asRounded = false; // if true, a decision depends on the element, so fusion may not drop its rounding
 };
 
-/// Builds the body of a generic. Its arguments are the inputs' elements in their compute types and the outputs'
-/// elements in their stored types.
+/// Builds the body of a generic. Its arguments are the inputs' elements in their compute types (or stored types if
+/// Read::asStored is set) and the outputs' elements in their stored types.
 using BodyBuilder = llvm::function_ref<llvm::SmallVector<mlir::Value>(
     mlir::OpBuilder &, mlir::Location, mlir::ValueRange inputs, mlir::ValueRange outputs)>;
 

@@ -189,7 +189,7 @@ public:
       if (!memberSet.contains(op))
         continue;
       if (auto insert = dyn_cast<tensor::InsertSliceOp>(copy)) {
-        // A chain of insertions begins with a tensor.empty. Replace it by the destination.
+        // If a chain of insertions begins with a tensor.empty, replace the tensor.empty by the destination.
         if (auto found = destination.find(op->getResult(0)); found != destination.end()) {
           Operation *first = insert;
           while (auto before = cast<tensor::InsertSliceOp>(first).getDest().getDefiningOp<tensor::InsertSliceOp>())
@@ -296,7 +296,7 @@ private:
     op->walk([&](Operation *inner) { llvm::for_each(inner->getOperands(), take); });
   }
 
-  /// Returns the unique value in @main for `expr` over its symbols.
+  /// Returns the unique value in @main for `expr`, an expression of the symbols of @main.
   Value valueOf(AffineExpr expr) {
     auto [entry, isNew] = valueByExpr.try_emplace(expr);
     if (isNew) {

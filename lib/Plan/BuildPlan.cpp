@@ -192,8 +192,8 @@ private:
     return true;
   }
 
-  /// Moves calls to the end, after the consumers of overwritten arguments, if the results of the calls are only
-  /// returned.
+  /// Moves calls that compute the new contents of arguments to the end, after the consumers of these arguments, if the
+  /// results of the calls are only returned.
   void computeLate(ArrayRef<std::pair<Value, int64_t>> writes) {
     llvm::SmallSetVector<Operation *, 4> producers;
     for (auto [returned, input] : writes)
@@ -394,7 +394,7 @@ struct FinishPlan : impl::FinishPlanBase<FinishPlan> {
     for (AffineExpr size : launch.getSizes().getResults())
       product = product * size;
     // Returns an affine expression whose value is 1 if product <= bound, otherwise 0. The expression is correct because
-    // no tensor has `huge` elements.
+    // no tensor has as many as `huge` elements.
     auto upTo = [&](int64_t bound) {
       constexpr int64_t huge = int64_t(1) << 50;
       return (getAffineConstantExpr(huge, context) - product.floorDiv(bound + 1)).floorDiv(huge);

@@ -314,7 +314,8 @@ py::object GraphCall::makeResult(const Shapes &shapes, size_t output, void *&dat
 }
 
 /// The stream and the scratch memory of one call on a GPU. The stream is torch's current stream. The memory is
-/// allocated with torch's caching allocator, which reuses memory in stream order. The methods acquire the GIL.
+/// allocated with torch's caching allocator, which reuses memory in stream order. The methods acquire the
+/// GIL before they use Python objects.
 class OnDevice final : public CallersMemory {
 public:
   explicit OnDevice(const GraphCall &call) : call(call) {}

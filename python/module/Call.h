@@ -74,8 +74,8 @@ public:
   /// function must be called once, after all other fields are set.
   void letGo(const std::vector<unsigned> &returned);
 
-  /// Starts to pack the parameters among `arguments` before the first call. Fake parameters, and parameters that differ
-  /// from those for which the graph was compiled, are packed later by the call.
+  /// Starts to pack the parameters among `arguments` and `constants` before the first call. Fake parameters, and
+  /// parameters that differ from those for which the graph was compiled, are packed later by the call.
   void packAhead(pybind11::list arguments);
 
   ~GraphCall();

@@ -22,8 +22,8 @@ struct DtypeName {
   std::string name;
 };
 
-/// Raised in Python as _tilewright.Refused if the importer does not support the graph. A crash of the compiler is
-/// raised as Crashed, and any other error as RuntimeError.
+/// Raised in Python as _tilewright.Refused, for example if the importer does not support the graph. During a
+/// compilation, a crash of the compiler is raised as Crashed, and any other error as RuntimeError.
 class Refused : public std::runtime_error {
   using runtime_error::runtime_error;
 };

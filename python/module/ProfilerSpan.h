@@ -39,7 +39,7 @@ private:
   pybind11::object span;
 };
 
-/// Opens a profiler span for each step of a call. The methods acquire the GIL, which the call has released.
+/// Opens a profiler span for each step of a call. begin() and end() acquire the GIL, which the call may have released.
 class StepSpans final : public StepObserver {
 public:
   /// Returns this object, or null if no profiler is running.

@@ -5,9 +5,9 @@
 //            attributes {tw.schedule = #tw_cpu.schedule<tiles = [128, 48], order = 1, record = "5f0a1c2297be">}
 //
 // If the folder `records` has a record (Records.h) of a kernel, this pass replaces the kernel's schedule by that of the
-// record. Other kernels are unchanged. A kernel with symbolic sizes has one record for each class of sizes
-// (SizeClasses.h). If the schedules of the classes differ, each range of classes with the same schedule has its own
-// copy of the kernel:
+// record. The schedules of other kernels are unchanged. A kernel with symbolic sizes has one record for each class of
+// sizes (SizeClasses.h). If the schedules of the classes differ, each range of classes with the same schedule has its
+// own copy of the kernel:
 //
 // Before:  func @kernel_0(%n: index, ...) attributes {tw.schedule = ...}          call @kernel_0(...)
 // After:   func @kernel_0(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 17, -1>}

@@ -4,7 +4,7 @@
 //   %1 = memref.expand_shape %0 [[0, 1]] output_shape [%a, %b] : memref<?xf32> into memref<?x?xf32>
 // After:
 //   %base, %offset, %size, %stride = memref.extract_strided_metadata %0
-//   %1 = memref.reinterpret_cast %base to offset: [%offset], sizes: [%a, %b], strides: [%b * %stride, %stride]
+//   %1 = memref.reinterpret_cast %base to offset: [0], sizes: [%a, %b], strides: [%b, 1]
 //
 // In LLVM 22.1, MLIR's pass expand-strided-metadata crashes if a group of the reshape has more than one symbolic size.
 // After the rewrite, the sizes are operands of the op, so expand-strided-metadata need not infer a size.

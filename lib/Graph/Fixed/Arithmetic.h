@@ -13,7 +13,7 @@ struct Number {
   mlir::Value value;
   int fraction = 0;
   Range range;
-  double error = 0;   ///< the largest deviation from the float graph, unless a value saturates
+  double error = 0;   ///< the largest deviation from the float graph, unless a value overflows
   bool exact = false; ///< not rounded to a format yet
   std::string layer;  ///< the layer whose format is used
 

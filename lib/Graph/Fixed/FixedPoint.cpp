@@ -15,7 +15,7 @@
 // is rounded to its layer's format if it is multiplied again (except by a power of two), reduced, pooled or
 // concatenated, if it is read several times, or if it is a result. The module gets the attribute `tw.fixed` with the
 // formats of inputs and results, the largest error of each result, and the range analysis of each rounding. If ops have
-// no fixed-point form, the pass reports an error that lists all of them.
+// no fixed-point form, the pass reports an error that lists them, except for ops that depend on a listed op.
 //
 // Test: test/Graph/fixed-point.mlir
 //
@@ -45,7 +45,7 @@ bool isFloat(Type type) {
   return tensor && isa<FloatType>(tensor.getElementType());
 }
 
-/// Returns the layer of a weight: "fc1" for "fc1.weight".
+/// Returns the layer of a weight: "fc1" for "fc1.weight", "" for a name without a dot.
 std::string layerOf(StringRef weight) {
   return weight.rsplit('.').second.empty() ? "" : weight.rsplit('.').first.str();
 }

@@ -31,7 +31,8 @@ struct Format {
   std::string cppType() const;
 };
 
-/// Parses "W,I", "W,I,Q" or "W,I,Q,O". Errors list the valid values.
+/// Parses "W,I", which may be followed by a rounding mode, an overflow mode or both, as in "W,I,Q,O". Errors list the
+/// valid values.
 llvm::Expected<Format> parseFormat(llvm::StringRef text);
 
 /// The default format, and the formats of the inputs, weights, layers and results that differ from it: "16,6 fc1=8,3

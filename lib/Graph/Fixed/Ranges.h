@@ -32,7 +32,7 @@ Range operator*(Range a, Range b);
 /// Returns the range of a * 2^by.
 Range shifted(Range a, int by);
 
-/// Returns the range of a format's integers; with SatSym it has one number less.
+/// Returns the range of a format's integers; with SatSym it has one number fewer.
 Range rangeOf(const Format &format);
 /// Returns `value` / 2^by, rounded to an integer. If `by` is not positive, returns `value`.
 Wide roundedShift(Wide value, int by, Rounding rounding);
@@ -47,7 +47,7 @@ struct Quantized {
 };
 
 /// Multiplies the elements by 2^`fraction` and rounds them to the nearest integers, ties to even. Integers that do not
-/// fit in `width` bits are clamped. If `width` is 0, uses as many bits as the elements need.
+/// fit in `width` bits are clamped. If `width` is 0, uses as many bits as the elements need, but at most 62.
 Quantized quantize(const Known &known, int fraction, int width);
 /// Returns the largest number of fractional bits, up to 2 * `width`, for which the rounded magnitude of every element
 /// fits in a signed integer of `width` bits. Returns `width` - 1 if all elements are 0.

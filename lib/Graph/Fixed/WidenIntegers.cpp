@@ -11,7 +11,8 @@
 //
 // Hardware supports integers of every bit width, but a CPU supports only 8, 16, 32 and 64 bits. The pass does not
 // change the values of a graph from --tw-fixed-point. In such a graph, only conversions to fewer bits wrap around.
-// After such a conversion, the pass emits shifts that wrap the value around to the original bit width.
+// After a conversion to a bit width other than 8, 16, 32 and 64, the pass emits shifts that wrap the value around to
+// the original bit width.
 //
 // Test: test/Graph/widen-integers.mlir
 //

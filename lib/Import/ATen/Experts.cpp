@@ -15,7 +15,9 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t most = 64;    ///< maximum number of rows of a block of a product; also used for gradients, see below
+/// The maximum number of rows of a block of a product. In gradients, the number of rows of a block if the number of all
+/// rows is symbolic.
+constexpr int64_t most = 64;
 constexpr int64_t unknown = 16; ///< number of rows of a block of a product if the number of all rows is symbolic
 
 /// Takes the entries of `x` along its first dimension at `indices`, which may have any rank.

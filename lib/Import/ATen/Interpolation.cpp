@@ -7,7 +7,7 @@
 //
 //   position = scale * (i + 0.5) - 0.5          align_corners: scale * i
 //   nearest: x[floor(scale * i)]                nearest_exact: x[floor(scale * (i + 0.5))]
-//   linear : x[low] * (1 - t) + x[low + 1] * t  low = floor(position), t = position - low
+//   linear : x[low] * (1 - t) + x[low + 1] * t  p = max(position, 0), low = floor(p), t = p - low
 //
 // Test: test/Python/test_plain_exports.py
 //

@@ -110,7 +110,8 @@ struct Determinant {
   Value sign;     ///< [..]: 1 for an even number of exchanges of rows, otherwise -1
 };
 
-/// Reads the argument (A), and factorizes it. Returns std::nullopt after a refusal.
+/// Reads the argument (A), and factorizes it, or its transpose if it is row-major. Returns std::nullopt after a
+/// refusal.
 std::optional<Determinant> readDeterminant(Node &n) {
   Value a = readSquareMatrices(n, 0, "A");
   if (n.failed())

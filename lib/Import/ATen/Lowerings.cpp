@@ -1,8 +1,8 @@
 //===- Lowerings.cpp - operators that the user defines in MLIR --------------------------------===//
 //
 // The operator is tilewright.lowering(text, *tensors). `text` is a function of tw ops whose arguments have the types of
-// the tensors. Its ops replace the node. A Python function of the user, registered by register_lowering(), returns the
-// text; it is called once per node.
+// the tensors. Its ops replace the node. A Python function of the user, registered by register_lowering(), is called
+// once per node and returns the text.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"

@@ -1,9 +1,9 @@
 //===- Quantization.cpp - torch's quantized_decomposed ops ----------------------------===//
 //
 // The emitted ops compute the same operations as torch.ao.quantization.fx._decomposed, so that integer results are
-// equal to eager's. 8-bit integers have separate ops. tw.quantize takes few instructions, because its result is an
-// 8-bit integer, and the pass --tw-match-quantized matches tw.dequantize before products. Wider integers use arithmetic
-// ops.
+// equal to eager's. For 8-bit integers, most operators use separate ops. tw.quantize takes few instructions, because
+// its result is an 8-bit integer, and the pass --tw-match-quantized matches tw.dequantize before products. Wider
+// integers use arithmetic ops.
 //
 //===----------------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"
@@ -162,8 +162,8 @@ Results quantizePerToken(Node &n) {
     return n.refused();
   Type f64 = n.f64(), compute = n.elementOf(scales).isF64() ? f64 : n.f32();
   Value product = n.op<MulOp>({n.cast(x, compute), n.cast(reciprocal(n, scales), compute)});
-  // The sum is computed in f64 and rounded to f32 once. In f32 it could be fused with the product to an FMA, which
-  // rounds differently.
+  // The sum is computed in f64 and rounded to `compute` once. In f32, it could be fused with the product to an FMA,
+  // which rounds differently.
   Value sum = n.cast(n.op<AddOp>({n.cast(product, f64), n.cast(zeros, f64)}), compute);
   Value result = clamped(n, n.op<RoundOp>({sum}), 3);
   return n.failed() ? n.refused() : Results(result);

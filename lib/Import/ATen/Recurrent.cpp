@@ -38,7 +38,7 @@ struct Step {
   Value part(Value gates, int64_t k) { return n.sliceDim(gates, 1, canonicalSize(size * k), size); }
   Value plus(Value a, Value b) { return b ? n.op<AddOp>({a, b}) : a; }
 
-  /// Computes one step. `given` is the part of the gates that depends on the input, including the bias.
+  /// Computes one step. `given` is the part of the gates that depends on the input, including the input bias.
   State run(Value given, const Weights &w, State state) {
     Value own = plus(n.matmul(state.hidden, n.transpose(w.hidden, 0, 1)), w.hiddenBias);
     if (cell == Cell::Gru) {

@@ -110,11 +110,12 @@ Results reducingScatter(Node &n, ScatterOperands (*read)(Node &, ScatterKind)) {
   return n.cast(n.reshape(result, sizesOf(n.type())), n.element());
 }
 
-/// Imports scatter.reduce(self, dim, index, src, *, reduce) and scatter_reduce.two(..., reduce, *, include_self).
+/// Imports scatter.reduce(self, dim, index, src, *, reduce), scatter.value_reduce(self, dim, index, value, *, reduce)
+/// and scatter_reduce.two(self, dim, index, src, reduce, *, include_self).
 Results scatterReduce(Node &n) { return reducingScatter(n, readScatter); }
 
-/// Reads the arguments (self, dim, index, source) of index_reduce. Element k of `index` is the index of slice k of the
-/// source.
+/// Reads the arguments (self, dim, index, source) of index_reduce. Slice k of the source is combined with the slice of
+/// `self` at element k of `index`.
 ScatterOperands readIndexReduce(Node &n, ScatterKind kind) {
   ScatterOperands s;
   s.x = n.tensor(0, "self");

@@ -56,7 +56,7 @@ Value countBefore(Node &n, Value rows, Value values, bool right) {
 namespace {
 
 /// Searches the sorted rows in the argument `rowsArgument` for the values in the argument `valuesArgument`. The keyword
-/// arguments of both operators have the same positions.
+/// arguments of searchsorted and bucketize have the same positions.
 Results search(Node &n, std::pair<unsigned, llvm::StringRef> rowsArgument,
                std::pair<unsigned, llvm::StringRef> valuesArgument) {
   Value rows = n.tensor(rowsArgument.first, rowsArgument.second);

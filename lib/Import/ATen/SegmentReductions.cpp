@@ -39,7 +39,7 @@ std::optional<SegmentKind> segmentKindNamed(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-/// The segments of a dimension of `size` elements. The dimension is the last one of all tensors.
+/// The segments of a dimension of `size` elements. This dimension is the last one of the tensors in the struct.
 struct Segments {
   AffineExpr size, number; ///< number of elements, number of segments
   Value ends, lengths;     ///< [..., number]
@@ -136,7 +136,7 @@ Results segmentReduce(Node &n) {
   if (n.isEmpty(n.type()))
     return n.zeros();
 
-  // The check is part of the values from which the result is computed.
+  // The check is applied to values from which the result is computed, so that it is not removed.
   const bool isChecked = lengths && !isUnsafe;
   constexpr llvm::StringLiteral message = "segment_reduce(): Expected all rows of lengths along axis to sum to "
                                           "data.size(lengths.dim()-1) when !unsafe.";

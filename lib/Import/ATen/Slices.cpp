@@ -4,7 +4,8 @@
 // offset is derived from the start:
 //
 //   start >= 0        offset = start
-//   start < 0         offset = size + start, or 0 if that is negative; torch's guards determine the case
+//   start < 0         offset = size + start, or 0 if that is negative; the ranges of the symbols or the number of
+//                     elements determine the case
 //
 // Tests: test/Python/ops/test_tile_boundary_sizes.py, test/Python/ops/test_as_strided.py
 //
@@ -244,7 +245,8 @@ Results diagonal(Node &n) {
   int64_t a = n.dim(2, "dim1", n.rankOf(x), 0), b = n.dim(3, "dim2", n.rankOf(x), 1);
   if (!n.demand(n.rankOf(x) > 1 && a != b && n.type().getRank() + 1 == n.rankOf(x), "a diagonal is of two dimensions"))
     return n.refused();
-  // Move the two dimensions to the end, and index them together by iota and iota + offset.
+  // Move the two dimensions to the end, and index them together by iota and iota + offset, or by iota - offset and iota
+  // if the offset is negative.
   SmallVector<int64_t> order;
   for (int64_t dim : allDims(n.rankOf(x)))
     if (dim != a && dim != b)

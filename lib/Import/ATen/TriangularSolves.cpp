@@ -31,7 +31,7 @@ Value substitute(Node &n, Value a, Value b, bool upper, bool unit) {
   return n.concat(found, dim);
 }
 
-/// Multiplies matrices of the same batch. If the batch has several dimensions, they become one.
+/// Multiplies matrices of the same batch. If the batch has several dimensions, they are flattened for the product.
 Value productOf(Node &n, Value a, Value b) {
   SmallVector<AffineExpr> batch = batchOf(a), sizes = n.sizesIn(b);
   if (batch.size() <= 1)

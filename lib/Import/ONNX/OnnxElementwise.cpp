@@ -59,7 +59,8 @@ Results modulo(OnnxNode &n) {
   return fmod ? n.op<FmodOp>({a, b}) : n.op<RemainderOp>({a, b});
 }
 
-/// Imports Pow, which computes base ** exponent in the type of the base. The exponent may have another type.
+/// Imports Pow, which computes base ** exponent. The result has the type of the base; the exponent may have another
+/// type.
 Results power(OnnxNode &n) {
   checkBroadcast(n);
   Value base = n.in(0), exponent = n.in(1);

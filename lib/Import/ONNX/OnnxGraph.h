@@ -25,7 +25,7 @@ struct KnownElements {
 
   bool isFloat() const { return llvm::isa<mlir::FloatType>(element); }
   size_t count() const { return isFloat() ? numbers.size() : integers.size(); }
-  /// Returns the integers, or nullopt if one of them is symbolic.
+  /// Returns the integers, or nullopt if one of them is symbolic or if the elements are floats.
   std::optional<llvm::SmallVector<int64_t>> constants() const;
 };
 

@@ -1,8 +1,9 @@
 //===- OnnxNarrow.h - 8-bit floats and elements smaller than a byte -------------------===//
 //
 // The "narrow" types of ONNX are integers and floats of less than 8 bits, and 8-bit floats. In the imported module and
-// at its interface, each element is one byte: int8 for int4 and int2, and uint8 for all other narrow types. Nodes that
-// compute with such elements convert them to f32.
+// at its interface, each element is one byte: int8 for int4 and int2, and uint8 for all other narrow types. Cast,
+// CastLike, QuantizeLinear and DequantizeLinear compute with such elements; some other nodes, such as Reshape, only
+// move them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_IMPORT_ONNX_ONNXNARROW_H

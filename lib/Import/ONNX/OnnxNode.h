@@ -44,10 +44,11 @@ public:
   //===--- inputs ---===//
   unsigned inputCount() const { return node.inputs.size(); }
   bool given(unsigned index) const { return index < node.inputs.size() && !node.inputs[index].empty(); }
-  /// Returns the input as a tensor; refuses the node if it is not given.
+  /// Returns the input as a tensor. Refuses the node if the input is not given, or if its type is narrow
+  /// (OnnxNarrow.h).
   Value in(unsigned index);
-  /// Like in(), but the input may have a narrow type (OnnxNarrow.h), whose elements are returned as bytes. narrowOf()
-  /// returns this type.
+  /// Like in(), but the input may have a narrow type, whose elements are returned as bytes. narrowOf() returns this
+  /// type.
   Value anyIn(unsigned index);
   onnx::ElementType narrowOf(unsigned index);
   /// Returns the input, converted to f32 if its type is narrow (OnnxNarrow.h).

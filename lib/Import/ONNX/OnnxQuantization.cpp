@@ -2,8 +2,8 @@
 //
 // As ONNX specifies, QuantizeLinear divides by the scale and rounds to the nearest integer, ties to even. It does not
 // multiply by 1 / scale: if x / scale is a tie, x * (1 / scale) may be slightly different, and would then be rounded to
-// the other adjacent integer. DequantizeLinear from integers of at most 8 bits to f32 becomes tw.dequantize, so that
-// the pass --tw-match-quantized can replace products of such floats by integer products.
+// the other adjacent integer. DequantizeLinear from integers of at most 8 bits to f32, with scales in f32, becomes
+// tw.dequantize, so that the pass --tw-match-quantized can replace products of such floats by integer products.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxNarrow.h"

@@ -191,7 +191,7 @@ Results topK(OnnxNode &n) {
   Value x = n.in(0);
   int64_t dim = n.axis(n.integer("axis", -1), n.rankOf(x));
   bool largest = n.integer("largest", 1);
-  n.integer("sorted", 1); // read only; the results are always sorted
+  n.integer("sorted", 1); // only checks the attribute's type; the results are always sorted
   SmallVector<int64_t> k;
   if (n.version < 10)
     k.push_back(n.integer("k"));

@@ -284,7 +284,7 @@ std::optional<SymbolicAxis> symbolicAxis(OnnxNode &n, int64_t dim, AffineExpr si
 
 Results resize(OnnxNode &n) {
   Value x = n.in(0);
-  bool first = n.version < 11; // before operator set 11, Resize and Upsample have only the inputs X and scales
+  bool first = n.version < 11; // in operator set 10, Resize has only the inputs X and scales
   ResizeMode m;
   m.mode = n.text("mode", "nearest");
   m.coordinates = first ? "asymmetric" : n.text("coordinate_transformation_mode", "half_pixel");

@@ -4,8 +4,8 @@
 // function that the model defines is replaced by the function's nodes, and an If node with a known condition by the
 // nodes of the selected branch. Loop and Scan nodes are unrolled. The table imports all other nodes.
 //
-// The reasons of refused nodes are collected. A node that depends on a refused node is skipped, unless the table lacks
-// its operator: then the node is refused for this reason.
+// The reasons of refused nodes are collected. A node that depends on a refused node is skipped, unless its operator is
+// not supported: then the node is refused for this reason.
 //
 // Test: test/Tools/onnx.test, test/Python/test_onnx.py
 //
@@ -298,7 +298,7 @@ private:
     return results;
   }
 
-  /// Unrolls a Scan node, or a Loop node whose trip count is known at compile time.
+  /// Unrolls a Scan node, or a Loop node whose trip count and conditions are known at compile time.
   void loop(const onnx::Node &node, OnnxScope &scope, const onnx::Opsets &opsets, int64_t version, unsigned depth) {
     for (const std::string &input : node.inputs)
       if (const OnnxValue *value = input.empty() ? nullptr : scope.find(input); value && value->refused)

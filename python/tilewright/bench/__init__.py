@@ -1,5 +1,6 @@
 """Benchmarks of Tilewright against other programs: `tilewright bench`, or `python -m tilewright.bench`.
 
+    arguments     the command line of `tilewright bench`
     workloads     the programs that are measured: models, training steps, blocks, matrix products, single operations
     peers         functions that run a workload with Tilewright, eager, Inductor, OpenVINO or JAX
     jax_models    JAX versions of blocks, products and single operations

@@ -23,7 +23,7 @@ def _ticks(least: float, most: float) -> list[float]:
 def _figure(plt, races: list[Race]):
     peers = list(dict.fromkeys(p for race in races for p in race.entries if not p.startswith("tilewright")))
     races = [race for race in races if race.ratio(*peers)]
-    # A row of the chart has one line for each peer, followed by a gap of half a line.
+    # A row of the chart has one line for each peer with a result, followed by a gap of half a line.
     shown = [[(peer, race.entries[peer]) for peer in peers if peer in race.entries and not race.entries[peer].failed and race.entries[peer].ratio] for race in races]
     begins = [0.0]
     for entries in shown:

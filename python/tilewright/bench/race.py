@@ -115,7 +115,7 @@ def exact_file(workload: str, dtype: str, threads: int, folder: Path) -> Path | 
 
 def run(workload: str, dtype: str, threads: int, peers: list[str], seconds: float = 2.0, warm: bool = False,
         errors: bool = True, processes: dict[str, Process] | None = None, cold: bool = False) -> Race:  # fmt: skip
-    """Races `peers` on one workload, and measures each peer for `seconds` seconds.
+    """Races `peers` on one workload, and measures each peer for about `seconds` seconds, in at least 7 rounds.
 
     If `cold` is set, the L2 caches are flushed before each call. `processes` contains existing worker processes to use,
     which are not closed.

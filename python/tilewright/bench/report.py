@@ -119,7 +119,7 @@ def _roofs(names: tuple[str, ...], dtype: str, threads: int) -> list[dict]:
 
 
 def _races(goal: Goal, peers: list[str], threads: int, seconds: float, known: dict) -> list[Race]:
-    """Returns the races of a goal's workloads. Reuses races in `known` that ran with the same peers."""
+    """Returns the races of a goal's workloads. Reuses races in `known` that ran with at least these peers."""
     result = []
     shared: dict[str, Process] = {}
     folder = None

@@ -92,7 +92,7 @@ class Worker:
 
     def sweep(self, workload: str, dtype: str, peer: str, threads: int, lengths: list[int]) -> dict:
         """Calls one model, whose sequence length is dynamic, with all `lengths`. Returns the seconds of the first and of the second pass
-        over the lengths."""
+        over the lengths, and the number of graphs that Dynamo compiled."""
         import torch
 
         from .peers import PEERS

@@ -1,5 +1,5 @@
 """The decomposition of as_strided_copy, which copies a window of memory. The importer does not import this op, because fx/strided.py determines
-the tensor in memory only for as_strided."""
+the tensor in memory only for as_strided and as_strided_scatter."""
 
 from __future__ import annotations
 

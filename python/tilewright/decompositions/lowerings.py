@@ -42,7 +42,7 @@ def register_lowering(op, lowering=None):
 
 
 def import_lowering(walker, node: fx.Node, metas: list, where: list) -> int:
-    """Imports `node`, whose operator is registered. Returns the number of its results in the walker's graph."""
+    """Imports `node`, whose operator is registered. Returns the id of its results in the walker's graph."""
     tensors = []
 
     def described(value):

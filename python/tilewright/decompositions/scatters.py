@@ -36,8 +36,8 @@ def _at_true(x, begin: int, mask, values, accumulate: bool):
 
 
 def index_put(x, indices, values, accumulate=False):
-    """Handles an index that is a boolean mask, also after dimensions that are selected as a whole. If the mask covers leading dimensions
-    and each true element gets the same values, the result is computed with `where`."""
+    """Handles an index that is a boolean mask, also after dimensions that are selected as a whole. If the mask covers leading
+    dimensions, each true element gets the same values, and `accumulate` is false, the result is computed with `where`."""
     masks = [i for i in indices if i is not None and i.dtype in (torch.bool, torch.uint8)]
     if not masks:
         return NotImplemented

@@ -163,8 +163,8 @@ def compile_graph(gm: fx.GraphModule, example_inputs, *, kind: str, options: Com
     else:
         result = compile_whole(gm, options, static, report, keep, watch, strides=strides, first_saved=first_saved)
     if isinstance(result, Imported):
-        # The results of eager's kernels may have other strides than the graph of decomposed ops states. Therefore the strides of all
-        # results are checked at the call.
+        # The results of eager's kernels may have other strides than the graph of decomposed ops states. Therefore each call checks all
+        # results whose strides in eager are dense.
         strides, first_saved = dense(for_user), MOST
         moved = {n.name for n in gm.graph.nodes if is_transfer(n)}
         unreported = [r for r in result.refusals if r.node not in moved and not r.chosen]

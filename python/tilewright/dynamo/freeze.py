@@ -20,7 +20,7 @@ _ATTRIBUTE = "_tilewright_released"
 _lock = threading.Lock()
 _readers: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # (storage, id) -> a GraphCall that reads the storage unpacked
 
-# Attributes that can be read after a parameter was released, because they do not access its memory.
+# Methods and attributes that can be used after a parameter was released, because they do not access its memory.
 _METADATA = {
     "dim", "size", "stride", "numel", "nelement", "element_size", "storage_offset", "ndimension", "is_floating_point",
     "is_complex", "is_contiguous", "is_signed", "__hash__", "__len__", "requires_grad_", "__dir__",

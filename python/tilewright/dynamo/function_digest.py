@@ -130,7 +130,7 @@ class _Digest:
         kind = type(value)
         self.type(kind)
         if kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__ and hasattr(value, "__dict__"):
-            return self.add(vars(value))  # for an instance of a plain class, the digest includes only the attributes
+            return self.add(vars(value))  # instances of plain classes are not pickled; the digest includes their attributes
         try:
             self.hash.update(pickle.dumps(value, protocol=4))
         except Exception:  # its __reduce__ may raise anything

@@ -37,7 +37,7 @@ class Origin:
     def belongs_to(self, model) -> bool:
         """Returns whether the graph was compiled for `model`, which is a module or function, or the result of torch.compile.
 
-        A module is identified by its parameters. A module without parameters is identified by its code.
+        A module is identified by its parameters and buffers or, if the graph has none, by its code.
         """
         model = getattr(model, "_orig_mod", model)
         if not isinstance(model, torch.nn.Module):

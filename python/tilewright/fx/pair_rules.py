@@ -429,8 +429,8 @@ def zeros(p: Pairs, node, sizes, **keywords):
 
 
 def filled_like(p: Pairs, x: fx.Node, number, keywords: dict) -> fx.Node:
-    """Returns a tensor with the sizes of x that is filled with `number`, or the result of the op if it is real. The
-    sizes are not passed as arguments, because they may be symbolic."""
+    """Returns the pairs of a tensor with the sizes of x that is filled with `number`, or the result of the op if this
+    result is real. The sizes are not passed as arguments, because they may be symbolic."""
     assert p.of is not None  # the node to which this rule is applied
     if not is_complex(p.of):
         return p.emit(p.of.target, p.emit(aten.select.int, p.pair(x), rank(x), 0), *p.of.args[1:], **keywords)

@@ -33,7 +33,7 @@ def _is_one(size: torch.SymInt) -> bool:
 
 
 def _is_factor(one: sympy.Expr, term: sympy.Expr) -> bool:
-    """Returns whether the term is a multiple of `one`. `one` may occur within functions in the term, too."""
+    """Returns whether `one` or a power of it is a factor of the term. Occurrences of `one` within functions are not factors."""
     return any(factor.as_base_exp()[0] == one for factor in sympy.Mul.make_args(term))
 
 
@@ -62,10 +62,10 @@ class _Equalities:
     def solve(self, zero: sympy.Expr) -> None:
         """Solves `zero` = 0 for one symbol or function.
 
-        A candidate is a symbol or function that has the smallest factor and occurs in no other term, except within
-        functions. Candidates that do not occur in any other term are preferred, and among these the most complex
-        candidate. The solution contains only symbols of the graph and of the candidate. It contains no Max or Min,
-        because the importer cannot compare all sizes that contain Max or Min.
+        A candidate is a symbol or function whose factor divides the factors of all terms and which occurs in no other
+        term, except within functions. Symbols, and functions that do not occur in any other term, are preferred, and
+        among these the most complex candidate. The solution contains only symbols of the graph and of the candidate. It
+        contains no Max or Min, because the importer cannot compare all sizes that contain Max or Min.
         """
         terms = [term.as_coeff_Mul() for term in sympy.Add.make_args(zero)]
         least = sympy.gcd([factor for factor, _ in terms])

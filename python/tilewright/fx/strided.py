@@ -85,7 +85,7 @@ def with_offset(node: fx.Node, offset) -> tuple[tuple, dict]:
 
 
 def on_result(node: fx.Node, root: fx.Node) -> tuple[tuple, dict]:
-    """Returns the arguments of a view of a `root` that begins at offset 0 of its storage, as results of a program
+    """Returns the arguments of the view `node` of `root` for the case that `root` begins at offset 0 of its storage, as results of a program
     do."""
     if node.target is not aten.as_strided.default or (offset := offset_of(node)) is None:
         return node.args, node.kwargs

@@ -44,7 +44,7 @@ class Imported:
     graph: RecordedGraph | None  # None: the compiler has crashed, and every op is refused
     refusals: list[Refusal] = field(default_factory=list)
     argument_count: int = 0
-    inputs: list[int] = field(default_factory=list)  # for each input of the program, the index of the argument
+    inputs: list[int] = field(default_factory=list)  # for each input of the program, the index of the argument; -1: the next constant
     constants: list[torch.Tensor] = field(default_factory=list)
     symbols: list[str] = field(default_factory=list)
     hints: list[int] = field(default_factory=list)  # for each declared symbol, its value in the traced call, which tuning uses

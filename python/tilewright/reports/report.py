@@ -161,7 +161,7 @@ def report(model=None, clear: bool = False) -> Report:
     """Returns a report of the last 1000 graphs that Tilewright has compiled, in the order of their compilation.
 
     `model` is a module or function, compiled or not, whose graphs are reported; None selects the graphs of all models.
-    With `clear`, the graphs are removed from later reports.
+    With `clear`, all graphs, also those of other models, are removed from later reports.
 
     The result is a list with one element per graph. `str(report)` describes each function that was compiled, its graphs,
     the operators that run in eager, and graph breaks. `report.explanation()` returns an object with this information as

@@ -206,7 +206,7 @@ _warned: set = set()
 
 
 def warn_of(refusals: list) -> None:
-    """Warns once per process about the ops that run in eager."""
+    """Warns about the ops that run in eager. Each warning is issued once per process."""
     text = describe(refusals)
     if text and text not in _warned:
         _warned.add(text)

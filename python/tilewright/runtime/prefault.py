@@ -13,7 +13,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from .. import _tilewright
 from ..options import CompileOptions
 
-# Names of functions in Dynamo's graphs whose compiled kernels read packed parameters.
+# Names of functions in Dynamo's graphs whose compiled kernels may read packed parameters.
 _PRODUCTS = {"linear", "addmm", "mm", "matmul", "bmm", "baddbmm", "conv1d", "conv2d", "conv3d"}
 
 _asked: WeakIdKeyDictionary = WeakIdKeyDictionary()  # parameters for whose packs memory has been requested

@@ -3,7 +3,7 @@ with the overlaps at compile time.
 
 With fixed sizes, neither Dynamo's guards nor torch's cache consider the addresses of arguments. A function that was
 compiled for `f(a, b)` and is then called as `f(x[:4], x[2:6])` would read values before it has written them. Such a
-call runs in eager, with a warning. Graphs that were compiled for arguments that share memory have separate cache
+call runs in eager, with a warning, or raises an error in strict mode. Graphs that were compiled for arguments that share memory have separate cache
 entries.
 
 Test: test/Python/test_shared_arguments.py

@@ -32,9 +32,9 @@ def _interpreter() -> str:
 def tune(graph, options: CompileOptions, sizes: list[int]) -> list[str]:
     """Searches schedules for the kernels of `graph` that have no record yet, and writes records.
 
-    `sizes` contains the values of the graph's symbolic sizes, in order, with which kernels are measured. Returns a line
-    for each kernel and one for the whole graph. Raises a ValueError for targets other than cpu, which have no schedules
-    that can be measured.
+    `sizes` contains the values of the graph's symbolic sizes, in order, with which kernels are measured. Returns lines
+    about the kernels and the whole graph, or an empty list if no process can measure. Raises a ValueError for targets
+    other than cpu, which have no schedules that can be measured.
     """
     if options.target != "cpu":
         raise ValueError(f"tilewright: options['tune'] = {options.tune!r} measures kernels on the CPU; target {options.target!r} "

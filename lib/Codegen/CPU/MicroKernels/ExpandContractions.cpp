@@ -139,7 +139,8 @@ public:
       SmallVector<ReassociationIndices> together{{0}, {1}, {2, 3}};
       in = memref::CollapseShapeOp::create(builder, loc, in, together);
     }
-    // If a window is one pixel and the images are contiguous, collapse the lines of the tile into one long line.
+    // If windows are single adjacent pixels and the images are contiguous, collapse the lines of the tile into one
+    // line.
     bool flat = !merged && isPixelwise(conv) && isOneRun(in) && isOneRun(out);
     int64_t pixels = flat ? 1 : 2; // the dimension of pixels
     if (flat) {

@@ -43,7 +43,8 @@ namespace {
 constexpr int64_t mostTapsAtOnce = 8;
 /// The maximum number of pixels in a block. 14 accumulators are enough to hide the latency of an FMA.
 constexpr int64_t mostPixels = 14;
-/// The maximum number of channels for which the loop over channels is unrolled.
+/// The maximum number of channels for which the loop over channels is unrolled in the form `broadcast`. In the form
+/// `spread`, this loop is always unrolled.
 constexpr int64_t mostChannelSteps = 8;
 /// If a window has more than 2 * `longSum` products, its sum is computed as partial sums. A partial sum consists of the
 /// products of one line of the window, for as many channels as result in at most `longSum` products, but for at least

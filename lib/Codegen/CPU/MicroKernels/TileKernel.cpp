@@ -180,7 +180,7 @@ private:
         return tiles;
       });
     // If K is known, search for a number of K-blocks for which all K-blocks have the same length, which must be a
-    // multiple of the depth of a tile and at most `tileReductionBlock`. If there is no such number, the last K-block
+    // multiple of the depth of a tile and at most `tileReductionBlock`. If no such number is found, the last K-block
     // may be shorter than the others.
     int64_t block = tileReductionBlock;
     bool even = false;

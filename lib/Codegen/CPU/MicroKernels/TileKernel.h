@@ -24,7 +24,7 @@ inline constexpr int64_t tileRowBytes = 64;
 inline constexpr int64_t tileRows = 16, tileColumns = 16;
 inline constexpr int64_t tileReductionBytes = 512;
 
-/// Returns the number of rows of the tiles of A and C in a product of `rows` rows. If `rows` is less than 16, the
+/// Returns the number of rows of the tiles of A and C in a product of `rows` rows. If `rows` is from 1 to 15, the
 /// result is `rows`. If `rows` is greater than 16 and not a multiple of 16, the result is the largest divisor of `rows`
 /// from 12 to 15, if there is one (for example 14 for 28 or 56 rows). In all other cases, for example if `rows` is
 /// unknown, the result is 16. All tiles of A in a kernel have the same number of rows, so that one tile configuration
@@ -32,8 +32,8 @@ inline constexpr int64_t tileReductionBytes = 512;
 /// between the products of a kernel, all of them use 16.
 int64_t rowsOfTiles(mlir::OpFoldResult rows);
 
-/// Emits the product of `rows` rows from row 0 on with all panels; `panel` is 16 or 32 columns. Returns the first row
-/// that access.rowsDone was not called for; null if it was never called.
+/// Emits the product of `rows` rows from row 0 on with all panels. `panel`, the width of a panel, is 16 or 32 columns.
+/// Returns the first row that access.rowsDone was not called for; null if it was never called.
 mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
                            mlir::OpFoldResult rows, int64_t panel);
 

@@ -14,8 +14,8 @@
 
 namespace tilewright::cpu {
 
-/// Returns true if adjacent rows of A are contiguous in memory, A is not contiguous along k, A has 16-bit elements, and
-/// every reduction loop but the innermost has one iteration.
+/// Returns true if A is contiguous along its rows (elements with the same k) and not along k, A has 16-bit elements,
+/// and every reduction loop but the innermost has one iteration.
 bool isTransposed(const BlockAccess &access);
 
 /// Emits C = A B for the first `rows` rows of A and all panels of B. B is packed in pairs along k, and K is padded with

@@ -246,8 +246,8 @@ private:
   }
 
   /// Returns the value that replaces `slice`, a slice of a value of the kernel, inside of the task. This value is the
-  /// tile that a member has computed, a tensor.empty or fill of the size of a tile, a slice of the shared destination,
-  /// or `slice`.
+  /// tile that a member has computed (or a slice or cast of it), a tensor.empty or fill of the size of a tile, a slice
+  /// of the shared destination, or `slice`.
   Value localValue(tensor::ExtractSliceOp slice, bool isInit) {
     Value source = slice.getSource();
     if (auto found = tileOf.find(source); found != tileOf.end()) {

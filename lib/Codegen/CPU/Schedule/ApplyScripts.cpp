@@ -9,7 +9,7 @@
 //       transform.structured.fuse_into_containing_op %product into %loop : ...
 //       transform.yield } }
 // Before:  func @kernel_0(...) attributes {tw.ops = "matmul+add+gelu", tw.schedule = #tw_cpu.schedule<...>} { two ops }
-// After:   func @kernel_0(...) attributes {tw.schedule = #tw_cpu.script<"rows">} {
+// After: func @kernel_0(...) attributes {tw.ops = ..., tw.schedule = #tw_cpu.script<"rows">} {
 //            scf.forall (%i, %j) in (M / 16, N / 48) { both ops on their tiles } }
 //
 // The attribute tw.kernels is a kernel's name, its ops, a pattern over its ops, or a list of these. A sequence without

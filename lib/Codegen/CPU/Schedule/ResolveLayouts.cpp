@@ -15,7 +15,8 @@
 // vector. If B consists of slices that are selected from a parameter (a mixture of experts), the product reads the
 // packed parameter, and the indices of the slices are the third input of tw_tile.matmul. If k is not contiguous in A,
 // as in the gradient of a weight, a separate kernel transposes A if servesMany() returns true, for example if the
-// product has enough columns to amortize the copy.
+// product has enough columns to amortize the copy. A contraction without a micro-kernel, or whose B the kernel computes
+// or another op of the kernel reads, is not changed.
 //
 // Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
 // test/Codegen/CPU/Schedule/resolve-transposed.mlir, test/Codegen/CPU/Schedule/resolve-chosen.mlir
@@ -47,7 +48,7 @@ namespace {
 struct Prepared {
   RankedTensorType type;
   SmallVector<AffineExpr> sizes; ///< expressions of the kernel's index arguments
-  Attribute how;                 ///< replacements with equal type, sizes and `how` are shared
+  Attribute how;                 ///< calls with the same source share a replacement of equal type and `how`
   StringRef name;
   function_ref<Value(OpBuilder &, Location, Value source, Value destination)> make;
 };
@@ -235,8 +236,8 @@ private:
         form.rhsPermutation.push_back(dim);
       panel = panelFor(outSizes.back(), lanes, {2, 1});
     }
-    // The sizes of the packed operand: [b...] panels [kh kw] k/group panel*group, with k a multiple of the depth of the
-    // tiles.
+    // The sizes of the packed operand: [b...] panels [kh kw] k/group panel*group, with k rounded up to a multiple of
+    // `depth` for AMX tiles, otherwise of `group`.
     SmallVector<AffineExpr> canonical;
     for (int64_t dim : form.rhsPermutation)
       canonical.push_back(rhsSizes[dim]);
@@ -315,7 +316,8 @@ private:
     return true;
   }
 
-  /// Returns KW if a line of the window is contiguous in memory and has more than one pixel, otherwise 0.
+  /// Returns KW if the sizes of the window and the number of channels are static, and a line of the window is
+  /// contiguous in memory and has more than one pixel. Otherwise returns 0.
   static int64_t mergedWidthOf(linalg::Conv2DNhwcHwcfOp conv) {
     auto input = cast<RankedTensorType>(conv.getInputs()[0].getType());
     auto weight = cast<RankedTensorType>(conv.getInputs()[1].getType());
@@ -452,8 +454,8 @@ private:
     kernel.setFunctionType(FunctionType::get(kernel.getContext(), inputs, kernel.getResultTypes()));
   }
 
-  /// Returns the value that `call` of `kernel` passes as argument `number`. Calls with the same source and equal `what`
-  /// share the value.
+  /// Returns the value that `call` of `kernel` passes as argument `number`. Calls with the same source share the value
+  /// if the type and the attribute `how` of `what` are equal.
   Value preparedFor(func::FuncOp kernel, func::CallOp call, unsigned number, const Prepared &what) {
     Value source = call.getOperand(number);
     Value &have = preparedOf[std::make_tuple(source, what.type, what.how)];

@@ -388,7 +388,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       bool contiguous = row == rank - 1;
       if (contiguous)
         take = std::min(take, mostColumns);
-      constexpr int64_t leastSymbolic = 4096; // elements per tile of a contiguous row whose size is symbolic
+      constexpr int64_t leastSymbolic = 4096; // minimum size of a tile along a contiguous row of symbolic size
       tiles[row] = contiguous && !isa<AffineConstantExpr>(sizes[row]) ? std::max(take, leastSymbolic) : take;
       inside *= take;
     }

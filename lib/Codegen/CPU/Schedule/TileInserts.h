@@ -9,15 +9,15 @@ namespace tilewright::tiled {
 
 /// A kernel that is a concatenation, a padding, or an insertion of slices into a tensor.
 struct InsertChain {
-  mlir::Value base;                            ///< the tensor into which pieces are inserted; null if uninitialized
+  mlir::Value base;                            ///< destination of the pieces; null if uninitialized or for a padding
   llvm::SmallVector<mlir::Operation *> pieces; ///< tensor.insert_slice ops in order, or one tensor.pad
   llvm::SmallVector<mlir::AffineExpr> sizes;   ///< sizes of the result
   llvm::SmallBitVector shared;                 ///< the dimensions in which every piece covers the whole result
   mlir::Value result() const { return pieces.back()->getResult(0); }
 };
 
-/// Returns the chain of insertions if `kernel` has no other ops except the elementwise producers of the inserted
-/// pieces.
+/// Returns the chain of insertions if `kernel` has no other ops except the elementwise producers of the inserted pieces
+/// and the fill of the base. Returns std::nullopt otherwise, or if the value of a padding is not a constant.
 std::optional<InsertChain> insertChainOf(mlir::func::FuncOp kernel);
 
 /// Tiles the chain into tasks. `tiles` has a size for each dimension of the result. A size of 0 means that the

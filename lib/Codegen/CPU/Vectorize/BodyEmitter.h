@@ -22,8 +22,8 @@ public:
   void emitUniform(mlir::OpBuilder &builder, mlir::IRMapping &values);
 
   /// Emits one step with the given accumulators, and returns the yielded values. A yielded value is a scalar if no loop
-  /// is vectorized or the value is uniform, otherwise a vector. `mask` is null for a full step. `values` contains the
-  /// mappings of emitUniform().
+  /// is vectorized or the value is uniform, otherwise a vector. `mask` is null for a full step. `values` maps values
+  /// that need not be emitted, such as those of emitUniform(), to the values to use instead.
   llvm::SmallVector<mlir::Value> emitStep(mlir::OpBuilder &builder, mlir::IRMapping values,
                                           mlir::ValueRange accumulators, mlir::Value mask);
 

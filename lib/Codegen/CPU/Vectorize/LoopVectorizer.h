@@ -11,7 +11,8 @@
 //       out[v] = acc                               out = combine(out, horizontal(acc))
 //
 // If a result has an element for each iteration of the reduction loops, the element is stored in this iteration. If
-// neither form can vectorize the op's body or its accesses, the op is executed element by element.
+// neither form can vectorize the op's body or its accesses, or scalar code is estimated to be faster, the op is
+// executed element by element.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_LOOPVECTORIZER_H
@@ -38,8 +39,8 @@ inline bool isSmallStride(int64_t elements) { return elements >= 2 && elements <
 /// Returns the increment of `expr`, an index of `op`, per step of `loop`. Returns std::nullopt if it is not a constant.
 std::optional<int64_t> stepAlong(mlir::linalg::LinalgOp op, mlir::AffineExpr expr, unsigned loop);
 
-/// Returns the largest vector length, at most `lanes`, of which `size` elements fill more than half; `lanes` if `size`
-/// is dynamic.
+/// Returns the largest power of two, at most `lanes`, such that `size` elements fill more than half of a vector of this
+/// length. Returns `lanes` if `size` is dynamic.
 int64_t lanesFor(int64_t size, int64_t lanes);
 
 /// The loop to vectorize.
@@ -47,7 +48,7 @@ struct VectorLoop {
   int64_t loop = -1; ///< -1: no loop is vectorized, and the op is executed element by element
   bool reduction = false;
   int64_t lanes = 1;
-  llvm::StringLiteral reason = ""; ///< why no loop can be vectorized
+  llvm::StringLiteral reason = ""; ///< why no loop is vectorized
 };
 
 /// Returns true if all body ops have a vector form: elementwise ops, constants, indices, and loads at computed indices.

@@ -4,18 +4,19 @@
 // After:   for each element of the source, in order { at = index; if inside { out[at] += source } }
 //
 // The loops run in the order of the source. Therefore, if a scatter without a combiner (set) writes several elements to
-// one position, the last element remains. If the innermost dimension is not indexed, rows of the source are combined
-// with rows of the result, and each row is one elementwise op, which is vectorized:
+// one position, the last element remains. If the innermost dimension is not indexed and is contiguous in the source and
+// in the result, rows of the source are combined with rows of the result, and each row is one elementwise op, which is
+// vectorized:
 //
 //   at = none; held: a row on the stack
 //   for i { if at != index[i] { out[at] = held; at = index[i]; held = out[at] }; held += source[i] }
 //   out[at] = held
 //
-// While consecutive rows of the source have the same destination (as in the gradient of an embedding bag), the row of
-// the result is kept in registers: LLVM promotes stack accesses with constant indices to values. If a row is longer
-// than the registers allow, the remaining columns are accumulated in memory. If only this scatter reads the rows that
-// an op computes, the op is fused into the scatter (RowProducer.h), and rows of the tables that the op indexes are
-// prefetched.
+// If the scatter has a combiner, the row of the result is kept in registers while consecutive rows of the source have
+// the same destination (as in the gradient of an embedding bag): LLVM promotes stack accesses with constant indices to
+// values. If a row is longer than the registers allow, the remaining columns are accumulated in memory. If only this
+// scatter reads the rows that an op computes, the op is fused into the scatter (RowProducer.h), and rows of the tables
+// that the op indexes are prefetched.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_scatter_of_fused_producers.py
 //
@@ -127,7 +128,7 @@ private:
     memref::StoreOp::create(builder, loc, value, out, destination.to);
   }
 
-  /// Moves the insertion point into a branch that is executed if `condition` is true.
+  /// Emits a branch that is executed if `condition` is true, and moves the insertion point into it.
   void enter(Value condition) {
     auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
@@ -172,8 +173,9 @@ private:
   }
 
   /// Returns the blocks of columns that are kept in registers while the index does not change from row to row (none if
-  /// `kind` is Set). Blocks are whole vectors, then halves, quarters, ... of a vector, up to the number of registers.
-  /// The last columns are not a masked vector, because a masked load would force the row to the stack.
+  /// `kind` is Set). A block has one to four whole vectors, or half, a quarter, ... of a vector at the end of a row.
+  /// All blocks together have at most `heldBytes` bytes. The last columns are not a masked vector, because a masked
+  /// load would force the row to the stack.
   SmallVector<Block> heldBlocks(int64_t width) {
     Type element = typeOf(out).getElementType();
     const int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
@@ -224,7 +226,7 @@ private:
   }
 
   /// Combines the elements of the source's row at `at`, starting at column `first`, with the elements of `to`, and
-  /// stores the results in `to`. `known` is the result of commonInputs(at).
+  /// stores the results in `to`. `known` is the result of commonInputs(at), or empty if there is no producer.
   void meet(ArrayRef<Value> at, IRMapping known, int64_t first, Value to) {
     const int64_t width = typeOf(to).getShape().back();
     AffineMap along = builder.getMultiDimIdentityMap(1);
@@ -303,7 +305,8 @@ private:
       there[last - 1] = arith::MinUIOp::create(
           builder, loc, arith::AddIOp::create(builder, loc, there[last - 1], constant(ahead)), end);
       IRMapping known = commonInputs(there);
-      // Collect the ops that compute the row's index, and check that they do not depend on the column.
+      // Collect the ops that compute the row's index, and check that they do not depend on the column and need no
+      // further loads.
       SetVector<Operation *> slice;
       BackwardSliceOptions options;
       options.filter = [&](Operation *inner) { return inner->getBlock() == producer.getBlock(); };

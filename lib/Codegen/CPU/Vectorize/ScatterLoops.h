@@ -6,8 +6,8 @@
 
 namespace tilewright::vector_stage {
 
-/// Replaces a scatter on buffers by loops. If only the scatter reads the rows that an op computes, fuses the op into
-/// the scatter.
+/// Replaces a scatter on buffers by loops. If rowProducerOf() finds an op whose rows only the scatter reads, fuses the
+/// op into the scatter.
 void expandScatter(tile::ScatterOp scatter);
 
 } // namespace tilewright::vector_stage

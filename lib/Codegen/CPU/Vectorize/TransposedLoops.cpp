@@ -99,9 +99,9 @@ private:
     });
   }
 
-  /// Returns the operand's block, transposed to `count` vectors that are contiguous along loop `along`. `lines` is the
-  /// number of lines of the block, or 0 if it is unknown. If it is unknown, reads after the last line are replaced by
-  /// reads of the last line.
+  /// Returns the operand's block, transposed: the first `count` of the returned vectors are contiguous along loop
+  /// `along`. `lines` is the number of lines of the block, or 0 if it is unknown. If it is unknown, reads after the
+  /// last line are replaced by reads of the last line.
   SmallVector<Value> transposedBlock(OpOperand &operand, Value start, int64_t lines, Value first, int64_t count) {
     Value memref = operand.get();
     VectorType type = body.vectorOf(cast<MemRefType>(memref.getType()).getElementType());

@@ -4,8 +4,8 @@
 //   linalg.generic {add; exp} ins(%a: memref<4x770xf32>, %b: memref<770xf32>) outs(%c: memref<4x770xf32>)
 // After:
 //   scf.for %i = 0 to 4 {
-//     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; exp; vector.store %c }
-//     masked step for the last 2 columns }
+//     scf.for %j = 0 to 768 step 16 { vector.load %a, %b; add; exp; vector.store %c } masked step for the last 2
+//     columns }
 //
 // LoopVectorizer.h describes the two forms of vectorized loops, and VectorLoopChoice.cpp selects the loop to vectorize.
 // TransposedLoops.h lowers ops with transposed operands, and InterleavedLoops.h lowers ops whose innermost loop has few
@@ -87,7 +87,8 @@ private:
   }
 
   /// Emits `step(carried, mask)` for each vector of the vector loop: for whole vectors, then for the masked tail. If no
-  /// loop is vectorized, emits one step. `carried` are the iteration arguments, which each step takes and returns.
+  /// loop is vectorized, emits one step. `carried` are the initial values of the iteration arguments. Each step takes
+  /// their current values and returns their next values.
   SmallVector<Value> overVectorLoop(SmallVector<Value> carried,
                                     function_ref<SmallVector<Value>(ValueRange, Value)> step) {
     if (choice.loop < 0)
@@ -156,8 +157,9 @@ private:
     return builder.create(state)->getResult(0);
   }
 
-  /// Emits a reduction like overVectorRange(). Long ranges use `accumulatorSets` sets of accumulators, which hide the
-  /// latency of the combining op. `identities` are the initial values of the additional sets.
+  /// Emits a reduction like overVectorRange(). Ranges that are long or whose size is unknown use `accumulatorSets` sets
+  /// of accumulators, which hide the latency of the combining op. `identities` are the initial values of the additional
+  /// sets.
   SmallVector<Value> overChains(Value from, OpFoldResult size, SmallVector<Value> carried, ValueRange identities,
                                 ArrayRef<Operation *> combiners,
                                 function_ref<SmallVector<Value>(ValueRange, Value)> step) {
@@ -378,8 +380,8 @@ private:
   Value combineLanes(Operation *combiner, Value value) {
     if (!isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(combiner))
       return vector::ReductionOp::create(builder, loc, kindOf(combiner), value, arith::FastMathFlags::reassoc);
-    // Combine the lower and the upper half repeatedly, because MLIR lowers vector.reduction of float maxima and minima
-    // to a chain of scalar ops.
+    // Combine the lower and the upper half repeatedly, because vector.reduction of float maxima and minima would be
+    // lowered to a chain of scalar ops.
     for (int64_t width = cast<VectorType>(value.getType()).getDimSize(0); width > 1; width /= 2) {
       SmallVector<int64_t> low = llvm::to_vector(llvm::seq<int64_t>(0, width / 2)),
                            high = llvm::to_vector(llvm::seq<int64_t>(width / 2, width));

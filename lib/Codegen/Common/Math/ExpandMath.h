@@ -1,10 +1,10 @@
 //===- ExpandMath.h - the functions that --tw-expand-math expands -----------===//
 //
-// Each function expand...() takes and returns f32 lanes. dialects/Graph/ScalarFunctions.def states the largest error of
-// each function against the exact value, in units of the last place (ULP) of the exact value rounded to f32, and
-// test/Unit/Codegen/Common checks these errors. The result for NaN is NaN, except for 1^NaN and NaN^0, which are 1.
-// Results below the smallest normal number are correct denormals, except those of expandLogistic(). Odd functions
-// preserve the sign of zeros.
+// Each function expand...() takes and returns f32 lanes, except that the exponent of expandPow() is f64.
+// dialects/Graph/ScalarFunctions.def states the largest error of each function of one argument against the exact value,
+// in units of the last place (ULP) of the exact value rounded to f32, and test/Unit/Codegen/Common checks these errors.
+// The result for NaN is NaN, except for 1^NaN and NaN^0, which are 1. Results below the smallest normal number are
+// correct denormals, except those of expandLogistic(). Odd functions preserve the sign of zeros.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_EXPANDMATH_H

@@ -1,9 +1,9 @@
 //===- ExpandMath64.h - functions of f64 in vectors -------------------------------===//
 //
 // Each function takes and returns f64 lanes. dialects/Graph/ScalarFunctions.def states the largest error of each
-// function against the exact value, in units of the last place of f64, and test/Unit/Codegen/Common checks these
-// errors. For all functions, the result for NaN is NaN, results below the smallest normal number are correct denormals,
-// and odd functions preserve the sign of zeros.
+// function of one argument against the exact value, in units of the last place of f64, and test/Unit/Codegen/Common
+// checks these errors. For all functions, the result for NaN is NaN, results below the smallest normal number are
+// correct denormals, and odd functions preserve the sign of zeros.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_COMMON_MATH_EXPANDMATH64_H

@@ -25,9 +25,9 @@ Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFl
 
 constexpr int64_t wide = 8; ///< lanes of vscalefpd
 
-/// Returns p 2^n if `keep` is true, else 0, where p is near 1 and n is an integer with |n| <= 1100. With AVX-512, uses
-/// vscalefpd for vectors of 8 or 16 lanes. Otherwise multiplies by two powers of two. The first product is a normal
-/// number, so a denormal result is rounded only once.
+/// Returns p 2^n if `keep` is true, else 0, where p is between 2^-6 and 2, and n is an integer with |n| <= 1100. With
+/// AVX-512, uses vscalefpd for vectors of 8 or 16 lanes. Otherwise multiplies by two powers of two. The first product
+/// is a normal number, so a denormal result is rounded only once.
 Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {
   auto type = dyn_cast<VectorType>(p.type());
   if (avx512 && type && type.getRank() == 1 && type.getDimSize(0) == wide)

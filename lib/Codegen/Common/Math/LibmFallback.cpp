@@ -47,7 +47,7 @@ static Value callLibm(OpBuilder &b, Location loc, ArrayRef<Lanes> operands, Libr
         end = arith::ConstantIndexOp::create(b, loc, flat.getNumElements());
   auto loop = scf::ForOp::create(b, loc, zero, end, step, rows.front(),
                                  [&](OpBuilder &b, Location loc, Value i, ValueRange accumulated) {
-                                   rows.front() = accumulated[0]; // the loop has not replaced the lanes after i yet
+                                   rows.front() = accumulated[0]; // lane i and the lanes after it are not replaced yet
                                    SmallVector<Value> scalars;
                                    for (Value row : rows)
                                      scalars.push_back(vector::ExtractOp::create(b, loc, row, OpFoldResult(i)));

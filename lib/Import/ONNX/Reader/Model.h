@@ -112,8 +112,8 @@ struct Model {
   std::vector<Function> functions;
 };
 
-/// Opens a file of external data. `name` is the path in the model, which is relative and contains no "..". The returned
-/// bytes must be valid as long as the model is used. On failure returns nullopt, with the reason in `error`.
+/// Opens a file of external data. `name` is the path in the model, which is relative and has no component "..". The
+/// returned bytes must be valid as long as the model is used. On failure returns nullopt, with the reason in `error`.
 using OpenFile = std::function<std::optional<std::string_view>(const std::string &name, std::string &error)>;
 
 /// Reads a model from the bytes of an .onnx file, which must outlive the model. On failure returns nullopt, with a

@@ -57,7 +57,8 @@ uint64_t numberOf(const std::string &text, const std::string &tensor) {
   return value;
 }
 
-/// Throws an exception if the path `location` is not inside the model's folder.
+/// Throws an exception unless the path `location` is certainly inside the model's folder: it must be relative, without
+/// a component "..", and without backslashes and colons.
 void checkLocation(const std::string &location, const std::string &tensor) {
   std::string_view rest = location;
   bool inside = !location.empty() && location[0] != '/' && location.find('\\') == std::string::npos &&

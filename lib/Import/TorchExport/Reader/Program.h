@@ -78,7 +78,7 @@ struct Node {
   std::string target; ///< "aten.linear.default", "_operator.mul"
   std::vector<Argument> positional;
   std::vector<std::pair<std::string, Argument>> named;
-  std::vector<Argument> results; ///< TensorName; None where unused; a list of tensors is flattened
+  std::vector<Argument> results; ///< tensors or symbolic numbers; None where unused; lists are flattened
   std::optional<SourceLocation> location;
 };
 
@@ -93,19 +93,19 @@ struct Input {
     Buffer,
     Constant,
     User,  ///< an argument of the model
-    Fixed, ///< a number or None, which torch.export stores as a constant; or one of the
+    Fixed, ///< an argument that torch.export stores as a constant, such as a number or None; or one of the
            ///< effect tokens, with which torch orders side effects
   };
   Kind kind = Kind::User;
   std::string name;   ///< name of the graph's value and of the user's argument
   std::string weight; ///< a key of Program::weights
-  Argument value;     ///< the graph's value: a tensor, a symbolic int, or Foreign
+  Argument value;     ///< the graph's value: a tensor, a symbolic int, a constant (Fixed), or Foreign
 };
 
 struct Output {
   enum class Kind { User, Mutation, Token };
   Kind kind = Kind::User;
-  std::string name; ///< name of the result ("0", "hidden.1", "logits"), or of the written input or buffer
+  std::string name; ///< name of the result ("0", "hidden.1", "logits"), or of the written input, parameter or buffer
   Argument value;
 };
 

@@ -98,7 +98,7 @@ bool locate(std::string_view file, uint64_t directory, uint64_t local, ZipArchiv
   return true;
 }
 
-/// Returns true if no byte belongs to two entries. Zip bombs contain overlapping entries.
+/// Returns true if no byte belongs to two entries. Some zip bombs contain overlapping entries.
 bool disjoint(std::vector<std::pair<uint64_t, uint64_t>> &ranges) {
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i)
