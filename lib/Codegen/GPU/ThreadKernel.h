@@ -41,8 +41,8 @@ struct ThreadKernel {
   llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> results();
   /// Allocates `bytes` of shared memory for exclusive use and returns a pointer in address space 3.
   mlir::Value allocateShared(int64_t bytes);
-  /// Returns a pointer to `bytes` bytes of dynamic shared memory, at most the device's limit. All calls for a kernel
-  /// return the same memory, whose size is the largest of the requested sizes.
+  /// Returns a pointer to `bytes` bytes of dynamic shared memory. The caller checks the device's limit. All calls for a
+  /// kernel return the same memory, whose size is the largest of the requested sizes.
   mlir::Value dynamicShared(int64_t bytes);
   /// Sets the grid: the number of blocks, as an expression of the kernel's index arguments.
   void setGrid(mlir::AffineExpr blocks);
@@ -55,9 +55,9 @@ mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitScatter(ThreadKernel &kernel);
 mlir::LogicalResult emitFma(ThreadKernel &kernel);
 
-/// Returns true if `op` is a sum of products that reads the elements of both operands repeatedly, because neither
-/// operand is indexed by all loops of the result. A kernel that consists only of such a product cannot have the
-/// schedule `rows`. A matrix-vector product can, because it reads the matrix once.
+/// Returns true if `op` is a reduction that reads the reduced elements of at least two operands repeatedly, because
+/// none of these operands is indexed by all parallel loops. An example is a matrix product. A kernel that consists only
+/// of such an op cannot have the schedule `rows`. A matrix-vector product can, because it reads the matrix once.
 bool isProduct(mlir::linalg::LinalgOp op);
 
 /// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.

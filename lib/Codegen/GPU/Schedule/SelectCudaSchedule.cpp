@@ -299,9 +299,10 @@ private:
     return schedule;
   }
 
-  /// Returns the number of blocks that share a row on sm_90. The number is large enough for the registers of the blocks
-  /// to contain a long row, which is then read only once. The number is larger if multiprocessors would otherwise be
-  /// idle. A row that a product reads again must be in one block.
+  /// Returns the number of blocks that share a row. On sm_90, the number is large enough for the registers of the
+  /// blocks to contain a long row, which is then read only once, and larger if multiprocessors would otherwise be idle.
+  /// The number is 1 on other architectures, if the registers of `most` blocks cannot contain the row, and if the
+  /// kernel has a product, because a row that a product reads again must be in one block.
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
     constexpr int64_t most = 8;          // the number of blocks of a cluster that every sm_90 chip supports
     constexpr int64_t ofBlock = 8 << 10; // number of elements per block that justify a cluster's barrier

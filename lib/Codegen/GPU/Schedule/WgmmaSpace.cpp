@@ -140,7 +140,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
          "a tile does not have many more rows than the product");
   atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {columns}}},
          "a tile does not have many more columns than the product");
-  // These are the limits that registersOfConsumer() and bytesOfRing() compute.
+  // These constraints limit the results of registersOfConsumer() and bytesOfRing().
   atMost((consumerRegisters - otherRegisters) * warpGroupSize, {{setsOfSums(product), {consumerRows, columns}}},
          "sums fit a thread's registers");
   atMost(arch.sharedBytes,
