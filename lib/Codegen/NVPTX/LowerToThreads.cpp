@@ -7,7 +7,7 @@
 // After:
 //   func @kernel_0(%x: !llvm.ptr<1> {llvm.align = 16, llvm.noalias, llvm.readonly},
 //                  %y: !llvm.ptr<1> {llvm.align = 16, llvm.noalias})
-//       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
+//       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>, ...} {
 //     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
 //
 // The function has these parameters: one pointer per tensor, which is aligned to 16 bytes; the sizes as i64; the status
