@@ -2,7 +2,8 @@
 //
 //   graph -> structured -> tiled -> vector -> target -> runtime
 //
-// Each stage is a function that adds its passes, and a pipeline of the same name in tilewright-opt.
+// Each stage before `runtime` has a function that adds its passes, such as buildGraphStage(), and a pipeline in
+// tilewright-opt, such as --tw-stage-graph. From the tiled stage on, they are those of the target cpu.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PIPELINES_H
