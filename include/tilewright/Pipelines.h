@@ -50,8 +50,9 @@ struct MachineShape {
 /// Returns the names of the stages, in order.
 llvm::ArrayRef<llvm::StringLiteral> stageNames();
 
-/// tw -> tw: folds views, selects layouts, canonicalizes ops. Dialects afterwards: tw, func. `threads` is the number of
-/// threads to plan for; 0: the default of --tw-split-k-attention.
+/// tw -> tw: matches quantized ops, narrows softmax, splits attention over its keys, selects layouts, converts 3-D
+/// convolutions to 2-D ones, moves views so that they cancel, and canonicalizes ops. Dialects afterwards: tw, func.
+/// `threads` is the number of threads to plan the split of attention for; 0: the default of --tw-split-k-attention.
 void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 /// Limits and options of kernel formation for a target.
 struct KernelLimits {

@@ -56,8 +56,7 @@ double fma64(uint32_t mods, double a, double b, double c) {
     return value;
   double product = a * b, rest = std::fma(a, b, -product); // the exact result is product + rest + c
   double sum = product + c, lost = sumError(product, c);
-  // The error of `value` is (sum - value) + lost + rest. Only the sign of this sum is used, so its rounding does not
-  // matter.
+  // The error of `value` is (sum - value) + lost + rest. Only the sign of this sum is used.
   double low = lost + rest;
   return directed(value, (sum - value) + low, mods);
 }
