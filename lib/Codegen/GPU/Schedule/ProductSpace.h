@@ -42,7 +42,7 @@ double nanosecondsOfWaves(int64_t blocks, int64_t together, llvm::function_ref<d
 std::vector<int64_t> sortedWith(std::vector<int64_t> values, int64_t also);
 /// Returns the constraint that the sum of `terms` is at most `limit`. `why` completes "so that ...".
 Constraint sumAtMost(int64_t limit, std::vector<Constraint::Term> terms, std::string why);
-/// Returns the schedule of `space` with the least predicted time, or `initial`.
+/// Returns `initial` or the schedule of `space` with the least predicted time, whichever is predicted to be faster.
 Schedule fastestOf(const ScheduleSpace &space, Schedule initial,
                    llvm::function_ref<Schedule(const SchedulePoint &)> scheduleAt,
                    llvm::function_ref<double(const Schedule &)> nanoseconds);

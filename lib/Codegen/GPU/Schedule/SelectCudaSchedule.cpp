@@ -135,8 +135,8 @@ public:
     return schedule;
   }
 
-  /// Returns a schedule in which a cluster of blocks computes each row, if the kernel reads its rows again after it has
-  /// reduced them.
+  /// Returns a schedule in which a cluster of blocks computes each row. Returns std::nullopt if no cluster should share
+  /// a row, if the kernel is a contraction, and if it does not read its rows again after it has reduced them.
   std::optional<Schedule> chooseCluster() {
     std::string reason;
     if (arch.groupFlops == 0 || !hasReductions() || matchContraction(kernel, reason))
@@ -300,9 +300,10 @@ private:
   }
 
   /// Returns the number of blocks that share a row. On sm_90, the number is large enough for the registers of the
-  /// blocks to contain a long row, which is then read only once, and larger if multiprocessors would otherwise be idle.
-  /// The number is 1 on other architectures, if the registers of `most` blocks cannot contain the row, and if the
-  /// kernel has a product, because a row that a product reads again must be in one block.
+  /// blocks to contain a long row, which is then read only once. The number is larger if multiprocessors would
+  /// otherwise be idle and each block still gets `ofBlock` elements. The number is 1 on other architectures, if a size
+  /// within the row is unknown, if the registers of `most` blocks cannot contain the row, and if the kernel has a product, because
+  /// a row that a product reads again must be in one block.
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
     constexpr int64_t most = 8;          // the number of blocks of a cluster that every sm_90 chip supports
     constexpr int64_t ofBlock = 8 << 10; // number of elements per block that justify a cluster's barrier
@@ -340,8 +341,8 @@ private:
   SmallVector<Operation *> members;
 };
 
-/// Sets a schedule on tensor cores if the kernel is an attention or an attention gradient and has no schedule yet.
-/// Returns true if the kernel is one of these two and has a schedule afterwards.
+/// If the kernel is an attention or an attention gradient, has no schedule yet, and can use tensor cores, sets a
+/// schedule on tensor cores. Returns true if the kernel is one of these two and has a schedule afterwards.
 bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   std::optional<Schedule> schedule;
