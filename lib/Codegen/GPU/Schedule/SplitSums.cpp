@@ -128,7 +128,8 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
 }
 
 /// Returns the reduction loop to split and the number of parts. The number is 1 if the kernel has enough blocks without
-/// a split, or if the reduction is short, has bf16 or f16 results, or cannot be split.
+/// a split, or if the reduction is short, is a product, has bf16 or f16 results or symbolic sizes, or cannot be split
+/// into at least `leastParts` equal parts.
 std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
   constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // elements of the whole reduction; terms of one part
   const std::pair<unsigned, int64_t> whole{0, 1};
