@@ -11,7 +11,8 @@ namespace tilewright::gpu {
 
 /// Returns the space of `product`, for which whyNotOnTensorCores() must return an empty string. The knobs are the size
 /// of a warp's tile, the numbers of warps, the k of a step, the number of stages, and the number of rows of tiles in a
-/// band. whyNotMma() accepts all points, except possibly `initial`.
+/// band. whyNotMma() accepts all points, except possibly `initial`. If the kernel reduces rows, tiles must have all
+/// columns, and whyNotMma() accepts no point if it does not accept this number of columns.
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule scheduleOf(const SchedulePoint &point);
