@@ -7,8 +7,8 @@
 
 namespace tilewright::gpu {
 
-/// A dimension of the destination is `direct` if a loop of the source indexes it, and has its size. The other dimensions
-/// are `searched`: most of them are determined by the index tensors. The loops of the source that index no direct
+/// A dimension of the destination is `direct` if it is indexed by a loop of the source that has the same size. The
+/// other dimensions are `searched`; index tensors determine most of them. The loops of the source that index no direct
 /// dimension are `free`. The index tensors depend only on free loops.
 struct ScatterRows {
   tile::ScatterOp op;
