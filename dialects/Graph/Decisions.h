@@ -4,7 +4,7 @@
 //   {kind = "fusion", done = false, subject = "matmul with gelu", reason = "...", where = "model.py:12"}
 // Session::compile() moves these attributes to its report after each stage. Each decision is also emitted as a remark
 // (mlir/IR/Remarks.h), whose category is the kind of the decision. For example, tilewright-opt prints the remarks about
-// fusion with --remarks-filter-missed=fusion --remark-policy=all. The kinds of decisions are:
+// ops that are not fused with --remarks-filter-missed=fusion --remark-policy=all. The kinds of decisions are:
 //
 //   fusion     whether two ops are in one kernel
 //   quantize   whether a product is computed in integers or in floats

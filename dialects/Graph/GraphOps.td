@@ -401,8 +401,8 @@ def TW_MatmulOp : TW_Op<"matmul"> {
     2. (matmul_c2) the batch dimensions are equal.
     3. (matmul_c3) K of lhs equals K of rhs.
     4. (matmul_c4) the result is batch x M x N.
-    5. (matmul_c5) lhs and rhs have the same element type; f8E4M3FN and f8E5M2 may be mixed, and their result is f32,
-       f16 or bf16.
+    5. (matmul_c5) lhs and rhs have the same element type, except that f8E4M3FN and f8E5M2 may be mixed. The result of
+       8-bit floats is f32, f16 or bf16.
   }];
   let arguments = (ins TW_Tensor:$lhs, TW_Tensor:$rhs);
   let results = (outs TW_Tensor:$result);

@@ -290,7 +290,7 @@ LogicalResult SliceOp::verify() {
     std::optional<int64_t> first = constantOf(offset), count = constantOf(size), all = constantOf(whole);
     if (count == 0)
       continue;
-    if (first && count && all) { // check for overflow of the last element's index
+    if (first && count && all) { // all are constants, but the index of the last element may overflow
       int64_t last = 0;
       if (*count > 0 && (__builtin_mul_overflow(*count - 1, stride, &last) ||
                          __builtin_add_overflow(*first, last, &last) || last >= *all))

@@ -38,7 +38,8 @@ mlir::LogicalResult checkDims(mlir::Operation *op, unsigned number, llvm::ArrayR
 /// Checks that the sizes of `value` are `expected`; otherwise reports constraint `number`.
 mlir::LogicalResult checkSizes(mlir::Operation *op, unsigned number, llvm::StringRef what, mlir::Value value,
                                llvm::ArrayRef<mlir::AffineExpr> expected);
-/// Returns true if `from` broadcasts to `to` by NumPy's rules.
+/// Returns false if `from` surely does not broadcast to `to` by NumPy's rules. A size of `from` that is not 1 must
+/// equal the size of `to`. If this depends on symbols, it becomes a rule, too.
 bool broadcasts(llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to);
 
 } // namespace tilewright::graph

@@ -17,8 +17,8 @@ Sizes reducedSizes(Value input, ArrayRef<int64_t> dims, bool keepdim) {
   return result;
 }
 
-/// Checks that 1 <= rank <= the input's rank, that weight and bias have the normalized shape, and that the statistics
-/// have size 1 in the normalized dimensions.
+/// Checks that 1 <= rank <= the input's rank, that weight and bias have the normalized shape, that the result has the
+/// input's shape, and that the statistics have size 1 in the normalized dimensions.
 LogicalResult verifyNorm(Operation *op, Value input, Value weight, Value bias, int64_t rank, Value result,
                          ValueRange statistics) {
   int64_t inputRank = rankOf(input);

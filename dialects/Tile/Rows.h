@@ -31,7 +31,8 @@ std::optional<RowMap> computeRows(llvm::ArrayRef<mlir::Operation *> members, std
 mlir::AffineMap operandMap(mlir::OpOperand &operand);
 /// Returns the map from the loops of the op to the elements of `result`, as operandMap() does for an operand.
 mlir::AffineMap resultMap(mlir::OpResult result);
-/// Returns the number of loops of a linalg op or a tileable tw_tile op, or 0 if it cannot be tiled.
+/// Returns the number of loops of a linalg op or a tw_tile op; 0 for tw_tile ops that clusters do not tile: pack, scan,
+/// sort and scatter.
 int64_t numLoops(mlir::Operation *op);
 
 /// Returns true for a contraction, a convolution, or the gradient of a depthwise convolution's weight. Kernel formation

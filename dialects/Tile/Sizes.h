@@ -17,7 +17,8 @@ namespace tilewright::tile {
 /// Argument attribute: AffineMapAttr from the function's index arguments to the argument's sizes.
 inline constexpr llvm::StringLiteral sizesAttrName = "tw.sizes";
 
-/// Returns the index `value` as an expression of its function's index arguments, or null if it depends on other values.
+/// Returns the index `value` as an expression of its function's index arguments. Returns null if it depends on other
+/// values, or on ops other than constants, affine.apply, arith.addi, arith.subi, arith.muli and ops that return a size.
 mlir::AffineExpr exprOf(mlir::Value value);
 /// Returns the same expression for an index that is an attribute or a value.
 mlir::AffineExpr exprOf(mlir::OpFoldResult value, mlir::MLIRContext *context);

@@ -14,7 +14,7 @@ inline bool isViewOfAll(mlir::Operation *op) {
 }
 
 /// Returns the number of elements of the source that precede the slice, if the slice is contiguous in its source.
-/// Returns nullopt if the slice has gaps or its sizes are unknown.
+/// Returns nullopt if the slice has gaps, or if an offset or a size is unknown.
 inline std::optional<int64_t> denseSliceOffset(mlir::tensor::ExtractSliceOp slice) {
   mlir::ArrayRef<int64_t> source = slice.getSourceType().getShape();
   if (!slice.getSourceType().hasStaticShape() || !slice.getType().hasStaticShape() ||

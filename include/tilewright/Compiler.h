@@ -40,8 +40,9 @@ struct Options {
   std::string startAt;      ///< the module is already lowered to the end of this stage; empty: it is a graph
   std::string check;        ///< "reference": every call compares each kernel with the reference; empty: no
   int threads = 0;          ///< number of threads to plan for; 0: all that the process may use
-  /// Use of measured schedules (Tuner.h): "records" uses those in `records`, "strict" makes a kernel without a record
-  /// an error, "off" uses none, "stamp" is for the tuner itself: it annotates kernels with their spaces and keys.
+  /// Use of measured schedules (Tuner.h): "records" uses those in `records`, "strict" makes a kernel that can be
+  /// tuned but has no record an error, "off" uses none, "stamp" is for the tuner itself: it annotates kernels with
+  /// their spaces and keys.
   std::string tune = "records";
   std::string records;        ///< folder of the records; empty: defaultRecordsFolder()
   bool deterministic = false; ///< tuned schedules keep the default's order of sums: no bit of a result changes

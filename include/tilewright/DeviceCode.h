@@ -57,7 +57,7 @@ llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef arti
 /// Returns an error if `device` is not the name of a device of a GPU target (DeviceOptions).
 llvm::Error checkDevice(llvm::StringRef device);
 
-/// Returns the compute capability of a GPU, such as 90 for 9.0; 0: there is no GPU, or no driver.
+/// Returns the compute capability of a GPU, such as 90 for 9.0; 0: `device` is no GPU, or there is no driver.
 int deviceCapability(llvm::StringRef device);
 
 } // namespace tilewright

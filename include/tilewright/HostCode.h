@@ -16,7 +16,7 @@ namespace tilewright {
 struct HostMachine {
   std::string name;      ///< a value of TILEWRIGHT_CPU
   std::string key;       ///< machines with equal keys can run each other's code
-  std::string recordKey; ///< the part of `key` on which measured times depend: `key` without the rates
+  std::string recordKey; ///< identifies the machine in tuning records: `key` without the L1 cache and the rates
   MachineShape shape;
   bool fma = false; ///< AVX2 and FMA are available, the minimum of the cpu target
   int threads = 1;  ///< logical CPUs that the process may use

@@ -165,7 +165,7 @@ def ApplyRecords : Pass<"tw-apply-records", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"cpu\"", "the target that kernels are compiled for">,
     Option<"machine", "machine", "std::string", "\"\"", "the key of the machine in records (Target::recordKey)">,
     Option<"rates", "rates", "std::string", "\"\"", "the rates that the default schedules depend on (Target::ratesKey)">,
-    Option<"strict", "strict", "bool", "false", "a kernel without a record is an error">,
+    Option<"strict", "strict", "bool", "false", "a kernel that has a schedule space but no record is an error">,
     Option<"deterministic", "deterministic", "bool", "false", "ignore records whose order of sums differs from the default's">,
     Option<"stamp", "stamp", "bool", "false", "set each kernel's key as an attribute">];
 }
@@ -396,7 +396,7 @@ def HlsSplitKernels : Pass<"tw-hls-split-kernels", "::mlir::ModuleOp"> {
 def HlsSelectSchedules : Pass<"tw-hls-select-schedules", "::mlir::ModuleOp"> {
   let summary = "Select the loop order and unrolling of every loop nest under a budget of resources";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
-    Option<"budget", "budget", "std::string", "\"\"", "resource=count, separated by commas: dsp, bram, uram, lut, ff">,
+    Option<"budget", "budget", "std::string", "\"\"", "resource=count, separated by commas: dsp, bram, uram">,
     Option<"blocks", "blocks", "bool", "false", "kernels run in parallel and pass blocks of their results to each other">,
     Option<"fabric", "fabric", "bool", "false", "f32 additions use lookup tables instead of DSP blocks if the part has enough of them">,
     Option<"shares", "shares", "bool", "true", "one operator is used in several cycles between two iterations, as HLS tools do; the Verilog of --rtl does not">];

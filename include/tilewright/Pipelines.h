@@ -2,7 +2,8 @@
 //
 //   graph -> structured -> tiled -> vector -> target -> runtime
 //
-// Each stage is a function that adds its passes, and a pipeline of the same name in tilewright-opt.
+// Each stage before `runtime` has a function that adds its passes, such as buildGraphStage(), and a pipeline in
+// tilewright-opt, such as --tw-stage-graph. From the tiled stage on, they are those of the target cpu.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PIPELINES_H
@@ -49,8 +50,9 @@ struct MachineShape {
 /// Returns the names of the stages, in order.
 llvm::ArrayRef<llvm::StringLiteral> stageNames();
 
-/// tw -> tw: folds views, selects layouts, canonicalizes ops. Dialects afterwards: tw, func. `threads` is the number of
-/// threads to plan for; 0: the default of --tw-split-k-attention.
+/// tw -> tw: matches quantized ops, narrows softmax, splits attention over its keys, selects layouts, converts 3-D
+/// convolutions to 2-D ones, moves views so that they cancel, and canonicalizes ops. Dialects afterwards: tw, func.
+/// `threads` is the number of threads to plan the split of attention for; 0: the default of --tw-split-k-attention.
 void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
 /// Limits and options of kernel formation for a target.
 struct KernelLimits {

@@ -2,8 +2,9 @@
 //
 // A space consists of knobs with their values, and constraints over them. Each target declares the space of a kernel
 // where it declares its schedules (cpu: lib/Codegen/CPU/Schedule/DescribeSpaces.cpp, cuda:
-// lib/Codegen/GPU/Schedule/ProductSpace.cpp); the tuner searches the space and needs no other information about the
-// target. `tilewright tune --list` prints a space as follows; the attribute tw.space contains it as JSON (SpaceText.h):
+// lib/Codegen/GPU/Schedule/DescribeCudaSpaces.cpp). The tuner searches the space and needs no other information about
+// the target. `tilewright tune --list` prints a space as follows; the attribute tw.space contains it as JSON
+// (SpaceText.h):
 //
 //   rows: 16 32 64 (default 64)
 //   columns: 48 96 (default 96)
@@ -69,7 +70,7 @@ struct ScheduleSpace {
 
   SchedulePoint initial() const;
   /// Returns the first constraint that `point` violates, or null. Only the values of the first `known` knobs are used:
-  /// a constraint is violated if no values of the remaining knobs can satisfy it.
+  /// a constraint is reported only if no values of the remaining knobs can satisfy it.
   const Constraint *broken(const SchedulePoint &point, size_t known) const;
   bool contains(const SchedulePoint &point) const;
 
@@ -88,7 +89,8 @@ struct ScheduleSpace {
   std::string numericsClass(const SchedulePoint &point) const;
 
   std::string print(const SchedulePoint &point) const;
-  /// Parses a point. Returns nullopt, with the reason in `why`, for unknown knobs or values, or a violated constraint.
+  /// Parses a point. Returns nullopt, with the reason in `why`, if a knob or value is unknown, if a knob has no value,
+  /// or if a constraint is violated. The default is accepted even if it violates a constraint.
   std::optional<SchedulePoint> parse(std::string_view text, std::string &why) const;
 
   /// Returns the text of the space, as in the example at the top of this file.

@@ -17,7 +17,7 @@
 namespace tilewright {
 
 enum class TuneTier {
-  Model, ///< the target's cost model chooses; nothing is measured
+  Model, ///< the target's cost model chooses; no schedules of a kernel are measured
   Quick, ///< at most 16 schedules of a kernel are measured
   Full   ///< at most 64 schedules, or TuneOptions::trials
 };
@@ -136,8 +136,9 @@ llvm::Error recordTables(Session &session, mlir::ModuleOp module, const Options 
                          llvm::StringRef folder, int64_t most);
 
 /// Options of replayTables(), which runs the tuner on the tables in a folder. The times are those of a simulated
-/// machine with measurement noise `noise` and faults. replayTables() reports the time of the tuner's result relative to
-/// the best schedule of each table. It tunes each table `runs` times, with different seeds.
+/// machine with measurement noise `noise` and faults. For each table, replayTables() reports the time of the best
+/// schedule relative to the time of the tuner's result. It tunes each table `runs` times in each tier, with different
+/// seeds.
 struct ReplayOptions {
   double noise = 0.01; ///< standard deviation of the logarithm of a time
   double faults = 0;   ///< probability that a schedule crashes, hangs or is killed
@@ -149,7 +150,7 @@ struct ReplayedTable {
   int64_t points = 0;
   int64_t outside = 0;                     ///< schedules outside of the space that were also measured
   double spread = 1;                       ///< median time / best time; "best" is the fastest of all measured schedules
-  double initial = 1, quick = 1, full = 1; ///< best / chosen; geometric mean over the runs
+  double initial = 1, quick = 1, full = 1; ///< best / default, best / chosen: geometric mean over the runs
   double quickMeasurements = 0, fullMeasurements = 0;
   double agreed = 1;    ///< share of pairs of tunings of a tier whose choices are equal, or whose times are within 2%
   double falseWins = 0; ///< share of tunings that replaced the default although all schedules took the same time

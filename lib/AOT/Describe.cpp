@@ -129,8 +129,8 @@ private:
     return array(rows);
   }
 
-  /// Defines the exported function <model>_<name>. It calls the runtime's function of the same name with `first` (if it
-  /// is not null), followed by its own arguments.
+  /// Defines the exported function <model>_<name>. It calls the runtime's function tilewright_library_<name> with
+  /// `first` (if it is not null), followed by the arguments of the exported function.
   void forward(llvm::StringRef name, llvm::Type *result, std::vector<llvm::Type *> types, Constant *first = nullptr) {
     auto *function = llvm::Function::Create(llvm::FunctionType::get(result, types, false),
                                             llvm::GlobalValue::ExternalLinkage, interface.model + "_" + name, module);

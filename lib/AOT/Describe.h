@@ -21,7 +21,7 @@ struct VariantContents {
 
 /// The contents of a Description (lib/Runtime/Library/Description.h), except for the interface of the model.
 struct Contents {
-  std::vector<VariantContents> variants; ///< in descending order of instruction sets
+  std::vector<VariantContents> variants; ///< in descending order of the number of instruction sets
   std::vector<uint8_t> weightData;       ///< the weights of all variants
   std::string weightsFile;               ///< empty if the weights are in the library
   std::vector<uint8_t> weightsId;

@@ -40,7 +40,8 @@ public:
   /// quarantined; if the device is the cause (DeviceError), the entry stays, and the error is returned.
   llvm::Expected<std::shared_ptr<Program>> load(Target &target, const Options &options);
 
-  /// Stores the compiled artifact; on failure, the report gets a warning. Also records hit or miss in `report`.
+  /// Stores the compiled artifact; on failure, the report gets a warning. Also stores in `report` why load() returned
+  /// no program.
   void store(CompileReport &report, llvm::StringRef artifact);
 
   /// Reads the description in an entry's `bytes`, without its code; returns false if they are not an entry.

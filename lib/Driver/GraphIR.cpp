@@ -72,8 +72,8 @@ std::string strangeness(Type type) {
   return "";
 }
 
-/// Rejects IR that no pass supports: values that are neither tensors nor sizes, calls, control flow between blocks, and
-/// tw ops in the regions of other ops.
+/// Rejects IR that no pass supports: values that are neither tensors nor sizes, unsupported element types, attributes
+/// of symbolic sizes on tensors, calls, control flow between blocks, and tw ops in the regions of other ops.
 llvm::Error checkForm(func::FuncOp main) {
   auto refuse = [&](Location loc, const Twine &what) {
     return llvm::createStringError(sourceLineBefore(loc) + what.str());

@@ -13,7 +13,7 @@ namespace tilewright {
 /// The parts of an image that packHostArtifact() has created. They refer to the memory of the image.
 struct HostArtifact {
   llvm::StringRef plan;        ///< written by plan::serialize()
-  llvm::StringRef kernelNames; ///< a line per kernel of the plan, see nameKernels() in HostCode.cpp
+  llvm::StringRef kernelNames; ///< a line per kernel of the plan, from HostCode.cpp or DeviceCode.cpp
   llvm::SmallVector<llvm::StringRef> objects;
 };
 

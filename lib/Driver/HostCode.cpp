@@ -268,7 +268,7 @@ static llvm::Expected<std::vector<std::unique_ptr<llvm::MemoryBuffer>>> compileK
 
 /// Returns a line per kernel with a hash of the kernel's code, the machine and the option `rounding`. Programs whose
 /// packing kernels have equal hashes share packed weights. The line is empty for kernels that `once` steps do not call,
-/// and for kernels that refer to other symbols.
+/// and for kernels that refer to other symbols. Returns an empty string if the machine cannot be described.
 static std::string nameKernels(ModuleOp module, const plan::Plan &plan, const Options &options) {
   llvm::Expected<HostMachine> host = describeHost(options.cpu);
   if (!host) {

@@ -75,8 +75,8 @@ public:
   /// the entry's last use.
   std::unique_ptr<llvm::MemoryBuffer> load(llvm::StringRef key);
 
-  /// Stores bytes under `key` and replaces an existing entry. Returns false on failure. If the entry cannot be written,
-  /// also warns, once per process.
+  /// Stores bytes under `key` and replaces an existing entry. Returns false on failure. Also warns if the entry cannot
+  /// be written, but only the first time.
   bool store(llvm::StringRef key, llvm::StringRef bytes);
 
   /// Moves the entry of `key` to the quarantine folder, for `reason`. The trailer of the entry is valid, but the caller

@@ -148,8 +148,8 @@ llvm::Error runStage(ModuleOp module, const Target &target, Stage &stage, std::v
   return errors.take(stage.name);
 }
 
-/// Returns the folder for the dumps of the next graph: `directory` for the first graph of the process, then graph-1,
-/// graph-2, ... in it.
+/// Returns the folder for the dumps of the next graph: `directory` for the first graph that this process dumps there,
+/// then graph-1, graph-2, ... in it.
 std::string nextDumpFolder(const std::string &directory) {
   if (directory.empty())
     return "";

@@ -2,7 +2,7 @@
 //
 // fork() copies the memory of a process but only one of its threads. A lock that another thread held would stay locked
 // in the child forever, and the data that it guards may be inconsistent. This lock records the process that took it: if
-// the child takes the lock, lock() returns true, and the child must recreate the guarded data.
+// the child takes a lock that was held at the fork, lock() returns true, and the child must recreate the guarded data.
 //
 //   if (mutex.lock())                // the holder exists only in the parent
 //     new (&guarded) Guarded;        // the old object may be inconsistent: it is neither read nor destroyed

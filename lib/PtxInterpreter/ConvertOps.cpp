@@ -95,7 +95,7 @@ template <class D, class S> D toNarrower(uint32_t mods, S source) {
   return D(x);
 }
 
-/// The type of the register that holds an integer of type D: integers of less than 32 bits are extended to 32 bits.
+/// The type of the register that holds an integer of type D: integers of fewer than 32 bits are extended to 32 bits.
 template <class D>
 using Kept = std::conditional_t<sizeof(D) >= 4, D, std::conditional_t<std::is_signed_v<D>, int32_t, uint32_t>>;
 

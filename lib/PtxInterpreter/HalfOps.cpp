@@ -1,7 +1,8 @@
 //===- HalfOps.cpp - arithmetic of f16 and bf16, scalar and packed ----------------------------------===//
 //
 // Each operation on f16 or bf16 is computed in double, either exactly or rounded to odd, and is then rounded to its
-// format. tanh.approx and ex2.approx are computed in double with rounding to nearest.
+// format. There are two exceptions: tanh.approx and ex2.approx are computed in double with rounding to nearest, and neg
+// and abs without .ftz change only the sign bit.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"

@@ -237,7 +237,7 @@ struct Exec {
   void find(Kind kind, uint32_t lane, const std::string &message, const Epoch *other = nullptr);
   Accessor accessor(uint32_t lane, uint16_t flags = 0) const;
 
-  /// Checks and records an access, and returns the bytes at the address, or null after a reported error.
+  /// Checks and records an access. Returns the bytes at the address, or null if locate() returns null.
   uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
   /// Like reach(), but checks only bounds, alignment and writes of read-only memory. Replaces `space`, if it is generic
   /// or Cluster, by the actual space, and `address` by the address in that space.

@@ -1,8 +1,9 @@
 //===- Shadow.cpp - the last accesses of memory, and their order ----------------------===//
 //
-// The shadow stores at most four reads per run of bytes. A new read replaces an earlier read of the same warp. If there
-// is none, the new read takes a free slot or the slot of a read that is ordered before it, or else one of the four
-// slots in round-robin order. A race with a read that was replaced may not be found, but no false race is reported.
+// The shadow stores at most four reads per run of bytes. A new read, unless it is asynchronous, replaces an
+// earlier read of the same warp. Otherwise, the new read takes a free slot or the slot of a read that is ordered
+// before it, or else one of the four slots in round-robin order. A race with a read that was replaced may not be
+// found, but no false race is reported.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Shadow.h"

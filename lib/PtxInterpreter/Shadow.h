@@ -76,8 +76,8 @@ class Shadow {
 public:
   void reset(uint64_t bytes);
 
-  /// Records an access and returns the earlier access with which it races, or null. The bytes must be inside the
-  /// memory.
+  /// Records an access. Returns an earlier access with which it races, or an earlier write after which a proxy fence is
+  /// missing, or null. The bytes must be inside the memory.
   const Epoch *read(const Accessor &who, uint64_t at, uint64_t bytes);
   const Epoch *write(const Accessor &who, uint64_t at, uint64_t bytes);
   /// Completes an asynchronous write or read that was recorded with Epoch::Async, and replaces it by an access of

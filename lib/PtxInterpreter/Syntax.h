@@ -39,11 +39,11 @@ struct Term {
     Integer,  ///< `bits`
     Float32,  ///< `bits`
     Float64,  ///< `bits`
-    Local,    ///< a variable of the function: `index`
-    Global,   ///< a variable of the module: `index`
+    Local,    ///< a variable of the function: `index`, and an offset in `bits`
+    Global,   ///< a variable of the module: `index`, and an offset in `bits`
     Name,     ///< a function, a special register, a label table: `name`
     Label,    ///< `index` of a statement
-    Address,  ///< [base + offset]: `parts[0]` and `bits`
+    Address,  ///< [base + offset, coordinates]: `parts[0]`, `bits`, and the other elements of `parts`
     Vector,   ///< {a, b}
     Pair,     ///< p|q
     List,     ///< (a, b)

@@ -1,14 +1,14 @@
 //===- Table.h - the supported instructions ------------------------------------------===//
 //
 // The key of an entry is an opcode with all its modifiers in the order of the source text, such as "mul.wide.u32". An
-// opcode without an entry is rejected with an error that names it. The signature has one letter per operand, and a
-// letter may follow a count. The results are before '=', and the sources are after it:
+// opcode without an entry is rejected with an error that names it. The signature has one letter per operand. A count
+// may precede a letter, as in 4w. The results are before '=', and the sources are after it:
 //
 //   p predicate   h 16 bits   w 32 bits   d 64 bits   q 128 bits   f f32   g f64   x a register of any width
 //   v at most 32 bits   n the low 32 bits of any register
 //   W like w, but may be omitted in the middle of the list
 //   m address in memory   2t address of an element of a tensor map with two coordinates   4w a vector of four
-//   ? the following operands are optional   | (after a result d) an optional predicate, as d|p
+//   ? the following operands are optional   | (after a result) an optional predicate, written d|p in PTX
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_TABLE_H

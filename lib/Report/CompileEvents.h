@@ -1,7 +1,7 @@
 //===- CompileEvents.h - record pass times and remarks during a compile --------------===//
 //
-// CompileEvents records the time of every pass, and the locations of the remarks that kernel formation
-// (lib/Kernels/FormKernels.cpp) emits.
+// CompileEvents records the time of every pass, and the locations of the remarks about fusion, which kernel formation
+// (lib/Kernels/FormKernels.cpp) and --tw-decompose-tile emit (dialects/Graph/Decisions.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_REPORT_COMPILEEVENTS_H

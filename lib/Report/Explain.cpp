@@ -100,8 +100,8 @@ private:
     });
   }
 
-  /// Records the decisions of a stage. Kernel formation emits one remark for each decision about fusion, in the same
-  /// order. The location of the remark identifies the operations.
+  /// Records the decisions of a stage. Passes emit one remark for each decision about fusion, in the same order. The
+  /// location of the remark identifies the operations.
   void takeDecisions(const CompileEvents &events) {
     for (DictionaryAttr entry : graph::takeDecisions(module)) {
       auto text = [&](StringRef name) { return entry.getAs<StringAttr>(name).str(); };

@@ -39,8 +39,9 @@ struct SizeRange {
   int64_t least = 0, most = INT64_MAX;
 };
 
-/// Returns the sizes `given`, scaled by a common factor so that they are in the class `wanted` and within their
-/// `ranges`. Returns nullopt if no sizes within the ranges are in this class.
+/// Returns the sizes `given`, scaled by a common factor so that they are in the class `wanted`. A size that would leave
+/// its range in `ranges` is set to the end of the range instead. Returns nullopt if there are no sizes, or if the
+/// resulting sizes are not in this class.
 std::optional<std::vector<int64_t>> sizesIn(const SizeClass &wanted, llvm::ArrayRef<int64_t> given,
                                             llvm::ArrayRef<SizeRange> ranges);
 

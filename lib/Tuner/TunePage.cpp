@@ -74,7 +74,8 @@ Axis axisOf(const std::vector<SeenSchedule> &all) {
 }
 
 /// Draws the measured schedules on one axis, the fastest first. For each schedule, draws the median of the ratios to
-/// the default, and its confidence interval. A schedule beyond the axis is drawn as an arrow at its right end.
+/// the default, and its confidence interval. A schedule beyond the axis is drawn as an arrow at the right end of the
+/// axis.
 void drawSeen(llvm::raw_ostream &out, const TunedKernel &row) {
   constexpr double width = 480, step = 20, gap = 12;
   size_t longest = 0;
@@ -193,8 +194,8 @@ std::string designPage(const std::vector<DesignPoint> &points, llvm::StringRef m
   llvm::raw_string_ostream out(text);
   out << head << "<h1>Designs of " << escaped(model)
       << "</h1>\n<p class=\"soft\">Estimated cycles over multipliers (DSP), on "
-      << "logarithmic axes. A filled circle is a design for which no other design has fewer of both. Nothing was "
-         "measured.</p>\n"
+      << "logarithmic axes. A filled circle is a design that is not worse than another one: designs with fewer cycles "
+         "have more multipliers, and designs with fewer multipliers have more cycles. Nothing was measured.</p>\n"
       << numberText("<svg viewBox=\"0 0 %g %g\" role=\"img\" aria-label=\"latency over DSP\">", left + width + 60,
                     top + height + 50);
   std::string path;

@@ -16,7 +16,7 @@
 // Targets that write source text have no plan after the stage target. TILEWRIGHT_VERIFY=1 runs the pass after every
 // stage.
 //
-// Tests: test/Verify/verify-stage.mlir, verify-stage-plan.mlir
+// Tests: test/Verify/verify-stage.mlir, test/Verify/verify-stage-plan.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Plan/PlanDialect.h"

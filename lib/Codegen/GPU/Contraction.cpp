@@ -152,9 +152,9 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
   return positions;
 }
 
-/// Sets `results` and `rowSums` of `found` for an epilogue with row reductions. Every op of the epilogue must iterate
-/// over loops of the product, and reduce only over columns of the product. Otherwise returns false, and sets the
-/// reason.
+/// Sets `results` and `rowSums` of `found` for an epilogue with row reductions. The product must have one column loop
+/// and f32 accumulators. Every op of the epilogue must iterate over loops of the product, and may reduce only over its
+/// columns, with known combiners. Otherwise returns false, and sets the reason.
 static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
   DenseMap<Value, SmallVector<unsigned>> loopsOf; // the loop of the product for each dimension of the value
   auto setLoops = [&](OpResult result, ArrayRef<unsigned> loops) {

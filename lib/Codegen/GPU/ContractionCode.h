@@ -44,7 +44,8 @@ public:
   };
   /// Calls write() for all sums of this thread: four per fragment, in row-major order of fragments. The first fragment
   /// begins at `row` and `column` of the block's tile. Nothing is stored past the edges of C. If results are contiguous
-  /// along the columns, lanes first exchange sums, and each lane stores up to 16 contiguous bytes.
+  /// along the columns and the sizes permit it, lanes first exchange sums, so that each lane stores up to 16 contiguous
+  /// bytes.
   void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
                       llvm::ArrayRef<mlir::Value> sums);
 

@@ -3,7 +3,8 @@
 //   grouped_convolution: element (n, y, x, f) = sum over its group's channels and the taps that are inside the input
 //   depthwise_gradient:  element (n, p, kh, kw, c) = sum over the pixels of part p whose tap is inside the input
 //
-// Each line of a window is summed separately. Otherwise, rounding errors would accumulate along the whole window.
+// Each line of a window or of a part is summed separately. Otherwise, rounding errors would accumulate along the whole
+// window or part.
 //
 // Tests: test/Codegen/NVPTX/grouped-convolution.mlir, test/Python/test_cuda_kernel_table.py
 //

@@ -6,7 +6,7 @@
 //   %g = block * 256 + thread
 //   scf.if %g < 3072 {
 //     %i, %j = delinearize %g into (128, 24)
-//     ...                                      // load, exp and store of %x[%i, %j * 4] to %x[%i, %j * 4 + 3]
+//     ...                                      // y[i, j * 4 + c] = exp(x[i, j * 4 + c]), for c from 0 to 3
 //   }
 //
 // Test: test/Codegen/NVPTX/lower-to-threads.mlir

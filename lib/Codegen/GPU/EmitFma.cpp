@@ -202,8 +202,8 @@ private:
     Value firstRow = elements.multiply(quotient(kernel.thread, across), index(schedule.tileM));
     Value firstColumn = elements.multiply(remainder(kernel.thread, across), index(schedule.tileN));
     Value rows = code.extentOf(contraction.rows), columns = code.extentOf(contraction.columns);
-    // If the number of columns is a multiple of tileN, all columns of a thread are inside or outside of C, so one
-    // condition suffices for all stores. Otherwise each column has a separate condition.
+    // If the number of columns is a multiple of tileN, either all or none of a thread's columns are inside of C, so one
+    // condition suffices for the stores of a row. Otherwise each column has a separate condition.
     int64_t together = dividesEvenly(columns, schedule.tileN) ? schedule.tileN : 1;
     for (int64_t i = 0; i < schedule.tileM; ++i) {
       Value row = elements.add(code.rowOrigin, elements.add(firstRow, index(i)));

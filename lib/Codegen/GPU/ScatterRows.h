@@ -7,8 +7,9 @@
 
 namespace tilewright::gpu {
 
-/// Each dimension of the destination is either determined by the index tensors (`searched`) or indexed by a loop of the
-/// source (`direct`). The other loops of the source are `free`. The index tensors depend only on free loops.
+/// A dimension of the destination is `direct` if it is indexed by a loop of the source that has the same size. The
+/// other dimensions are `searched`; index tensors determine most of them. The loops of the source that index no direct
+/// dimension are `free`. The index tensors depend only on free loops.
 struct ScatterRows {
   tile::ScatterOp op;
   llvm::SmallVector<unsigned> searched = {}, direct = {};

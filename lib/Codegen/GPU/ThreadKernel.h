@@ -39,8 +39,8 @@ struct ThreadKernel {
   llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> results();
   /// Allocates `bytes` of shared memory for exclusive use and returns a pointer in address space 3.
   mlir::Value allocateShared(int64_t bytes);
-  /// Returns a pointer to `bytes` bytes of dynamic shared memory, at most the device's limit. All calls for a kernel
-  /// return the same memory, whose size is the largest of the requested sizes.
+  /// Returns a pointer to `bytes` bytes of dynamic shared memory. The caller checks the device's limit. All calls for a
+  /// kernel return the same memory, whose size is the largest of the requested sizes.
   mlir::Value dynamicShared(int64_t bytes);
   /// Sets the grid: the number of blocks, as an expression of the kernel's index arguments.
   void setGrid(mlir::AffineExpr blocks);

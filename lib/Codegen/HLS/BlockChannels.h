@@ -19,9 +19,10 @@ struct ArrayBlocks {
 };
 
 /// Returns the blocks in which a task traverses `array`. Returns std::nullopt in these cases: an access is not an
-/// affine load or store; an access is outside of the loop over blocks, or outside of the block of the current
-/// iteration; the accesses are in different loops over blocks, or advance along different dimensions; the blocks of all
-/// iterations do not cover the whole array; the size of a block is not a multiple of the number of banks.
+/// affine load or store; an access is outside of the loop over blocks, or is not known to be inside the block of the
+/// current iteration; the accesses are in different loops over blocks, or do not all advance along the same single
+/// dimension; the blocks of all iterations do not cover the whole array; the size of a block is not a multiple of the
+/// number of banks along that dimension.
 std::optional<ArrayBlocks> blocksOf(mlir::BlockArgument array);
 
 /// Changes the type of the argument `array` to `queue`. Each iteration of the loop over blocks locks a block of the

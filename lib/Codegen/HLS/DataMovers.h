@@ -14,7 +14,7 @@ inline constexpr int64_t portsOfBank = 2;
 /// in one cycle. The number is at least 1.
 int64_t elementsOfWord(mlir::MemRefType type);
 
-/// Returns `type` with the memory space of ports, which is memory outside of the chip.
+/// Returns `type` without banks, and with the memory space of ports, which is memory outside of the chip.
 mlir::MemRefType inDram(mlir::MemRefType type);
 
 /// Creates a function @name(from, to...) that copies the elements of `from`, in row-major order, into every `to`.
@@ -23,9 +23,9 @@ mlir::MemRefType inDram(mlir::MemRefType type);
 mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::Type from, mlir::TypeRange to,
                              mlir::Location loc);
 
-/// Changes the tasks of `top` that copy data between arrays, so that a task copies several elements per cycle. The
-/// number of elements per cycle divides the lengths of the rows. It is at most the number of ports of all banks along
-/// the last dimension, and at most the number of elements in 512 bits.
+/// Changes the tasks of `top` that copy data between ports and arrays, or between arrays, so that a task copies several
+/// elements per cycle if possible. The number of elements per cycle divides the lengths of the rows. It is at most the
+/// number of ports of all banks along the last dimension, and at most the number of elements in 512 bits.
 void widenMovers(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

@@ -6,8 +6,9 @@
 
 namespace tilewright::hls {
 
-/// Removes each operand of linalg.generic ops that is an integer tensor of zeros in every call of a kernel in @main.
-/// The products with this operand, and the calls whose results become unused, are also removed.
+/// If an argument of a kernel is an integer tensor of zeros in every call in @main, replaces its elements by zeros in
+/// the kernel's linalg.generic ops, and removes the products with these zeros. Also removes the arguments of kernels
+/// and the calls in @main that become unused.
 void dropZeros(mlir::func::FuncOp main);
 
 } // namespace tilewright::hls

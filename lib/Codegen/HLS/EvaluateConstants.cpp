@@ -105,7 +105,7 @@ public:
         value = left - right;
       else if (step.kind == StepKind::Multiply)
         value = left * right;
-      else if (step.kind == StepKind::ZeroExtend) // the operand has less than 64 bits
+      else if (step.kind == StepKind::ZeroExtend) // the operand has fewer than 64 bits
         value = left & ((uint64_t(1) << step.operandWidth) - 1);
       registers[step.to] = wrapped(int64_t(value), step.width);
     }

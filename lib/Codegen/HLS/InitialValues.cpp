@@ -10,7 +10,7 @@ namespace tilewright::hls {
 namespace {
 
 /// Returns the op that accumulates into the array that `fill` initializes. Returns null if another op accesses the
-/// array before this op, or if the array has views.
+/// array before this op, if this op has other results or also reads the array as an input, or if the array has views.
 linalg::LinalgOp accumulatorOf(linalg::FillOp fill) {
   Value array = fill.getDpsInits()[0];
   // If the array has views, ops may access it through a view without using `array` itself.

@@ -11,8 +11,8 @@ namespace tilewright::hls {
 inline constexpr llvm::StringLiteral initialAttrName = "tw_hls.initial";
 
 /// Erases every linalg.fill that fills an array with a constant, if the array has no views and the next op that uses it
-/// accumulates into it. Sets `tw_hls.initial` of that op to the constant. The design then needs no loop nest to fill
-/// the array.
+/// accumulates into this array only. Sets `tw_hls.initial` of that op to the constant. The design then needs no loop
+/// nest to fill the array.
 void absorbFills(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::hls

@@ -36,8 +36,8 @@ inline constexpr llvm::StringLiteral weightsFile = "weights.h";
 /// Returns the constant arrays (ROMs) of the design.
 llvm::SmallVector<BufferOp> roms(mlir::func::FuncOp top);
 
-/// Returns kernel.cpp: a function per task, then the top function. The error lists all ops that cannot be printed as
-/// C++.
+/// Returns kernel.cpp: the functions that the tasks call, then the top function. The error lists all ops that cannot be
+/// printed as C++.
 llvm::Expected<std::string> printKernels(mlir::func::FuncOp top);
 
 /// Returns the functions that the tasks of `top` call, without duplicates, in the order of the tasks.

@@ -67,8 +67,8 @@ std::string FunctionPrinter::use(Value value) {
   return "0";
 }
 
-/// Returns the text of `value` as an operand of an operator. The text is in parentheses if it has spaces or signs
-/// outside of parentheses and brackets.
+/// Returns the text of `value` as an operand of an operator. Parentheses are added if the text begins with a minus
+/// sign, or if it contains spaces and has a space or a minus sign outside of parentheses and brackets.
 std::string FunctionPrinter::operand(Value value) {
   std::string text = use(value);
   if (text.find(' ') == std::string::npos && (text.empty() || text.front() != '-'))
@@ -128,7 +128,8 @@ std::string FunctionPrinter::affine(AffineExpr expr, ValueRange operands, unsign
   }
 }
 
-/// Returns true for the integers whose C++ types are built in. Other integers are ap_int.
+/// Returns true for the integers that are printed as intN_t or uintN_t. Integers of one bit are printed as bool, and
+/// other integers as ap_int or ap_uint.
 static bool isNative(Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   return integer && llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
@@ -171,8 +172,9 @@ std::optional<std::string> FunctionPrinter::narrowProduct(Operation &op) {
   return "(" + cppType(op.getResult(0).getType()) + ")(" + sides[0] + " * " + sides[1] + ")";
 }
 
-/// Returns the amount of a shift. Shifts by at least the width are undefined in C++, but their results are unused in
-/// the IR (a select follows), so a computed amount is limited. An ap_int is shifted by an int.
+/// Returns the amount of a shift. For C++'s built-in integers, shifts by at least the width are undefined, but the IR
+/// does not use their results (a select follows), so a computed amount is masked. The computed amount of a shift of an
+/// ap_int is cast to int.
 std::string FunctionPrinter::shiftAmount(Operation &op) {
   const std::string amount = operand(op.getOperand(1));
   if (matchPattern(op.getOperand(1), m_Constant()))

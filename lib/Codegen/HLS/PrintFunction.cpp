@@ -126,8 +126,9 @@ void FunctionPrinter::block(Block &block) {
     statement(op);
 }
 
-/// Returns true if the op may be printed inside the expressions that use it. This is the case for constants and index
-/// computations. Any other op must have only one use, and no op between the op and this use may change its value.
+/// Returns true if the op may be printed inside the expressions that use it. This is the case for constants, index
+/// casts and affine.apply. Any other op must have only one use, in the same block, and no op between the op and this
+/// use may change its value.
 bool FunctionPrinter::foldable(Operation &op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0)
     return false;

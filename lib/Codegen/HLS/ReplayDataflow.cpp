@@ -94,7 +94,8 @@ private:
   }
 
   /// Resolves a deadlock, in which some tasks wait for each other in a cycle, by increasing the depth of the shallowest
-  /// full queue in the cycle. Returns false if no depth resolves it.
+  /// full queue in the cycle. Returns false if the cycle has no full queue, or if a task waits for a task that has
+  /// ended.
   bool deepen() {
     size_t at = 0;
     while (progress[at].done)

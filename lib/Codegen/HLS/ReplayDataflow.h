@@ -27,8 +27,8 @@ struct ReplayTask {
 
 /// Returns queue depths of at least `least` with which no deadlock occurs. The replay advances every task as far as
 /// possible. If all tasks are blocked, the depth of the shallowest full queue in a cycle of waiting tasks is increased
-/// by one. Returns an empty list if a deadlock occurs with any depths, because a task waits for elements that an ended
-/// task has not written, or because no queue in a cycle of waiting tasks is full.
+/// by one. Returns an empty list if a task waits for a queue whose other task has ended, or if no queue in a cycle of
+/// waiting tasks is full.
 std::vector<int64_t> sizeQueues(const std::vector<ReplayTask> &tasks, std::vector<int64_t> least);
 
 } // namespace tilewright::hls

@@ -11,8 +11,8 @@
 // group consists of nests that could pass their results to each other in blocks (BlockGroups.h), so that they run in
 // parallel. Groups are tried with several block sizes, and the selection treats a group as one nest. The pass selects
 // the group that reduces the design's latency most, and repeats this with the remaining groups until no group reduces
-// the latency by more than 1%. Schedules that together need more banks of an array than HLS tools allow are removed
-// (BankLimits.h).
+// the latency by more than 1%, or until the limit on the number of tried selections is reached. Schedules that together
+// need more banks of an array than HLS tools allow are removed (BankLimits.h).
 //
 // Tests: test/Codegen/HLS/select-schedules.mlir, test/Codegen/HLS/select-blocks.mlir
 //
@@ -77,7 +77,7 @@ struct Blocked {
 /// The selected schedules of all nests, and the groups of nests that run in blocks.
 struct Selection {
   std::vector<Blocked> groups;
-  SmallVector<size_t> picked; ///< for each nest, an index into Nest::choices or, in a group, into Blocked::members
+  SmallVector<size_t> picked; ///< for each nest, an index in Nest::choices or, in a group, in its part of `members`
   int64_t latency = 0;        ///< latency before multipliers are removed
 };
 
@@ -93,8 +93,8 @@ public:
     candidates = blockGroups(module, blockNests);
   }
 
-  /// Selects schedules, and if `blocks` also groups of nests that run in blocks. Returns std::nullopt if even the
-  /// schedules with the fewest multipliers exceed the budget.
+  /// Selects schedules and, if `blocks` is true, also groups of nests that run in blocks. Returns std::nullopt if even
+  /// the schedules with the fewest multipliers exceed the budget.
   std::optional<Selection> select(bool blocks) {
     std::optional<Selection> best = choose({});
     if (!best || !blocks)
@@ -128,7 +128,7 @@ private:
   static constexpr size_t mostSizes = 4;
   static constexpr int64_t mostBlocks = 128;
 
-  /// Returns true if `op` is the only nest of its kernel.
+  /// Returns true if the kernel of `op` contains only `op`, constants and the return.
   static bool isWhole(linalg::LinalgOp op) {
     return llvm::all_of(*op->getBlock(), [&](Operation &other) {
       return &other == op || isa<func::ReturnOp>(other) || other.hasTrait<OpTrait::ConstantLike>();

@@ -127,7 +127,7 @@ public:
   }
 
 private:
-  /// Adds a buffer to the plan that replaces a local array of the kernel.
+  /// Adds a buffer to the plan. The buffer replaces a local array of the kernel.
   void addBuffer(memref::AllocOp alloc) {
     int64_t number = 0, index = 0;
     plan::BufferOp last;

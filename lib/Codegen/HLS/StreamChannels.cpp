@@ -109,8 +109,8 @@ public:
   }
 
 private:
-  /// Returns the argument through which a task writes or reads `channel`; null if the task's function has several
-  /// calls.
+  /// Returns the argument through which a task writes or reads `channel`. Returns null if no task does this, or if the
+  /// task's function has several calls.
   BlockArgument argumentOf(Value channel, bool writes) {
     for (auto [task, function] : llvm::zip(tasks, functions)) {
       if (!llvm::is_contained(writes ? task.getWrites() : task.getReads(), channel))

@@ -1,7 +1,8 @@
 //===- EmitMma.cpp - the schedule `mma`: products on tensor cores by mma.sync --------------===//
 //
 // A block computes a tile of C. Tiles of A and B are copied to a ring of `stages` slots in shared memory. Depending on
-// the alignment of an operand's rows, its tiles are copied by cp.async of 16, 8 or 4 bytes, or element by element:
+// the layout of an operand and the alignment of its rows, its tiles are copied by cp.async of 16, 8 or 4 bytes, or
+// element by element:
 //
 //   load tiles 0 ... stages - 2
 //   for k tiles: wait for the oldest ; barrier ; load tile + stages - 1 into the slot that all warps have released ;

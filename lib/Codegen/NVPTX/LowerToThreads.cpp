@@ -7,8 +7,9 @@
 // After:
 //   func @kernel_0(%x: !llvm.ptr<1> {llvm.align = 16, llvm.noalias, llvm.readonly},
 //                  %y: !llvm.ptr<1> {llvm.align = 16, llvm.noalias})
-//       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>} {
-//     %g = block * 256 + thread ; scf.if %g < 3072 { %i, %j = delinearize %g * 4 ; four loads, exp, stores } }
+//       attributes {tw_cuda.threads = 256, tw.grid = affine_map<() -> (12)>, ...} {
+//     %g = block * 256 + thread
+//     scf.if %g < 3072 { %i, %j = delinearize %g into (128, 24) ; loads, exp and stores of four elements } }
 //
 // The function has these parameters: one pointer per tensor, which is aligned to 16 bytes; the sizes as i64; the status
 // if indices are checked; and the tensor maps by value (include/tilewright/DeviceCode.h). The kernel's schedule

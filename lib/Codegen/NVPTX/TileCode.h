@@ -1,6 +1,6 @@
 //===- TileCode.h - tiles in shared memory for tensor cores ---------------===//
 //
-// The schedules on tensor cores share this code. A tile has the operand's layout in memory: rows along m or n with
+// The schedules that use mma.sync share this code. A tile has the operand's layout in memory: rows along m or n with
 // contiguous k, or rows along k. ldmatrix reads the first layout unchanged and transposes the second (.trans), so no
 // copy is needed. To avoid bank conflicts of the eight rows that ldmatrix reads, the 16-byte chunks of a row are
 // swizzled by the row's number, or the row stride is an odd number of chunks. A tile of 8-bit elements is always
@@ -21,7 +21,7 @@
 namespace tilewright::cuda {
 using namespace tilewright::gpu;
 
-/// The base class of the emitters of schedules on tensor cores.
+/// The base class of the emitters of products by mma.sync and of attention.
 class TileCode : protected ThreadCode {
 protected:
   /// `element`, the type of A's elements, is bf16, f16, i8, f32 or an 8-bit float. B has the same type, or the other
@@ -33,7 +33,8 @@ protected:
   /// Returns the offset in bytes of chunk `chunk` of row `row` in a tile with a row stride of `chunks`.
   mlir::Value chunkOffset(int64_t chunks, mlir::Value row, mlir::Value chunk);
   /// Calls `body` for each of this thread's chunks of a tile, with three arguments: the row, the number of the chunk in
-  /// the row, and the address of the chunk. If `rolled`, emits a loop, for a body that needs many registers.
+  /// the row, and the address of the chunk. If `rolled`, emits a loop over several chunks, for a body that needs many
+  /// registers.
   void forChunks(const SharedTile &tile, mlir::Value slot,
                  llvm::function_ref<void(mlir::Value, mlir::Value, mlir::Value)> body, bool rolled = false);
   /// Copies `bytes` (16, 8 or 4) bytes from `from` by cp.async, or zeros if the condition `inside` is false. A null

@@ -1,4 +1,4 @@
-// charts.js - draws the memory use of a call over time, and the time of each part of the compilation.
+// charts.js - draws the memory use of a call over its steps, and the compile time of each stage and pass.
 
 const svgSpace = "http://www.w3.org/2000/svg";
 function draw(tag, attributes, ...children) {
@@ -16,7 +16,7 @@ function memoryView(shell, compile) {
   const view = make("div", {});
   view.append(make(
       "p", {},
-      `${format.bytes(plan.arena_bytes)} hold all intermediate results of a call: across, the steps; up, the place. `,
+      `${format.bytes(plan.arena_bytes)} hold all intermediate results of a call (across: steps; up: offset). `,
       plan.symbols.length ? `Here ${plan.symbols.map((symbol) => `${symbol.name} = ${symbol.value}`).join(", ")}.` :
                             ""));
   if (plan.problem || !plan.arena.length) {
@@ -97,7 +97,7 @@ function timeView(shell, compile) {
   for (const stage of stages) {
     add("stage", stage.name === "assembly" ? "machine code" : stage.name, stage.ms);
     for (const pass of [...stage.passes].sort((a, b) => b.ms - a.ms))
-      add("pass", pass.name, pass.ms, `${pass.runs} runs, the time of all together`);
+      add("pass", pass.name, pass.ms, `total time of ${pass.runs} runs`);
   }
   return {
     element: make(

@@ -12,8 +12,8 @@ function pairs(here, there, key) {
 }
 
 /**
- * Creates a table of the options that differ. If a record (of an earlier version) has no options, compares only the
- * fields in `few`.
+ * Creates a table of the options that differ, or a sentence if none does. If one of the records has no options, because
+ * an earlier version wrote it, compares only the fields in `few`.
  */
 function optionsTable(there, here) {
   const few = ({target, cpu, threads, rounding, start_at}) =>

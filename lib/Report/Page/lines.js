@@ -1,5 +1,5 @@
 // lines.js - shows the levels of a model (its source, the IR of each stage, the assembly) side by side. If a line of one
-// level is selected, the corresponding lines of all levels are highlighted.
+// level is selected, the corresponding lines of all levels that are shown are highlighted.
 
 /** One level: its lines, and marks at the positions of the chosen lines. */
 class Pane {
@@ -107,7 +107,7 @@ class Pane {
   }
 }
 
-/** Splits a line of IR, Python or assembly into parts to color. It is an approximation, not a parser. */
+/** Matches the parts of a line of IR, Python or assembly that are colored. It is an approximation, not a parser. */
 const parts =
     /("(?:[^"\\]|\\.)*"|'[^']*')|(\/\/.*|#(?![\w]).*)|(%[\w$.#:]+|@[\w$.]+|\^bb\d+)|\b(func\.func|return|def|class|for|if|else|in|[a-z_]+\.[a-z_][\w.]*)\b/g;
 
@@ -203,7 +203,7 @@ class LinesView {
         ...(links.length ? ["in", ...links] : ["in no kernel: a view or a constant that kernels read directly"]));
   }
 
-  /** Marks the kernel's operations, and shows its function at each level that has it. */
+  /** Marks the lines of the kernel's operations, and shows its function in each pane whose level has it. */
   showKernel(kernel) {
     this.choose(kernel.origins);
     for (const pane of this.panes) {

@@ -1,13 +1,17 @@
-// list.js - long lists of rows of equal height, and tables of such rows. The document contains only the visible rows.
+// list.js - long lists of rows of equal height, and tables of such rows. The document contains only the visible rows,
+// and a few rows before and after them.
 
 class VirtualList {
-  /** `render(i)` creates the element of row i; `open(i)` is called for a click on it, and for Enter. */
+  /**
+   * `render(i)` creates the element of row i. `open(i)` is called if row i is clicked, or if it is the current row and
+   * Enter is pressed.
+   */
   constructor(label, rowHeight, render, open, className = "") {
     this.rowHeight = rowHeight;
     this.render = render;
     this.open = open;
     this.count = 0;
-    this.at = -1;  // index of the current row, which the arrow keys change
+    this.at = -1;  // index of the current row, which keys and clicks change; -1: none
     this.shown = new Map();
     this.content = make("div", {class: "content", role: "presentation"});
     this.box = make(
@@ -109,7 +113,10 @@ class VirtualList {
 }
 VirtualList.made = 0;
 
-/** Columns are {title, width, value(row), show(row), hint, number}. Rows are sorted by `value`; `show` is text or an element. */
+/**
+ * Columns are {title, width, value(row), show(row), hint, number}. Rows are sorted by `value`. `show` returns the text
+ * or the element of a cell; without it, the cell contains `value`.
+ */
 class Table {
   constructor(label, columns, rows, open) {
     this.columns = columns;
@@ -173,7 +180,7 @@ class Table {
     this.filter(this.words);
   }
 
-  /** Shows the rows that contain the words in any column, and for which `keep` is true. */
+  /** Shows the rows for which `keep` is true and the value of any column contains the text `words`, in any case. */
   filter(words, keep = this.keep) {
     this.words = words.toLowerCase();
     this.keep = keep;

@@ -6,7 +6,7 @@ const mostProgramRows = 300;
 /** Returns all graphs of the program. */
 const graphsOf = (program) => program.functions.flatMap((one) => one.compiles.flatMap((each) => each.graphs));
 
-/** A line of the user: "model.py:12" and its text. */
+/** A table cell with a line of the user's source: "model.py:12", and the text of the line if it is known. */
 const userLine = (row) => make(
     "td", {}, make("span", {title: row.where}, shortName(row.where)),
     row.text ? make("div", {class: "code soft"}, row.text) : null);
@@ -23,7 +23,7 @@ function programTable(id, titles, rows, cells, none) {
       left > 0 ? make("p", {class: "soft"}, `${left} more are not shown; report.to_json() has all of them.`) : null);
 }
 
-/** Joins rows that are equal in the given members; `count` is their number. */
+/** Joins the rows that are equal in the given members into one row; its `count` is the number of joined rows. */
 function counted(rows, members) {
   const found = new Map();
   for (const row of rows) {

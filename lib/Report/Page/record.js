@@ -1,6 +1,6 @@
 // record.js - the record of a compilation, and the mapping between lines with the same origins.
 //
-// No part of a record is parsed as HTML. All strings are inserted as text nodes.
+// No part of a record is parsed as HTML. All strings are inserted as text nodes or attribute values.
 "use strict";
 
 /** Creates an element. Attributes that are functions become listeners. Children are nodes or text. */
@@ -152,7 +152,7 @@ class Compile {
     return this.record.stages.reduce((sum, stage) => sum + stage.ms, 0);
   }
 
-  /** The sum of the predicted times of all launches in a call, or undefined if no kernel has a prediction. */
+  /** The predicted time of all launches of a call that have a prediction, or undefined if no kernel has one. */
   expectedMicroseconds() {
     const known = this.record.kernels.filter((kernel) => kernel.expected_us !== undefined && !kernel.once);
     return known.length ? known.reduce((sum, kernel) => sum + kernel.expected_us * kernel.launches, 0) : undefined;

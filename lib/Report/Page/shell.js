@@ -1,4 +1,4 @@
-// shell.js - tabs, keys, search and the #view=... of the address; starts when the document is loaded.
+// shell.js - tabs, keys, search and the #view=... of the address. The last line starts the page.
 
 const views = [
   {name: "overview", title: "Overview", build: overview},
@@ -67,7 +67,7 @@ class Shell {
     this.fromAddress();
   }
 
-  /** Shows graph `number` of those in the page. */
+  /** Makes graph `number` of the page current. If `show` is true, shows it in the view that is open. */
   take(number, show = true) {
     this.compile = this.compiles[number];
     this.built = new Map();

@@ -1,4 +1,4 @@
-// tables.js - the tabs with the overview, the kernels and the fusion decisions.
+// tables.js - the tabs with the overview, the kernels, and the decisions about fusion and other optimizations.
 
 function overview(shell, compile) {
   const {record} = compile;

@@ -1,8 +1,8 @@
 //===- DriverProgram.h - run a plan's kernels on a GPU through the NVIDIA driver --------===//
 //
 // A call enqueues the plan's steps into a stream. It waits for them only if a result or a changed input is copied to
-// host memory, if an input is in pinned host memory, or if CUDA_LAUNCH_BLOCKING is set. The call allocates one slab for
-// all memory that it needs in addition to the caller's tensors:
+// host memory, if an input is in pinned host memory, or if CUDA_LAUNCH_BLOCKING is set. The call uses one slab for
+// all memory that it needs in addition to the caller's tensors. The caller provides the slab, or the call allocates it:
 //
 //   | arena | statuses of the launches that check indices | copies of host tensors and of unaligned tensors |
 //
@@ -34,8 +34,8 @@ namespace tilewright::runtime {
 
 class DriverProgram {
 public:
-  /// `cubin` may be empty. If the driver rejects it, the reason is in `cubinRefused`, and the driver compiles the
-  /// PTX. On failure, returns null with a reason in `error`.
+  /// `cubin` may be empty. If the driver cannot load it, the driver compiles the PTX, and the reason is in
+  /// `cubinRefused`, unless it is a lack of memory. On failure, returns null with a reason in `error`.
   static std::unique_ptr<DriverProgram> create(std::unique_ptr<GridPlan> plan, const std::string &ptx,
                                                const std::string &cubin, std::shared_ptr<DriverContext> context,
                                                bool asGraph, std::string &cubinRefused, std::string &error);

@@ -17,8 +17,8 @@ class LaunchParameters {
 public:
   enum class Outcome { Same, Changed, Failed };
 
-  /// Sets the parameters of a launch, whose status is at the address `status`. Returns Changed if a value differs from
-  /// the previous call of set(), Same if none differs, and Failed with a reason in `error`.
+  /// Sets the parameters of a launch. `status` is the address of its status. Returns Changed in the first call and if a
+  /// value differs from the previous call of set(), Same if none differs, and Failed with a reason in `error`.
   Outcome set(const driver::Api &api, const GridLaunch &launch, uint64_t status, std::string &error);
 
   void **data() { return pointers.data(); }

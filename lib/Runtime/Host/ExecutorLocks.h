@@ -28,7 +28,7 @@ private:
   Executable &executable;
 };
 
-/// Guards the pack histories. run() also holds this lock while it packs parameters.
+/// Guards the pack histories. refreshPacks() also holds this lock while it packs parameters for this and later calls.
 class Executable::PackLock {
 public:
   explicit PackLock(Executable &executable) : executable(executable) {

@@ -70,7 +70,7 @@ private:
   alignas(64) std::atomic<uint64_t> state{0}; ///< fork generation * 2 + busy
   Job job;                                    ///< written by the caller before the workers are signalled
   alignas(64) std::atomic<int> running{0};    ///< workers that have not finished the job
-  Signal finished;                            ///< counts finished jobs
+  Signal finished;                            ///< counts the jobs that a worker was the last to finish
   int workerCount = 0;                        ///< guarded by `state`
   std::unique_ptr<Worker *[]> workers;
 };

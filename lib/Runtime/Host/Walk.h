@@ -69,8 +69,8 @@ private:
   const plan::Plan *observedPlan = nullptr;
   const char *message = nullptr; ///< of the host function that failed
   int32_t failedCallee = -1;
-  /// The index of the step whose host function failed. All threads compare with this index at barriers and return at
-  /// the first barrier after the step. Thread 0 also reads it before serial steps.
+  /// The index of the step whose host function failed; 0 after any failure of a single thread. All threads compare with
+  /// this index at barriers and return at the first barrier after the step. Thread 0 also reads it before serial steps.
   std::atomic<size_t> failedStep{SIZE_MAX};
   /// The first failed check that a kernel reported. Execution continues: kernels use index 0 instead of an index out of
   /// range and divide by 1 instead of by 0.

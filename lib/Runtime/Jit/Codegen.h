@@ -30,9 +30,9 @@ struct CodegenOptions {
 /// Fills in LLVM's name of the host CPU and its full feature string if `machine` is the native one.
 void completeNative(MachineDescription &machine);
 
-/// Replaces machine.llvmCpu by the highest x86-64 level that machine.sets includes, because the name of a CPU implies
-/// more features in LLVM than machine.sets. Instructions are still scheduled for the named CPU, or for the host if
-/// `machine` is the native one.
+/// Replaces machine.llvmCpu by the first of x86-64-v4, x86-64-v3 and x86-64 whose instruction sets machine.sets
+/// includes, because the name of a CPU implies more features in LLVM than machine.sets. Instructions are still
+/// scheduled for the named CPU, or for the host if `machine` is the native one.
 void restrictToSets(MachineDescription &machine);
 
 /// Creates a target machine for `machine` that emits position-independent code. Only one thread at a time may use a

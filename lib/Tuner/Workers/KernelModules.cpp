@@ -1,6 +1,6 @@
 //===- KernelModules.cpp - a kernel of a model as a separate model -----------------------------===//
 //
-//   @main(%x, %w {tw.static}) {                    @main(%a, %w {tw.static}) {
+//   @main(%x, %w {tw.static}) {                    @main(%w {tw.static}, %a) {
 //     %a = call @kernel_0(%x)                        %b = call @kernel_1(%a, %w)
 //     %b = call @kernel_1(%a, %w)            ->      return %b }
 //     return %b }

@@ -207,7 +207,7 @@ private:
         if (warm >= 1 && (limit <= 0 || once <= limit))
           break;
       }
-      // Do not apply the limit to the first lane, from whose time the limit was derived.
+      // Do not apply the limit to lanes of the first artifact, from whose time the limit was derived.
       if (failures[lane].empty() && limit > 0 && once > limit && names[lane] != names[0] && !madeUp)
         failures[lane] = "it takes more than three times the default's time";
       if (failures[lane].empty())

@@ -15,8 +15,8 @@ namespace json = llvm::json;
 
 namespace tilewright {
 
-/// Time limits in seconds for loading a module, for compiling a schedule, and for a first run in addition to the
-/// expected time of the schedule.
+/// Time limits in seconds for loading a module, for compiling a schedule, and for the first calls of a program. race()
+/// adds four times the maximum time of a call to the last limit.
 static constexpr double loadDeadline = 120, buildDeadline = 60, runDeadline = 20;
 
 Workers::Workers(const std::vector<std::string> &command, unsigned count) : runner(command) {

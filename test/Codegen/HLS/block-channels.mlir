@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s --tw-hls-stream-channels | FileCheck %s
-// @make writes x in blocks of two rows, and @use reads the same blocks, so x becomes a queue of blocks. @use reads
-// elements of z outside of the current block, so z remains an array. @use waits for z. Meanwhile, the queues must store
-// all blocks of x and all elements of %beside.
+// @make writes x in blocks of two rows, and @use reads the same blocks, so x becomes a queue of blocks. @use reads z at
+// an index with a negative multiple of a loop counter, which the pass does not prove to be inside the current block, so
+// z remains an array. @use waits for z. Meanwhile, the queues must store all blocks of x and all elements of %beside.
 
 !dram = memref<8x3xf32, #tw_hls.partition<none, none>, #tw_hls.memory<dram>>
 !chip = memref<8x3xf32, #tw_hls.partition<cyclic 2, none>, #tw_hls.memory<bram>>

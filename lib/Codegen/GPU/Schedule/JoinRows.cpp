@@ -58,9 +58,10 @@ public:
   Join(func::CallOp first, func::CallOp second, SymbolTable &symbols)
       : first(first), second(second), symbols(symbols), builder(first.getContext()) {}
 
-  /// Returns true if the first function is a kernel that matchContraction() accepts, the second function is a kernel
-  /// with reductions but without products, and each op between the calls that reads the result of the first call is a
-  /// reshape that can be moved after the second call.
+  /// Returns true if the two kernels may be joined. Both calls must be in one block, and the kernels must have known
+  /// sizes and no schedules yet. The first kernel must have one result, and matchContraction() must accept it. The
+  /// second kernel must have reductions but no products or other ops than linalg ops and constants. Each op between the
+  /// calls that reads the result of the first call must be a reshape that can be moved after the second call.
   bool possible() {
     product = symbols.lookup<func::FuncOp>(first.getCallee());
     rows = symbols.lookup<func::FuncOp>(second.getCallee());

@@ -7,7 +7,8 @@
 
 namespace tilewright::gpu {
 
-/// Return the element types of A and B. The two types are equal, or they are two different 8-bit floats.
+/// Return the element types of A and B. If tensor cores support the product, the two types are equal, or they are two
+/// different 8-bit floats.
 mlir::Type elementOf(Contraction product);
 mlir::Type rhsElementOf(Contraction product);
 

@@ -11,7 +11,8 @@ namespace tilewright::gpu {
 
 /// Returns the space of `product`, for which whyNotOnTensorCores() must return an empty string. The knobs are the size
 /// of a warp's tile, the numbers of warps, the k of a step, the number of stages, and the number of rows of tiles in a
-/// band. whyNotMma() accepts all points, except possibly `initial`.
+/// band. whyNotMma() accepts all points, except possibly `initial`. If the kernel reduces rows, tiles must have all
+/// columns, and whyNotMma() accepts no point if it does not accept this number of columns.
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule scheduleOf(const SchedulePoint &point);
@@ -42,7 +43,7 @@ double nanosecondsOfWaves(int64_t blocks, int64_t together, llvm::function_ref<d
 std::vector<int64_t> sortedWith(std::vector<int64_t> values, int64_t also);
 /// Returns the constraint that the sum of `terms` is at most `limit`. `why` completes "so that ...".
 Constraint sumAtMost(int64_t limit, std::vector<Constraint::Term> terms, std::string why);
-/// Returns the schedule of `space` with the least predicted time, or `initial`.
+/// Returns `initial` or the schedule of `space` with the least predicted time, whichever is predicted to be faster.
 Schedule fastestOf(const ScheduleSpace &space, Schedule initial,
                    llvm::function_ref<Schedule(const SchedulePoint &)> scheduleAt,
                    llvm::function_ref<double(const Schedule &)> nanoseconds);

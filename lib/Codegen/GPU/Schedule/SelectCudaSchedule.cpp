@@ -1,8 +1,9 @@
 //===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
 //
-// This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. If the target
-// does not support an op, the pass reports an error with the op, its type, the reason and the user's source line. The
-// pass reports all such ops of the module, not only the first.
+// This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. It first
+// decomposes attention that tensor cores do not support, splits long reductions (SplitSums.h), and fuses norms with the
+// products before them (JoinRows.h). If the target does not support an op, the pass reports an error with the op, its
+// type, the reason and the user's source line. The pass reports all such ops of the module, not only the first.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/NVPTX/refusals.mlir,
 // test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
@@ -135,8 +136,8 @@ public:
     return schedule;
   }
 
-  /// Returns a schedule in which a cluster of blocks computes each row, if the kernel reads its rows again after it has
-  /// reduced them.
+  /// Returns a schedule in which a cluster of blocks computes each row. Returns std::nullopt if no cluster should share
+  /// a row, if the kernel is a contraction, and if it does not read its rows again after it has reduced them.
   std::optional<Schedule> chooseCluster() {
     std::string reason;
     if (arch.groupFlops == 0 || !hasReductions() || matchContraction(kernel, reason))
@@ -299,9 +300,11 @@ private:
     return schedule;
   }
 
-  /// Returns the number of blocks that share a row on sm_90. The number is large enough for the registers of the blocks
-  /// to contain a long row, which is then read only once. The number is larger if multiprocessors would otherwise be
-  /// idle. A row that a product reads again must be in one block.
+  /// Returns the number of blocks that share a row. On sm_90, the number is large enough for the registers of the
+  /// blocks to contain a long row, which is then read only once. The number is larger if multiprocessors would
+  /// otherwise be idle and each block still gets `ofBlock` elements. The number is 1 on other architectures, if a size
+  /// within the row is unknown, if the registers of `most` blocks cannot contain the row, and if the kernel has a
+  /// product, because a row that a product reads again must be in one block.
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
     constexpr int64_t most = 8;          // the number of blocks of a cluster that every sm_90 chip supports
     constexpr int64_t ofBlock = 8 << 10; // number of elements per block that justify a cluster's barrier
@@ -339,8 +342,8 @@ private:
   SmallVector<Operation *> members;
 };
 
-/// Sets a schedule on tensor cores if the kernel is an attention or an attention gradient and has no schedule yet.
-/// Returns true if the kernel is one of these two and has a schedule afterwards.
+/// If the kernel is an attention or an attention gradient, has no schedule yet, and can use tensor cores, sets a
+/// schedule on tensor cores. Returns true if the kernel is one of these two and has a schedule afterwards.
 bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   std::optional<Schedule> schedule;

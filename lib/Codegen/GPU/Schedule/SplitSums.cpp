@@ -56,8 +56,8 @@ llvm::SetVector<Value> capturedBy(linalg::LinalgOp op) {
   return captured;
 }
 
-/// Returns true if views of the operands can split `loop` of `op`. This is the case if every input is an argument of
-/// the kernel, and the loop indexes at most one dimension of each input, directly. In addition, `op` must have one
+/// Returns true if views of the operands can split `loop` of `op`. This is the case if every input is a tensor argument
+/// of the kernel, and the loop indexes at most one dimension of each input, directly. In addition, `op` must have one
 /// result with a known combiner, and its body may capture only constants.
 bool canCut(linalg::LinalgOp op, unsigned loop) {
   return op->getNumResults() == 1 && tile::combinerOf(op, 0) &&
@@ -87,8 +87,8 @@ double timeOf(Contraction &product, const Arch &arch, int64_t parts) {
 }
 
 /// Returns the number of parts for the schedule `fma`. This schedule has no cost model. The number is the largest power
-/// of two that results in at most two blocks per multiprocessor and at least `leastTerms` terms per part. A product is
-/// not split into fewer than four parts.
+/// of two that results in at most two blocks per multiprocessor, and in parts whose number of terms is a multiple of
+/// `termsUnit` and at least `leastTerms`. A product is not split into fewer than four parts.
 int64_t partsOfFma(Contraction &product, const Arch &arch) {
   std::optional<Schedule> schedule = chooseFma(product);
   if (!schedule || !whyNotFma(*schedule, product).empty())
@@ -128,7 +128,8 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
 }
 
 /// Returns the reduction loop to split and the number of parts. The number is 1 if the kernel has enough blocks without
-/// a split, or if the reduction is short, has bf16 or f16 results, or cannot be split.
+/// a split, or if the reduction is short, is a product, has bf16 or f16 results or symbolic sizes, or cannot be split
+/// into at least `leastParts` equal parts.
 std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::LinalgOp op, const Arch &arch) {
   constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // elements of the whole reduction; terms of one part
   const std::pair<unsigned, int64_t> whole{0, 1};

@@ -43,7 +43,7 @@ private:
   /// Returns the number of blocks that a multiprocessor executes at the same time.
   int64_t blocksTogether() const {
     constexpr int64_t registerFile = 65536, reserved = 1024;
-    // Three warp groups are launched with all registers of the multiprocessor.
+    // Three warp groups are launched with almost all registers of the multiprocessor.
     const int64_t registers =
         schedule.consumers > 1 ? registerFile : registersOfConsumer(schedule, sizes.sets) * schedule.threads;
     return std::max<int64_t>(

@@ -11,6 +11,8 @@ namespace tilewright::gpu {
 /// Returns the space of `product`, for which whyNotOnWarpGroups() must return an empty string. The knobs are the rows
 /// of a warp group, the number of warp groups, the columns, the number of stages, the number of rows of tiles in a
 /// band, the tiles per block, and the blocks of a cluster. whyNotWgmma() accepts all points, except possibly `initial`.
+/// If the kernel reduces rows, tiles must have all columns, and whyNotWgmma() accepts no point if it does not accept
+/// this number of columns.
 ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial);
 
 Schedule wgmmaAt(Contraction product, const SchedulePoint &point);

@@ -98,7 +98,7 @@ struct NestFacts {
   bool asked = true;              ///< the II comes from a directive, and quick additions are used to reach it
   OperatorCounts operators, path; ///< operators of all copies; operators on the longest path
   std::vector<AddressProduct> products;
-  std::vector<int64_t> quotients; ///< bits of indices divided by a number of banks that is not a power of two
+  std::vector<int64_t> quotients; ///< bits of each index that is divided by a number of banks other than a power of two
   std::vector<Recurrence> recurrences;
   SumColumns columns;
   std::vector<ArrayAccess> arrays;

@@ -47,7 +47,7 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
     words *= inside;
   }
   std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // accessed words, by bank
-  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that use a bank in one iteration
+  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that use one bank in an iteration
   std::vector<int64_t> indices(banks.size());
   std::vector<std::vector<size_t>> in(count);
   const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {

@@ -12,7 +12,7 @@ namespace tilewright::hls {
 struct BankUse {
   std::vector<int64_t> banks; ///< the banks, in ascending order
   std::vector<int64_t> words; ///< for each of these banks, the number of words that are accessed
-  size_t port = 0;            ///< the port; accesses with one port never access one bank in the same cycle
+  size_t port = 0;            ///< the port; accesses with the same port never access the same bank in the same cycle
 };
 
 /// Returns the bank of the element at `indices`, and its word within the bank, both numbered in row-major order.

@@ -1,7 +1,7 @@
 //===- IndexText.cpp - indices of elements as Verilog, without divisions -------------------===//
 //
-//   wire [15:0] a3_table = 16'h4924;   // c1 % 3 for each value of the 3-bit counter c1
-//   assign a3_bank = a3_table[{c1[2:0], 1'd0} +: 2];
+//   assign a3_bank_table = 16'h4924;   // c1 % 3 for each value of the 3-bit counter c1
+//   assign a3_bank = a3_bank_table[{c1[2:0], 1'd0} +: 2];
 //
 // The number of an element's bank is the remainder of its index divided by the number of banks, and the address in the
 // bank (the word) is the quotient. Dividers for all accesses would take most of the design's logic. Usually, the bank
@@ -113,7 +113,8 @@ std::pair<std::string, unsigned> quotientText(const std::string &name, int64_t m
   const unsigned bits = bitsUpTo(most), wanted = bitsUpTo(most / by);
   if (llvm::isPowerOf2_64(uint64_t(by)))
     return {most < by ? "1'd0" : name + " >> " + std::to_string(llvm::Log2_64(uint64_t(by))), wanted};
-  // With m = `factor`, s = `shift` and e = `error`: floor(x * m / 2^s) is x / by if m * by = 2^s + e and x * e < 2^s.
+  // With m = `factor`, s = `shift` and e = `error`: floor(x * m / 2^s) = floor(x / by) if m * by = 2^s + e and
+  // x * e < 2^s.
   unsigned shift = 0;
   uint64_t factor = 1;
   while (true) {

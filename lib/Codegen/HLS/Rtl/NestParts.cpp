@@ -94,7 +94,7 @@ int64_t NestParts::operation(size_t number) {
           parts.select(2, bits);
       })
       .Case<arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>([&](auto) {
-        if (isZero(step, 1)) // for max(x, 0), the sign bit of x resets the register of the result
+        if (isZero(step, 1)) // for max(x, 0) and min(x, 0), the sign bit of x resets the result's register
           return parts.gates(step.latency > 0 ? 1 : bits);
         parts.lessThan(isConstant(step, 1) ? bits / 2 : bits);
         parts.select(2, bits);

@@ -101,7 +101,7 @@ private:
   }
 
   /// Returns distanceOf(store, load). The results are cached, because the unrolled copies of a body repeat the query,
-  /// and the result depends only on the factors of the counters and on the difference of the two indices.
+  /// and the result depends only on the factors of the two indices and on the difference of their constants.
   std::optional<int64_t> distanceOnce(const Step &store, const Step &load) {
     std::vector<int64_t> key;
     bool moves = false, same = true;

@@ -60,7 +60,7 @@ private:
     }
   }
 
-  /// Finds the banks and ports that each access uses.
+  /// Finds the banks, and their ports, that each load or store of an array on the chip uses.
   void findPorts() {
     std::map<std::pair<RtlArray *, bool>, std::vector<size_t>> accesses;
     for (auto [number, step] : llvm::enumerate(nest.steps))
@@ -469,7 +469,7 @@ private:
       if (known)
         return use.banks;
       // If each bank corresponds to only one value of the counter bits, these bits select the bank, without a table
-      // before the multiplexer. Each lookup table of the multiplexer then depends on only two bits of the number.
+      // before the multiplexer. Each lookup table of the multiplexer then depends on only two of these bits.
       if (auto made = tabulate(nest, step.at, bitsUpTo(last), function))
         if (auto codes = made->onlyCodes(last)) {
           wire("[" + text(made->indexBits() - 1) + ":0]", bankName, "{" + indexOf(*made, stage) + "}");

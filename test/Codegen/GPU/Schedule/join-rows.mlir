@@ -16,7 +16,7 @@
 // TILED: func.func private @matmul_add_0_rows(
 // HOPPER-SAME: tw.schedule = #tw_gpu.schedule<kind = wgmma, {{.*}}block = [64, 128, 64]
 // AMPERE-SAME: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [16, 128, {{[0-9]+}}], warps = [1, 1]
-// There is one result, because x w' + r has no other consumer.
+// There is one result, because x w + r has no other consumer.
 // TILED: return %{{[0-9]+}} : tensor<300x128xbf16>
 
 // There is one kernel. Its lanes sum the squares of a row between the product and the stores.
