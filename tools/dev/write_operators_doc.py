@@ -99,7 +99,7 @@ def is_composite(op) -> bool:
 
 
 def is_shown(op) -> bool:
-    """Returns True if an overload of a table is on the page. torch's other namespaces depend on its build."""
+    """Returns True if an overload of a table is on the page. Overloads of other namespaces are not, because they depend on torch's build."""
     return isinstance(op, torch._ops.OpOverload) and op.namespace in ("aten", "prims") and not op._schema.is_mutable
 
 

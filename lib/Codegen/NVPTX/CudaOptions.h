@@ -24,8 +24,8 @@ inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
         "(default: `cuda`)",
         InRun | InPython},
        &CudaOptions::device},
-      {{"cuda_graph", TargetOption::Flag, "", "launch one CUDA graph in each call with the sizes of the call before",
-        InRun | InPython},
+      {{"cuda_graph", TargetOption::Flag, "",
+        "launch a call as one CUDA graph if its sizes are those of the previous call", InRun | InPython},
        &CudaOptions::graph},
   };
   return table;
