@@ -33,8 +33,8 @@ decomposed runs in eager with `torch.compile`, and is an error of `tilewright.ex
 composite operators, which are imported as well. The table of imported operators is `lib/Import/ATen/Table.h`. If the importer refuses a case of an
 operator, the operator runs in eager, and [the report](../how-to/explain.md) has the reason.
 
-Rows that depend on torch are those of torch {TORCH}. Overloads that write into an argument are not listed, because torch replaces them by functional
-operators.
+Rows that depend on torch are those of torch {TORCH}. Overloads that write into an argument are listed only if they are core operators, because torch
+replaces them by functional operators.
 
 | with torch.compile | meaning |
 |---|---|
