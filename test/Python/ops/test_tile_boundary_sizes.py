@@ -41,8 +41,8 @@ IN_ORDER = (torch.Tensor.contiguous, stepped, offset, of_one_row)  # layouts wit
 
 
 def laid_out(inputs, turn, layouts):
-    """Returns the inputs, where input i has the layout i + turn (modulo the number of layouts). Over all sizes and all ops of a table, every pair of
-    layouts occurs."""
+    """Returns the inputs, where input i has the layout i + turn (modulo the number of layouts). Over more sizes than layouts, each input has every
+    layout. Empty inputs and inputs without dimensions are not changed."""
     return [layouts[(turn + i) % len(layouts)](x) if x.dim() and x.numel() else x for i, x in enumerate(inputs)]
 
 
