@@ -267,8 +267,8 @@ def test_ptx_check_finds_damage_in_clusters(damage, tiles_per_block, tmp_path):
     {"consumer_rows": 64, "consumers": 1, "n": 128}, {"consumer_rows": 128, "consumers": 1, "n": 128}, {"consumer_rows": 64, "consumers": 2, "n": 256},
     {"consumer_rows": 64, "consumers": 1, "n": 128, "tiles_per_block": 3}, {"consumer_rows": 64, "consumers": 1, "n": 128, "tile_rows_per_band": 2}])  # fmt: skip
 def test_product_in_clusters_matches_eager(schedule, tmp_path, monkeypatch):
-    """The numbers of tiles are odd. Therefore the last block of a cluster may be below the last row. All blocks of a
-    cluster compute the same number of tiles."""
+    """For some sizes, the number of rows of tiles is odd. Therefore the last block of a cluster may be below the last row.
+    All blocks of a cluster compute the same number of tiles."""
     (tmp_path / "s.json").write_text(json.dumps({"*": {"stages": 3, "cluster": 2} | schedule}))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     for sizes, turned_b in [((300, 328, 200), False), ((64, 136, 64), False), ((200, 136, 72), True), ((5, 8, 72), True)]:

@@ -22,7 +22,7 @@ def all_bytes(kind):
 
 
 def all_floats():
-    """Returns every 16-bit float as an f32, with the adjacent values. This includes the midpoints between two results."""
+    """Returns every bf16 number as an f32, with adjacent f32 numbers. These include the midpoints between two results."""
     upper = torch.arange(1 << 16, dtype=torch.int32) << 16
     return torch.cat([upper, upper + 1, upper - 1, upper + 0x8000, upper + 0x7FFF]).view(torch.float32)
 
