@@ -361,7 +361,7 @@ def test_design_with_more_than_64_operands_passes_its_bench(tmp_path):
 
 
 def test_loop_labels_of_seven_dimensions_are_distinct(tmp_path):
-    """Labels of loops are distinct at any rank."""
+    """The labels of the loops over a tensor with seven dimensions are distinct."""
     model = """func.func @main(%x: tensor<2x1x2x1x2x3x2xf32>) -> tensor<2x1x2x1x2x2x3xf32> {
   %p = tw.permute %x {permutation = array<i64: 0, 1, 2, 3, 4, 6, 5>} : tensor<2x1x2x1x2x3x2xf32> -> tensor<2x1x2x1x2x2x3xf32>
   return %p : tensor<2x1x2x1x2x2x3xf32>

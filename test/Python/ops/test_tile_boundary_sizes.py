@@ -249,7 +249,7 @@ def test_bf16_product_at_all_sizes_matches_eager(name):
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
 def test_elementwise_op_in_each_layout_at_all_sizes_matches_eager(layout):
-    """Tests all pairs of size and layout for two elementwise ops, since the layout does not depend on the op."""
+    """Tests all pairs of size and layout for two elementwise ops, because the handling of layouts does not depend on the op."""
     for fn in (lambda v: v * 2 + 1, lambda v: v.transpose(0, -1).exp()):
         check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((3, n), torch.float32)), layouts=(layout,))
         check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((2, n, 5), torch.float32)), layouts=(layout,))
