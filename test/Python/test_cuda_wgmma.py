@@ -231,7 +231,7 @@ def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE[damage])
 
 
-# Each entry damages code that a kernel needs only if its thread blocks compute several tiles.
+# Changes of a kernel whose thread blocks compute several tiles.
 DAMAGE_IN_TURN = {
     "nothing": (r"", "", ""),
     "the last slot of a tile is never empty": (r"(wgmma\.wait_group\.sync\.aligned 0;(?s:.)*?)mbarrier\.arrive\.shared::cta\.b64 [^\n]*", r"\1", "deadlock"),
