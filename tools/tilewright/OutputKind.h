@@ -28,8 +28,8 @@ bool isFolder(llvm::StringRef output);
 /// value of -o, selects the kind: .so, .a and .o are libraries, .s is assembly, .ptx and .cpp are the code that the
 /// targets cuda and hls generate, .ll is LLVM IR, and .mlir is the IR after the stage `target`. If `output` has no
 /// suffix, is a folder, or is "-" for standard output, the kind is a folder if `writesFolders` (Target::makesFiles()),
-/// and the IR after the stage `target` otherwise. An unknown suffix selects a folder if `writesFolders`, and is an error
-/// otherwise. Other errors are an unknown name, and a suffix that contradicts `emit` or `target`.
+/// and the IR after the stage `target` otherwise. An unknown suffix selects a folder if `writesFolders`, and is an
+/// error otherwise. Other errors are an unknown name, and a suffix that contradicts `emit` or `target`.
 llvm::Expected<OutputKind> chooseOutput(llvm::StringRef emit, llvm::StringRef output, llvm::StringRef target,
                                         bool writesFolders);
 
