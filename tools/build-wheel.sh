@@ -5,8 +5,8 @@
 #   tools/build-wheel.sh [PYTHON...]    one wheel for each interpreter, by default .venv's
 #
 # The build folder is build-wheel/. LLVM's static archives are linked. A build from scratch takes minutes, and an incremental build takes
-# seconds. All builds of one commit have identical bytes: SOURCE_DATE_EPOCH defaults to the time of the commit. MLIR_DIR selects another
-# installation of LLVM 22.
+# seconds. Builds of one commit in the same folder with the same LLVM have identical bytes: SOURCE_DATE_EPOCH defaults to the time of the
+# commit. MLIR_DIR selects another installation of LLVM 22.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 die() { printf '%s\n' "$@" >&2; exit 1; }

@@ -253,7 +253,7 @@ def Tile_PlaceOp : Op<Tile_Dialect, "place", [Pure, SameOperandsAndResultType, E
 
 def Tile_DivisorOp : Op<Tile_Dialect, "divisor", [Pure, SameOperandsAndResultType, Elementwise, Scalarizable, Vectorizable, Tensorizable]> {
   let summary = "Replace a zero divisor of an integer division with 1, and report the error at the end of the call";
-  let description = "The call fails with eager's ZeroDivisionError. Device code divides by 1 without an error, as eager's kernels for GPUs do.";
+  let description = "The call fails with eager's ZeroDivisionError. Device code divides by 1 and reports no error, because eager's kernels for GPUs report none.";
   let arguments = (ins SignlessIntegerLike:$divisor);
   let results = (outs SignlessIntegerLike:$result);
   let assemblyFormat = "$divisor attr-dict `:` type($result)";

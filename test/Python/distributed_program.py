@@ -1,5 +1,6 @@
-"""One of two gloo processes of test_distributed.py: trains a model with torch.distributed, compiled and in eager, and
-writes the results. All processes use the same seeds, so that results differ only by the distribution of the work.
+"""One of two gloo processes of test_distributed.py: runs a case with torch.distributed, compiled and in eager, and
+writes the results. All cases except `collectives` and `broken` train a model. In these cases, both processes begin with
+the same parameters.
 
     RANK=0 WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=... python distributed_program.py CASE RESULT
 """
@@ -143,7 +144,7 @@ CASES = {"ddp": ddp, "fsdp": fsdp, "tensor_parallel": tensor_parallel, "pipeline
 
 
 def broken(_dtype, door):
-    """Ends rank 1 before its collective: rank 0 must get an error instead of waiting forever."""
+    """Ends rank 1 before its second collective: rank 0 must get an error instead of waiting forever."""
     from datetime import timedelta
 
     import torch.distributed._functional_collectives as functional

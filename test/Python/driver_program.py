@@ -2,7 +2,7 @@
 
     TILEWRIGHT_LIBCUDA=build/lib/libtilewright_fake_cuda.so python test/Python/driver_program.py NAME...
 
-Results are compared bit by bit with those of the emulated device, which runs the same kernels.
+In most cases, results are compared bit by bit with those of the emulated device, which runs the same kernels.
 """
 
 import ctypes

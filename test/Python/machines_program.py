@@ -1,6 +1,7 @@
 """Products, attention and convolutions at sizes around every tile, in f32, bf16, f16 and int8. test_machines.py runs
 it on the machine that TILEWRIGHT_CPU or TILEWRIGHT_EMULATE_AMX names. `machines_program.py f16` runs only those of
-f16. With TILEWRIGHT_TEST_SHARES, every third check runs. Prints the number of checks at the end."""
+f16. With TILEWRIGHT_TEST_SHARES, only every third check runs. At the end, the program prints the number of all
+checks."""
 
 import copy
 import os

@@ -1,5 +1,5 @@
-"""Checks results by the numbers rule: their error relative to float64 is at most twice eager's error, or three times for results of fewer
-than 1000 elements."""
+"""Checks results by the numbers rule (docs/conformance.md): their error relative to float64 is at most twice (with fewer than 1000 elements:
+three times) the allowed error, which is eager's error, but at least the eps of the dtype times the size of the results."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def test_kernel_with_more_than_64_operands_matches_eager():
 
 
 def test_packed_parameters_that_are_results_match_eager():
-    """Values computed only from parameters are computed once, but returned in every call."""
+    """Values computed only from parameters are returned in every call, but computed again only if a parameter changes."""
     model = torch.nn.Linear(17, 33)
 
     def forward(x):

@@ -201,8 +201,8 @@ DAMAGE = {
 
 
 def check_damaged(tmp_path, pattern, change, expected, grid=3, **schedule):
-    """Checks that ptx-check reports no error for the unchanged kernel, in any order of its warps, and that it reports
-    an error if any part of the kernel's synchronization is removed. A slot has 24 KB."""
+    """Replaces `pattern` by `change` in a kernel. Checks that ptx-check then reports `expected`, or no error if
+    `expected` is empty, in four orders of the warps. With the default schedule, a slot has 24 KB."""
     schedule = {"consumer_rows": 64, "consumers": 2, "n": 64, "stages": 3} | schedule
     rows = schedule["consumer_rows"] * schedule["consumers"]
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=100, n=136, k=392, type="bf16"))
@@ -231,7 +231,7 @@ def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE[damage])
 
 
-# Each entry damages code that a kernel needs only if its thread blocks compute several tiles.
+# Changes of a kernel whose thread blocks compute several tiles.
 DAMAGE_IN_TURN = {
     "nothing": (r"", "", ""),
     "the last slot of a tile is never empty": (r"(wgmma\.wait_group\.sync\.aligned 0;(?s:.)*?)mbarrier\.arrive\.shared::cta\.b64 [^\n]*", r"\1", "deadlock"),
@@ -267,8 +267,8 @@ def test_ptx_check_finds_damage_in_clusters(damage, tiles_per_block, tmp_path):
     {"consumer_rows": 64, "consumers": 1, "n": 128}, {"consumer_rows": 128, "consumers": 1, "n": 128}, {"consumer_rows": 64, "consumers": 2, "n": 256},
     {"consumer_rows": 64, "consumers": 1, "n": 128, "tiles_per_block": 3}, {"consumer_rows": 64, "consumers": 1, "n": 128, "tile_rows_per_band": 2}])  # fmt: skip
 def test_product_in_clusters_matches_eager(schedule, tmp_path, monkeypatch):
-    """The numbers of tiles are odd. Therefore the last block of a cluster may be below the last row. All blocks of a
-    cluster compute the same number of tiles."""
+    """For some sizes, the number of rows of tiles is odd. Therefore the last block of a cluster may be below the last row.
+    All blocks of a cluster compute the same number of tiles."""
     (tmp_path / "s.json").write_text(json.dumps({"*": {"stages": 3, "cluster": 2} | schedule}))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     for sizes, turned_b in [((300, 328, 200), False), ((64, 136, 64), False), ((200, 136, 72), True), ((5, 8, 72), True)]:

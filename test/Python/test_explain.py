@@ -73,7 +73,7 @@ def test_explain_with_force_replaces_the_backend(tmp_path):
 
 
 class LeftToEager(torch.nn.Module):
-    """Code that Dynamo passes to no backend: a recurrent layer, and a loop that it cannot trace."""
+    """A recurrent layer, which Dynamo passes to no backend."""
 
     def __init__(self):
         super().__init__()

@@ -1,5 +1,5 @@
-"""The page of tilewright explain in a browser: it loads, clicks and keys work, and the document has no more elements
-for 500 kernels than for five."""
+"""The page of tilewright explain in a browser: it loads, clicks and keys work, and the number of the document's
+elements is bounded, also for 500 kernels."""
 
 # ruff: noqa: F811 (fixtures of the other file)
 import copy
@@ -88,7 +88,7 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
     kernel = max(record["kernels"], key=lambda one: one["code_bytes"])
     assert any(f"{kernel['name']}:" in row for row in pane_rows(browser, 3, ".at"))
 
-    # Edges that are not fused, with their reasons; the search filters them.
+    # The view lists the edges that are not fused, with their reasons. The search filters the list.
     browser.press("4")
     unfused = [edge for edge in record["edges"] if not edge["done"]]
     shown = texts(browser, ".table .row")
@@ -180,7 +180,7 @@ def test_hostile_names_add_no_elements(browser, tmp_path):
 
 
 def large(record: dict, times: int) -> dict:
-    """Returns the record of a model that is `times` as large."""
+    """Returns the record of a model that is `times` times as large."""
     big = copy.deepcopy(record)
     count, sets = len(record["origins"]), len(record["sets"])
     big["origins"] = record["origins"] * times

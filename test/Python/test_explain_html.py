@@ -99,7 +99,7 @@ def test_every_operation_reaches_a_kernel_and_assembly(record):
 
 
 def test_structured_lines_are_attributed_to_their_operations(record):
-    """The gelus contain a polynomial or erf, and none of these lines is attributed to the layer norms."""
+    """The lines with erf are attributed only to the gelus, and those with rsqrt only to the layer norms."""
     stage = next(one for one in record["stages"] if one["name"] == "structured")
     rows = [(line, record["sets"][number]) for line, number in zip(stage["lines"], stage["sets"]) if number >= 0]
 

@@ -22,7 +22,7 @@ def all_bytes(kind):
 
 
 def all_floats():
-    """Returns every 16-bit float as an f32, with the adjacent values. This includes the midpoints between two results."""
+    """Returns every bf16 number as an f32, with adjacent f32 numbers. These include the midpoints between two results."""
     upper = torch.arange(1 << 16, dtype=torch.int32) << 16
     return torch.cat([upper, upper + 1, upper - 1, upper + 0x8000, upper + 0x7FFF]).view(torch.float32)
 
@@ -201,7 +201,7 @@ def test_invalid_scaled_mm_call_raises_error_while_traced(fn):
     (lambda a, b: torch._scaled_mm(a, b, *ONE_SCALE, scale_result=ONE_SCALE[0]), "scale_result, by which eager divides on a CPU"),
 ], ids=["matmul", "relu", "scale of the result"])  # fmt: skip
 def test_unsupported_float8_op_raises_the_error_of_eager_with_a_reason(fn, reason):
-    """In strict mode the error has the reason; otherwise eager raises its own error."""
+    """In strict mode, the error has the reason. Otherwise, a warning has the reason, and eager returns its result or raises its error."""
     a, b = operands(8, 24, 16)
     torch._dynamo.reset()
     with pytest.raises(Exception, match=reason):

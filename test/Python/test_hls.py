@@ -89,7 +89,7 @@ def test_lint_reports_violations_in_streams_of_blocks(blocks):
 
 
 def test_chart_of_pareto_front_is_written_as_png(tmp_path):
-    """A design with more multipliers is never slower, and the chart is a PNG."""
+    """front() keeps the designs to which no other design is superior, and the chart is a PNG."""
     pytest.importorskip("matplotlib")
     from hls_chart import draw, front, points_of
 
@@ -100,7 +100,7 @@ def test_chart_of_pareto_front_is_written_as_png(tmp_path):
     assert (tmp_path / "pareto.png").read_bytes().startswith(b"\x89PNG")
 
 
-# One program tests every operator of ap_int and ap_uint for pairs of widths and signs, against Python's integers.
+# One program tests the operators of ap_int and ap_uint for pairs of widths and signs, against Python's integers.
 
 PAIRS = [(1, 1), (2, 5), (5, 3), (7, 8), (8, 8), (13, 31), (16, 32), (31, 33), (32, 32), (33, 47), (48, 12), (63, 63), (63, 64), (64, 64), (65, 60), (100, 28), (127, 1), (128, 128)]
 OPERATORS = ["+", "-", "*", "/", "%", "&", "|", "^", "<", "==", "<<", ">>"]
@@ -361,7 +361,7 @@ def test_design_with_more_than_64_operands_passes_its_bench(tmp_path):
 
 
 def test_loop_labels_of_seven_dimensions_are_distinct(tmp_path):
-    """Labels of loops are distinct at any rank."""
+    """The labels of the loops over a tensor with seven dimensions are distinct."""
     model = """func.func @main(%x: tensor<2x1x2x1x2x3x2xf32>) -> tensor<2x1x2x1x2x2x3xf32> {
   %p = tw.permute %x {permutation = array<i64: 0, 1, 2, 3, 4, 6, 5>} : tensor<2x1x2x1x2x3x2xf32> -> tensor<2x1x2x1x2x2x3xf32>
   return %p : tensor<2x1x2x1x2x2x3xf32>

@@ -85,7 +85,7 @@ def test_ii_is_bounded_by_bank_ports_and_by_recurrences(tmp_path):
 
 
 def address_operators(folder, products=(), quotients=()):
-    """Returns the address operators, by name, of a nest of two loops."""
+    """Returns the address operators, by name, of a nest with these products and quotients of indices."""
     more = {"products": [list(one) for one in products], "quotients": list(quotients)}
     operators = estimate(folder, 64, **more)["operators"]
     return {name: count for name, count in operators.items() if name in ("address", "address in logic", "wide quotient")}

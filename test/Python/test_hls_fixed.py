@@ -1,7 +1,7 @@
 """Compares ap_fixed.h of the target hls with exact rational numbers, and with hls4ml's copy of the vendor's headers if
 hls4ml is installed.
 
-One program contains every pair of formats. It reads lines and writes bits.
+One program contains all formats. It reads the operators and operands, and writes the bits of the results.
 """
 
 import importlib.util
@@ -70,8 +70,8 @@ template <typename A, typename B, typename R> Words answer(int op, Words x, Word
   default: return bits(-a);
   }
 }
-// An operator whose result has more than 128 bits cannot be compiled, so for such pairs of types only assignments are
-// tested.
+// An operator whose result has more than 128 bits cannot be compiled, so for such pairs of types only assignments and
+// comparisons are tested.
 template <typename A, typename B, typename R> Words assigned(int op, Words x, Words y) {
   return op == 4 ? Words{0, make<A>(x) < make<B>(y)} : op == 5 ? Words{0, make<A>(x) == make<B>(y)} : bits(R(make<A>(x)));
 }
@@ -249,12 +249,12 @@ def test_ap_fixed_operators_equal_exact_fractions(ours):
 
 
 def test_ap_fixed_equals_the_headers_of_the_vendor(ours, tmp_path):
-    """Assignments in every mode, sums, products and comparisons. The known differences are excluded below."""
+    """Compares all operators except shifts. The known differences of the vendor's results are excluded below."""
     if not importlib.util.find_spec("hls4ml"):
         pytest.skip("hls4ml is not installed, whose headers are the vendor's")
     vendor = pathlib.Path(importlib.util.find_spec("hls4ml").origin).parent / "templates" / "vivado" / "ap_types"
-    # NDEBUG: bits before the point that are outside of the number violate its assertions, but do not change its
-    # results.
+    # NDEBUG disables the assertions of the vendor's headers. Bits before the point that are outside of the number violate
+    # these assertions, but do not change the results.
     build(tmp_path, "-O0", "-w", "-DNDEBUG", "-DVENDOR", "-I", vendor)
     # Shifts are excluded, because the vendor's shifts apply the rounding mode of the operand's type, and ours do not. Comparisons of a signed with an
     # unsigned number are excluded, too, because the vendor's result is wrong: large numbers are less than negative ones.

@@ -106,7 +106,7 @@ def test_header_is_valid_c99_and_cxx98(example):
 
 @needs_cc
 def test_two_models_link_into_one_program(example):
-    """Archives have no symbol in common, although both contain the runtime."""
+    """The archive of a model and the object file of another have no symbol in common, although both contain the runtime."""
     shutil.copy(example / "classify.mlir", example / "int.mlir")  # a name that is not valid in C
     run(DRIVER, "compile", "classify.mlir", "-o", "classify.a", cwd=example)
     run(DRIVER, "compile", "int.mlir", "-o", "int.o", cwd=example)

@@ -1,5 +1,5 @@
-"""Runs the kernels of every kind of machine on this machine: AVX2, AVX-512, vdpbf16ps, vpdpbusd, and AMX tiles, which
-are also emulated with vectors."""
+"""Runs the kernels of every kind of machine on this machine, if its CPU has the instructions: AVX2, AVX-512, vdpbf16ps,
+vpdpbusd, and AMX tiles, which are also emulated with vectors."""
 
 import os
 import pathlib

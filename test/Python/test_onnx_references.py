@@ -61,8 +61,7 @@ def same_pads(size, kernel, stride, lower):
 @pytest.mark.parametrize("op", ["MaxPool", "AveragePool", "Conv"])
 @pytest.mark.parametrize("mode", ["SAME_LOWER", "SAME_UPPER"])
 def test_pools_and_convolution_with_same_padding_match_torch(op, mode, tmp_path):
-    """Tests models with fixed sizes, and with symbolic sizes (stride 2). A model with symbolic sizes is called at
-    three sizes."""
+    """Tests models with fixed and with symbolic sizes, with two strides and three sizes of images."""
     weight = floats(5, 2, 3, 3)
     for i, (stride, (h, w)) in enumerate(itertools.product((1, 2), ((7, 8), (8, 9), (5, 5)))):
         x = floats(1, 2, h, w)
@@ -90,8 +89,8 @@ def test_pools_and_convolution_with_same_padding_match_torch(op, mode, tmp_path)
 ])  # fmt: skip
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_col2im_matches_sum_in_float64(sizes, block, strides, dilations, pads, symbolic, tmp_path):
-    """The result is compared with a sum over windows in float64. One column is infinite, and affects only the pixels to
-    which it is added."""
+    """The result is compared with a sum over windows in float64. One element of a column is infinite, and must not affect
+    pixels to which it is not added."""
     rank = len(sizes)
     counts = [(s + pads[i] + pads[rank + i] - dilations[i] * (block[i] - 1) - 1) // strides[i] + 1 for i, s in enumerate(sizes)]
     x = floats(2, 3 * int(np.prod(block)), int(np.prod(counts)))

@@ -1,4 +1,4 @@
-"""The table of ATen operators is the only list of views, agrees with torch's schemas, and with docs/reference/operators.md."""
+"""The table of ATen operators is the only list of views, and agrees with torch's schemas and with docs/reference/operators.md."""
 
 import ast
 import sys

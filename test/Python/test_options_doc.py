@@ -19,7 +19,7 @@ def test_the_page_of_variables_is_what_the_tables_give():
 
 
 def test_every_environment_variable_that_the_sources_read_is_on_the_page():
-    """Checks the names that C++ and Python have as strings, those that scripts expand, and every argument of getenv."""
+    """Checks the names that C++ and Python have as strings, those that scripts expand, and the string arguments of getenv and os.environ."""
     known = set(re.findall(r"^\| `(\w+)` \|", write_options_doc.ENVIRONMENT.read_text(), re.MULTILINE))
     read = {}
     sources = subprocess.run(["git", "ls-files", "lib", "python", "tools", "include"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()

@@ -19,7 +19,7 @@ def strictness(fn, *inputs):
 
 
 def test_consumers_of_eager_results_are_compiled():
-    """Only ops that cannot be imported run in eager, even if their operands come from eager."""
+    """Only ops that cannot be imported run in eager. Ops that read the results of these ops are compiled."""
 
     def chain(x):
         q, r = torch.linalg.qr(x)  # eager

@@ -15,7 +15,7 @@ def compiled(fn, dynamic=None):
 
 
 def places(results, inputs):
-    """Returns for each result the index of the first input or earlier result with which it shares memory."""
+    """Returns for each result the index of the first input or earlier result with which it shares memory, or -1."""
     known = [t.untyped_storage()._cdata for t in inputs]
     found = []
     for r in results:

@@ -208,8 +208,8 @@ def test_onnx_length_that_the_exporter_fixed_is_guarded(tmp_path):
 
 
 def test_guard_pages_find_a_read_past_the_end(tmp_path):
-    """A kernel reads row 64 of a tensor with 64 rows. Its library returns arbitrary data, but crashes with guard
-    pages."""
+    """A kernel whose check of the index is wrong reads row 64 of a tensor with 64 rows. With guard pages, its library
+    crashes."""
     (tmp_path / "m.mlir").write_text("""
 func.func @main(%x: tensor<64x64xf32> {tw.name = "x"}, %i: tensor<64xi64> {tw.name = "i"}) -> (tensor<64x64xf32> {tw.name = "y"}) {
   %0 = tw.take %x[%i] {dim = 0 : i64} : (tensor<64x64xf32>, tensor<64xi64>) -> tensor<64x64xf32>

@@ -1,4 +1,5 @@
-"""Parameters are packed once, and again when they change. Regardless of how they are written, no result is stale."""
+"""Parameters are packed once, and again when they change. A result is stale only if a write changes
+only elements that the fingerprint does not sample, and repack() is not called."""
 
 import copy
 

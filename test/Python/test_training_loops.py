@@ -132,7 +132,7 @@ def test_training_of_some_parameters_matches_eager():
 
 
 def test_concurrent_backward_graphs_of_different_sizes_match_eager():
-    """Results are computed while the graph runs, with the sizes of each call. Saved activations are freed meanwhile."""
+    """During a call, results are allocated with the sizes of this call, and saved activations are freed."""
     model = torch.nn.Sequential(*[m for _ in range(4) for m in (torch.nn.Linear(512, 512), torch.nn.Tanh())])
     compiled = torch.compile(model, backend="tilewright", dynamic=True, options={"strict": True})
     drawn = {rows: torch.randn(rows, 512) for rows in (4500, 5000, 6100)}

@@ -3,8 +3,8 @@
 
 A library includes only its own headers and those of the libraries named in LIBRARIES. Data flows in one direction: importers, graph,
 kernels, then one target's code generator. Only lib/Plan, lib/Driver and the libraries that use lib/Driver include headers of the runtime.
-Tools and the Python module use include/tilewright and lib/Interfaces, and few other libraries; examples use only include/tilewright. Tests may
-include any header.
+Tools and the Python module use include/tilewright and lib/Interfaces, and few other libraries. The headers that examples and tests include are
+not checked.
 
 A pass is defined in the folder of the stage that runs it. Code generators may also run passes of earlier stages and of lib/Codegen/Common,
 but not those of another target.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Fits the coefficients of lib/Codegen/Common/Math/ExpandMath*.cpp and prints them.
 
-Each fit is a weighted minimax by Lawson's iteration on least squares. Function values come from mpmath, because cancellation near 0 would
-make float values inexact. In f32 fits, coefficients are rounded one by one from the lowest degree up, and the remaining ones are fitted
-again after each rounding. Fits for all bits of f64 (NAME_53) interpolate instead.
+Fits for all bits of f64 (NAME_53) interpolate the function. All other fits are weighted minimax fits by Lawson's iteration on least squares.
+Function values come from mpmath, because cancellation near 0 would make float values inexact. In f32 fits, coefficients are rounded one by
+one from the lowest degree up, and the remaining ones are fitted again after each rounding.
 
     python3 tools/dev/fit_polynomials.py [name...]
 """

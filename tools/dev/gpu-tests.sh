@@ -3,9 +3,9 @@
 #
 #   tools/build-wheel.sh python3.12 && tools/dev/gpu-tests.sh [--wheel dist/tilewright-...whl] [--out FOLDER] [PYTEST ARGUMENT...]
 #
-# python3 needs torch 2.11 or newer, pytest, pytest-xdist and pytest-timeout. The script copies the tests and replaces "emulated" by "cuda"
-# in the copies. If a fault destroys the GPU context of a pytest process, the process exits, and a new process runs the remaining tests. The
-# output of pytest is written to tests.txt in FOLDER (default: $OUT, else build/gpu-tests).
+# python3 needs torch 2.11 or newer, pytest, pytest-xdist and pytest-timeout. The script copies the tests, and replaces the device "emulated"
+# in the copies by $TILEWRIGHT_GPU_TESTS_DEVICE (default: "cuda"). If a fault destroys the GPU context of a pytest process, the process exits,
+# and a new process runs the remaining tests. The output of pytest is written to tests.txt in FOLDER (default: $OUT, else build/gpu-tests).
 set -euo pipefail
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 wheel='' out=${OUT:-$repository/build/gpu-tests} python=${PYTHON:-python3} device=${TILEWRIGHT_GPU_TESTS_DEVICE:-cuda}

@@ -33,8 +33,8 @@ decomposed runs in eager with `torch.compile`, and is an error of `tilewright.ex
 composite operators, which are imported as well. The table of imported operators is `lib/Import/ATen/Table.h`. If the importer refuses a case of an
 operator, the operator runs in eager, and [the report](../how-to/explain.md) has the reason.
 
-Rows that depend on torch are those of torch {TORCH}. Overloads that write into an argument are not listed, because torch replaces them by functional
-operators.
+Rows that depend on torch are those of torch {TORCH}. Overloads that write into an argument are listed only if they are core operators, because torch
+replaces them by functional operators.
 
 | with torch.compile | meaning |
 |---|---|
@@ -99,7 +99,7 @@ def is_composite(op) -> bool:
 
 
 def is_shown(op) -> bool:
-    """Returns True if an overload of a table is on the page. torch's other namespaces depend on its build."""
+    """Returns True if an overload of a table is on the page. Overloads of other namespaces are not, because they depend on torch's build."""
     return isinstance(op, torch._ops.OpOverload) and op.namespace in ("aten", "prims") and not op._schema.is_mutable
 
 

@@ -80,8 +80,8 @@ def page() -> str:
     lines = [
         "# Options of torch.compile", "",
         "`torch.compile(model, backend=\"tilewright\", options={...})`. The environment variable `TILEWRIGHT_<NAME>` sets the default of an option",
-        "([environment variables](environment.md)). Flags of the [program `tilewright`](cli.md) have the same names and meanings. An unknown option and a",
-        "value of a wrong type raise a `ValueError` that lists the valid options or types.", "",
+        "([environment variables](environment.md)). The [program `tilewright`](cli.md) has flags with the names of many of these options. An unknown option",
+        "and a value of a wrong type raise a `ValueError` that lists the valid options or types.", "",
         "| option | type | default | meaning |", "|---|---|---|---|", *rows, "",
         "The argument `mode` of `torch.compile` sets these options. Other options can be specified in addition to it:", "",
         "| mode | options |", "|---|---|", *modes, "",

@@ -1,7 +1,7 @@
 //===- hls-estimate.cpp - estimates designs in JSON -----------------------===//
 //
-// The program prints one line of JSON for each design. The exit status is 0 if all designs were estimated, and 2 if a
-// file could not be read.
+// The program prints one line of JSON for each design. The exit status is 0 if all designs were estimated, and 2 if no
+// file is given or a file could not be read.
 //
 // Test: test/Python/test_hls_estimate.py
 //

@@ -59,7 +59,7 @@ struct CompileFlags {
       "emit",
       cl::desc(
           "kind of output: the IR after a stage, asm (also ptx for cuda and cpp for hls), ll (LLVM IR), or a library: "
-          "shared, static, obj (default: selected by the suffix of -o; without a suffix: target)"),
+          "shared, static, obj (default: selected by the suffix of -o; without a suffix: target, or a design for hls)"),
       cl::value_desc("stage"), cl::cat(category)};
   cl::alias stopAt{"stop-at", cl::desc("the same as --emit"), cl::aliasopt(emit), cl::cat(category)};
   cl::opt<std::string> startAt{

@@ -1,7 +1,8 @@
 //===- FixedReference.cpp - compare a fixed-point design with its float model --------------===//
 //
-// FixedReference computes the float model in double precision for the input values of the fixed-point design. Therefore
-// the only causes of differences are rounding and overflow in fixed point.
+// FixedReference computes the float model in double precision for the input values of the fixed-point design.
+// Therefore, except for errors of double precision, the only causes of differences are rounding and overflow in fixed
+// point.
 //
 // Test: test/Tools/hls-fixed.test
 //

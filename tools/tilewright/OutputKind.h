@@ -26,10 +26,10 @@ bool isFolder(llvm::StringRef output);
 
 /// Returns the kind of output that `emit`, the value of --emit, names. If `emit` is empty, the suffix of `output`, the
 /// value of -o, selects the kind: .so, .a and .o are libraries, .s is assembly, .ptx and .cpp are the code that the
-/// targets cuda and hls generate, .ll is LLVM IR, and .mlir is the IR after the stage `target`. An `output` without a
-/// suffix, or "-" for standard output, selects a folder if `writesFolders` (Target::makesFiles()), and the IR after the
-/// stage `target` otherwise. Errors are an unknown name, an unknown suffix, and a suffix that contradicts `emit` or
-/// `target`.
+/// targets cuda and hls generate, .ll is LLVM IR, and .mlir is the IR after the stage `target`. If `output` has no
+/// suffix, is a folder, or is "-" for standard output, the kind is a folder if `writesFolders` (Target::makesFiles()),
+/// and the IR after the stage `target` otherwise. An unknown suffix selects a folder if `writesFolders`, and is an
+/// error otherwise. Other errors are an unknown name, and a suffix that contradicts `emit` or `target`.
 llvm::Expected<OutputKind> chooseOutput(llvm::StringRef emit, llvm::StringRef output, llvm::StringRef target,
                                         bool writesFolders);
 

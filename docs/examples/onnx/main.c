@@ -1,4 +1,5 @@
-/* Classifies batches of one to five images with the library that `tilewright compile` compiles from digits.onnx. */
+/* Classifies batches of one, three and five images with the library that `tilewright compile` compiles from
+ * digits.onnx. */
 #include "digits.h"
 
 #include <stdio.h>

@@ -19,7 +19,7 @@ int main(int argc, char **argv) {
   int failed = !images || !scores;
   for (int64_t i = 0; i < count && !failed; ++i)
     if ((failed = read_image(argv[1 + i], images + i * PIXELS)))
-      fprintf(stderr, "%s is not a binary PPM image of 8 bits a channel\n", argv[1 + i]);
+      fprintf(stderr, "%s is not a binary PPM image of 8 bits per channel\n", argv[1 + i]);
   if (!failed) {
     resnet50_tensor input = {images, RESNET50_F32, 4, {count, 3, SIDE, SIDE}, NULL};
     resnet50_tensor output = {scores, RESNET50_F32, 2, {count, CLASSES}, NULL};

@@ -40,7 +40,7 @@ private:
 static std::string classify(Model &model, const char *path) {
   std::vector<float> image(PIXELS);
   if (read_image(path, image.data()) != 0)
-    throw std::runtime_error(std::string(path) + " is not a binary PPM image of 8 bits a channel");
+    throw std::runtime_error(std::string(path) + " is not a binary PPM image of 8 bits per channel");
   std::vector<float> scores = model.scores(image);
   auto best = std::max_element(scores.begin(), scores.end());
   char line[64];

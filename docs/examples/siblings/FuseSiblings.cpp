@@ -1,4 +1,4 @@
-//===- FuseSiblings.cpp - fuses two elementwise kernels that are independent ---------===//
+//===- FuseSiblings.cpp - fuses consecutive elementwise kernels that are independent -===//
 //
 // Before:  %a = call @kernel_0(%x, %p)                 // relu
 //          %b = call @kernel_1(%y, %q)                 // exp
@@ -6,8 +6,8 @@
 //
 // %p and %q are the tensors into which the kernels write their results.
 //
-// The fusion saves one barrier and one round of tasks. Both kernels must have results of the same static shape, so that
-// one schedule tiles the fused kernel.
+// The fusion saves one barrier and one round of tasks. All results of both kernels must have the same type, with a
+// static shape, so that one schedule tiles the fused kernel. The fused kernel may be fused with a third kernel, etc.
 //
 // Test: test/Python/test_research.py
 //

@@ -82,7 +82,7 @@ class Pool:
     """Runs cases on `count` workers that run `script`.
 
     `ask(case)` returns the request for a case. The pool adds the entry `after` to the request: the worker begins with
-    the next sample. `hang` is the time limit of a sample in seconds. For each case, `tell(case, results, reason)` is
+    the sample after this number. `hang` is the time limit of a sample in seconds. For each case, `tell(case, results, reason)` is
     called with the results {sample: Outcome}, from one thread at a time. A worker is replaced after `samples` samples.
     """
 

@@ -1,5 +1,5 @@
-"""Selects the entries of the default run from a long list: those whose name hashes to 0, the same ones for every
-commit."""
+"""Selects the entries of the default run from a long list by the hashes of their names, so that they are the same for
+every commit."""
 
 from __future__ import annotations
 

@@ -82,8 +82,8 @@ def check_metadata(got, want, what: str) -> None:
 
 
 def check_numbers(got, runs, exact, largest: float, what: str) -> None:
-    """Applies the numbers rule (docs/conformance.md) to one result. `runs`: eager's with one thread and with two,
-    `exact`: float64's."""
+    """Applies the numbers rule (docs/conformance.md) to one result. `runs` are eager's results with one thread and with
+    two, and `exact` is the result in float64."""
     want = runs[0]
     if not got.numel():
         return

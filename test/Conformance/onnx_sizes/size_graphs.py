@@ -308,8 +308,8 @@ class GraphMaker:
         self.emit("LayerNormalization", [x, self.weight(shape[-1]), self.weight(shape[-1])], shape, axis=-1)
 
     def resize(self):
-        """Adds a resize of images (onnxruntime supports no others), such that rounding in f32 does not select
-        elements and lengths are integers."""
+        """Adds a resize of images (onnxruntime supports no others), such that rounding in f32 changes neither the
+        lengths nor the selection of elements."""
         x, shape = self.pick(4)
         how = {"mode": "linear", "coordinate_transformation_mode": self.random.choice(["half_pixel", "asymmetric"]), "axes": [2, 3]}
         if self.random.random() < 0.5:

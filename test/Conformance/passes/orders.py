@@ -26,7 +26,7 @@ LIMIT = 120  # seconds for a command
 
 
 def passes() -> list[str]:
-    """Returns all passes of Passes.td."""
+    """Returns the passes of Passes.td that do not need a file."""
     text = (ROOT / "include/tilewright/Passes.td").read_text()
     return [name for name in re.findall(r': Pass<"([^"]+)"', text) if name not in NEEDS_FILE]
 
@@ -37,7 +37,7 @@ def models() -> list[Path]:
 
 
 def pairs() -> list[tuple[Path, list[str]]]:
-    """Returns each pass after each prefix of the stages."""
+    """Returns each pass and each stage after each prefix of the stages, for each model."""
     return [(model, [*STAGES[:done], name]) for model in models() for done in range(len(STAGES) + 1) for name in [*passes(), *STAGES]]
 
 
@@ -53,7 +53,7 @@ def orders(count: int, seed: int) -> list[tuple[Path, list[str]]]:
 
 
 def crash_of(opt: str, model: Path, order: list[str]) -> str | None:
-    """Returns the command and its output if it ended with a signal, else None."""
+    """Returns the command and its output if it ended with a signal or exceeded the time limit, else None."""
     command = [opt, str(model), *(f"--{name}" for name in order), "-o", "/dev/null"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, errors="replace")

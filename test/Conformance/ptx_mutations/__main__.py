@@ -32,7 +32,7 @@ from shares import rank  # noqa: E402
 
 EQUIVALENT, TABLE = HERE / "equivalent.json", HERE / "table.json"
 BAR = 0.95
-SHARE, LEAST = 60, 0.7  # mutations of a share; the least fraction to find (low, because new equivalent mutations count as missed)
+SHARE, LEAST = 60, 0.7  # least number of mutations of a share; least fraction to find (low, because new equivalent mutations count as missed)
 
 
 def sites_of(folder: Path, names: list[str]) -> list[Site]:
@@ -88,7 +88,8 @@ def score(results: list[tuple[Site, Verdict]]) -> tuple[dict, list[tuple[Site, V
 
 
 def show(results: list[tuple[Site, Verdict]]) -> float:
-    """Prints the table. Returns the found fraction of the mutations that are not equivalent."""
+    """Prints the table. Returns the found fraction of the mutations that are not equivalent, or 0 if equivalent.json lists a mutation that was
+    found."""
     counts, missed = score(results)
     columns = ("finding", "numbers", "equivalent", "survived", "refused")
     print("| kind | mutations | by a finding | by the numbers alone | equivalent | missed | refused |")

@@ -155,8 +155,8 @@ def finish(here: Path, buffer: str, dtype: str, allowed: float, report: str) -> 
 
 
 def make_written(name: str, folder: Path) -> None:
-    """Fills the folder of a hand-written kernel that uses TMA, mbarriers and wgmma. K is chosen so that its ring buffer of three stages
-    is refilled more than twice."""
+    """Fills the folder of a hand-written kernel that uses TMA, mbarriers and wgmma. K is chosen so that each of the three stages
+    of its ring buffer is filled at least twice."""
     here = folder / name
     shutil.rmtree(here, ignore_errors=True)
     here.mkdir(parents=True)

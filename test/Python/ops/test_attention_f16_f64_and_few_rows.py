@@ -45,7 +45,7 @@ def test_attention_with_row_tail_after_full_tiles_matches_eager(dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("rows", [1, 2, 3, 5])
 def test_attention_with_few_query_rows_matches_eager(dtype, rows):
-    """A few rows read keys and values without a copy, in blocks of 512 keys."""
+    """If there are few rows, keys and values are read without a copy, in blocks of 512 keys."""
     for keys, size in ((1, 8), (17, 20), (512, 64), (513, 16), (1030, 33)):
         q, k, v = (torch.randn(2, h, n, size).to(dtype) for h, n in ((4, rows), (2, keys), (2, keys)))
         check(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True), q, k, v)

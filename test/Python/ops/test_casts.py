@@ -1,4 +1,4 @@
-"""Tests casts between every pair of torch's dtypes at their limits, by torch.compile, .pt2, ONNX's Cast and MLIR: bitwise equal to eager.
+"""Tests casts between every pair of the dtypes in DTYPES at their limits, by torch.compile, .pt2, ONNX's Cast and MLIR: bitwise equal to eager.
 
 If eager's result is undefined (NaN and values outside of an integer's range, by the C++ standard), a value must only
 have the same result at every index of a tensor (in a vector, in a remainder, and as the only element)."""
@@ -22,7 +22,7 @@ MLIR = {torch.bool: "i1", torch.uint8: "ui8", torch.int8: "i8", torch.int16: "i1
         torch.uint32: "ui32", torch.uint64: "ui64", torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64",
         torch.float8_e4m3fn: "f8E4M3FN", torch.float8_e5m2: "f8E5M2"}  # fmt: skip
 BYTES = {torch.bfloat16: ("V2", torch.int16), torch.float8_e4m3fn: ("V1", torch.uint8), torch.float8_e5m2: ("V1", torch.uint8)}
-PLACES = 61  # additional elements of a tensor, which fill vectors and a tail
+PLACES = 61  # the smallest number of additional elements of a tensor, which fill vectors and a tail
 
 
 def values_of(dtype):

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from numbers_rule import check, check_gradient
 
 LENGTHS = [1, 3, 4, 16, 17, 45, 130]
-# f32 is tested with all lengths, and each other dtype with two lengths.
+# f32 is tested with all lengths, and each of the other dtypes below with two lengths.
 WIDTHS = [(torch.float32, n) for n in LENGTHS] + [(d, n) for d in (torch.bfloat16, torch.int64, torch.uint8, torch.bool, torch.float64) for n in (17, 70)]
 STEPS = [(torch.float32, n) for n in (2, 31, 64, 97, 260)] + [(d, n) for d in (torch.bfloat16, torch.int8) for n in (31, 130)]
 

@@ -75,7 +75,7 @@ def test_add_and_sub_with_alpha_almost_always_equal_eager(dtype, function):
 @pytest.mark.parametrize("name", ["addmm", "baddbmm", "addbmm", "addmv", "addr"])
 @pytest.mark.parametrize("beta,alpha", [(0.3, 1), (1, 0.7), (0.3, 0.7), (-1.7, 2.3), (0, 0.7)])
 def test_beta_and_alpha_of_products_are_not_rounded(dtype, name, beta, alpha):
-    """Only the result is rounded, so the error against float64 is at most eager's."""
+    """Only the result is rounded, so the error against float64 is not much larger than eager's."""
     torch.manual_seed(0)
     shapes = {"addmm": [(64, 48), (64, 32), (32, 48)], "baddbmm": [(3, 64, 48), (3, 64, 32), (3, 32, 48)],
               "addbmm": [(64, 48), (3, 64, 32), (3, 32, 48)], "addmv": [(64,), (64, 32), (32,)], "addr": [(64, 48), (64,), (48,)]}  # fmt: skip

@@ -49,7 +49,7 @@ def test_special_function_matches_eager(name):
             check(fn, x)
 
 
-EXACT = {  # functions that eager computes inexactly in float64: its Bessel functions have seven digits
+EXACT = {  # compared with mpmath, because eager's results in float64 can be inexact: its Bessel functions have seven digits
     "i0": (s.i0, lambda v: mp.besseli(0, v)), "i1e": (s.i1e, lambda v: mp.besseli(1, v) * mp.exp(-v)),
     "bessel_j0": (s.bessel_j0, lambda v: mp.besselj(0, v)), "bessel_j1": (s.bessel_j1, lambda v: mp.besselj(1, v)),
     "bessel_y0": (s.bessel_y0, lambda v: mp.bessely(0, v)), "bessel_y1": (s.bessel_y1, lambda v: mp.bessely(1, v)),

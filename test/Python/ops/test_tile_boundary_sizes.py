@@ -41,8 +41,8 @@ IN_ORDER = (torch.Tensor.contiguous, stepped, offset, of_one_row)  # layouts wit
 
 
 def laid_out(inputs, turn, layouts):
-    """Returns the inputs, where input i has the layout i + turn (modulo the number of layouts). Over all sizes and all ops of a table, every pair of
-    layouts occurs."""
+    """Returns the inputs, where input i has the layout i + turn (modulo the number of layouts). Over more sizes than layouts, each input has every
+    layout. Empty inputs and inputs without dimensions are not changed."""
     return [layouts[(turn + i) % len(layouts)](x) if x.dim() and x.numel() else x for i, x in enumerate(inputs)]
 
 
@@ -249,7 +249,7 @@ def test_bf16_product_at_all_sizes_matches_eager(name):
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda f: f.__name__)
 def test_elementwise_op_in_each_layout_at_all_sizes_matches_eager(layout):
-    """Tests all pairs of size and layout for two elementwise ops, since the layout does not depend on the op."""
+    """Tests all pairs of size and layout for two elementwise ops, because the handling of layouts does not depend on the op."""
     for fn in (lambda v: v * 2 + 1, lambda v: v.transpose(0, -1).exp()):
         check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((3, n), torch.float32)), layouts=(layout,))
         check_sizes(layout.__name__, lambda n, fn=fn: (fn, make((2, n, 5), torch.float32)), layouts=(layout,))

@@ -49,7 +49,7 @@ OF_WIDE = {
 
 
 def wide(dtype):
-    """Returns numbers of all sizes, and the limits of `dtype`."""
+    """Returns random numbers in the whole range of `dtype`, and its limits."""
     bits = dtype.itemsize * 8
     low = torch.randint(0, 2 ** min(bits, 62), (6, 40), generator=torch.Generator().manual_seed(1), dtype=torch.int64)
     high = torch.randint(0, 2, (6, 40), generator=torch.Generator().manual_seed(2), dtype=torch.int64)

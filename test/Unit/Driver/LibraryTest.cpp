@@ -191,7 +191,7 @@ TEST(Library, PacksAreSharedByAllInstances) {
   ASSERT_NO_FATAL_FAILURE(both.writeFiles());
   std::string manifest = (*llvm::MemoryBuffer::getFile(both.folder.file("net.json")))->getBuffer().str();
   EXPECT_NE(manifest.find("\"weights_packed\": true"), std::string::npos);
-  // The file has the unpacked bias and the packed weight with padded rows, but not the unpacked weight.
+  // The library contains the bias and the packed weight, which may be padded, but not the unpacked weight.
   size_t at = manifest.find("\"weight_bytes\": ");
   int64_t bytes = std::stoll(manifest.substr(at + strlen("\"weight_bytes\": ")));
   EXPECT_GE(bytes, (64 * 96 + 96) * 4);

@@ -134,7 +134,7 @@ TEST(Check, UninitialisedReadsAreReported) {
 
 TEST(Check, DivergentBarriersAreReported) {
   std::string half = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 16;\n";
-  // Lanes of a warp diverge and wait at two barriers; other lanes exit.
+  // The two halves of a warp wait at different barriers. In the loop, some threads exit while others wait at a barrier.
   std::string parted = half + "@%p1 bra $other;\nbar.sync 0;\nbra $end;\n$other:\nbar.sync 1;\n$end:\n";
   EXPECT_GE(runBody(parted, threads(32)).count(Kind::BarrierDivergence), 1u);
   for (uint64_t seed = 0; seed < 4; ++seed) {

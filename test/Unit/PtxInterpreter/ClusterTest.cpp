@@ -82,8 +82,8 @@ TEST(Cluster, InvalidLaunchesAreRefused) {
             std::string::npos);
 }
 
-/// A cluster has two blocks of 32 threads. Each thread writes 100 * rank + tid into its block's s, and reads the other
-/// block's s.
+/// Parts of kernels for a cluster of two blocks of 32 threads. %r3 is 100 * rank + tid, %r5 is the address of the
+/// thread's word of its block's s, and %r8 (after kMap) is the address of the same word of the other block's s.
 const std::string kShared = ".shared .align 16 .b8 s[128];\n.shared .align 8 .b8 bar[16];\n";
 const std::string kSync = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
 const std::string kBegin = "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %cluster_ctarank;\nmad.lo.u32 %r3, %r2, 100, %r1;\n"
@@ -96,7 +96,7 @@ const std::string kRead = "ld.shared::cluster.b32 %r9, [%r8];\n", kOut = "st.glo
 Outcome pair(const std::string &body, uint64_t seed = 0, uint32_t block = 32) {
   return runBody(body, clusters({2, 1, 1}, {2, 1, 1}, block, seed), 1024, {}, kShared);
 }
-/// Runs `body` in eight orders of the threads. Returns the number of orders in which ptx-check reports an error of
+/// Runs `body` in eight orders of the threads. Returns the number of orders in which the checker reports an error of
 /// `kinds`.
 uint32_t orders(const std::string &body, std::initializer_list<Kind> kinds) {
   uint32_t found = 0;

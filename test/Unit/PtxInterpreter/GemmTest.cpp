@@ -49,8 +49,8 @@ std::optional<Report> multiply(const std::string &text, Problem &problem, uint64
              error);
 }
 
-/// Returns true if the error of every element is at most 2^-22 times the sum of the magnitudes of its terms, a bound on
-/// rounding in f32.
+/// Returns true if the error of every element is at most 2^-22 times the sum of the magnitudes of its terms. This
+/// tolerance is for rounding in f32.
 bool isProduct(const Problem &problem) {
   for (uint32_t i = 0; i < problem.m; ++i)
     for (uint32_t j = 0; j < problem.n; ++j) {

@@ -10,7 +10,8 @@
 
 namespace tilewright::ptx::test {
 
-/// Returns a kernel `k` with pointers `out` and `in` in %rd30 and %rd31, and registers of every kind.
+/// Returns a kernel `k` with the pointers `out` and `in` in %rd30 and %rd31. It declares predicates %p, and registers
+/// %h, %r and %rd of 16, 32 and 64 bits.
 inline std::string kernel(const std::string &body, const std::string &before = "") {
   return ".version 8.0\n.target sm_80\n.address_size 64\n" + before +
          "\n.visible .entry k(.param .u64 out, .param .u64 in) {\n"

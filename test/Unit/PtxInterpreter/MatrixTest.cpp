@@ -1,7 +1,7 @@
 //===- MatrixTest.cpp - mma.sync of every type, ldmatrix and stmatrix, cp.async alone -----------===//
 //
-// The elements are small integers, so every product and sum is exact. The mapping of elements to lanes is derived
-// independently from the tables of the ISA: by row and column, not by register.
+// The elements are small integers, so every product and sum is exact. The test maps elements to lanes by row and
+// column, as the tables of the ISA do, and uses no code of the interpreter for this.
 //===----------------------------------------------------------------------===//
 #include "Kernels.h"
 

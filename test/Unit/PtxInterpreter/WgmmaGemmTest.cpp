@@ -55,8 +55,8 @@ struct Product {
         *module, memory, launch,
         {argument(map(a, m)), argument(map(b, n)), argument(c.data()), argument(n), argument(k / 64)}, error);
   }
-  /// Returns true if the error of every element is at most 2^-22 times the sum of the magnitudes of its terms, a bound
-  /// on rounding in f32.
+  /// Returns true if the error of every element is at most 2^-22 times the sum of the magnitudes of its terms. This
+  /// tolerance is for rounding in f32.
   bool isRight() const {
     for (uint32_t i = 0; i < m; ++i)
       for (uint32_t j = 0; j < n; ++j) {

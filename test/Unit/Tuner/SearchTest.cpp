@@ -12,7 +12,7 @@ using namespace tilewright::tuner;
 
 namespace {
 
-/// Returns a space of tile0 x tile1 x order x depth; the model's predictions depend only on the tiles.
+/// Returns a space of tile0 x tile1 x order x k_block; the model's predictions depend only on the tiles.
 Searched kernel() {
   Searched made;
   made.space.knobs = {{"tile0", {8, 16, 32, 64, 128, 256}, 32},
@@ -181,7 +181,7 @@ TEST(Search, TierZeroMeasuresNothing) {
   options.tier = TuneTier::Model;
   SearchResult result = search(searched, bench, options);
   EXPECT_EQ(bench.races, 0);
-  EXPECT_EQ(result.best, (SchedulePoint{64, 192, 0, 128})) << "what the model does not know stays the default's";
+  EXPECT_EQ(result.best, (SchedulePoint{64, 192, 0, 128})) << "other knobs keep their defaults";
 }
 
 TEST(Surrogate, LearnsErrorsOfTheCostModel) {

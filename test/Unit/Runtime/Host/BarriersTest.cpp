@@ -24,7 +24,7 @@ struct BarriersTest : testing::Test {
   void step(std::vector<int32_t> buffers, uint64_t writes, int64_t grid = 8) {
     plan.steps.push_back(launchStep(0, std::move(buffers), writes, Expr::constant(grid)));
   }
-  /// Returns one character per step: '|' if there is a barrier before the step.
+  /// Returns one character for each step that has tiles: '|' if there is a barrier before the step, else '.'.
   std::string barriers() {
     Frame frame;
     RunError error;

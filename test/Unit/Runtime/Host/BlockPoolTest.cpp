@@ -174,7 +174,7 @@ TEST(OutputMemory, HeapReturnsFreePagesToTheSystem) {
   for (size_t i = 0; i < blocks.size(); ++i) {
     blocks[i].assign(1000, 'a');
     if (i % 64 == 63)
-      between[i / 64].assign(1000, 'b'); // allocations that prevent the heap from shrinking without trim_heap()
+      between[i / 64].assign(1000, 'b'); // allocations that prevent the heap from shrinking without trimHeap()
   }
   blocks.clear();
   const int64_t held = trimHeap(INT64_MAX); // this limit requests no trimming

@@ -76,7 +76,8 @@ TEST(Executor, ChainOnOneAndTwoThreads) {
         expectChain(*executable, length, threads);
 }
 
-/// out = in + 1, over `elements` floats in `tiles` tiles, `steps` times.
+/// Returns isBrief() of a plan that computes out = in + 1 for `elements` floats in `tiles` tiles, in each of `steps`
+/// steps.
 static bool isBriefWith(const Expr &elements, const Expr &tiles, size_t steps = 1) {
   plan::Plan plan;
   plan.symbols = {{"length", 0, 1000000}};
@@ -509,6 +510,6 @@ TEST(Executor, IndexOutOfRangeFailsTheCallAndOnlyThat) {
         EXPECT_EQ(error.kind, RunError::Kind::IndexOutOfRange);
         EXPECT_EQ(error.step, 2u);
       }
-      EXPECT_EQ(out[0], last + 2); // the remaining steps were executed
+      EXPECT_EQ(out[0], last + 2); // the step with the error has computed its results
     }
 }

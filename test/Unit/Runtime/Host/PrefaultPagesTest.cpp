@@ -27,7 +27,7 @@ class PrefaultPagesTest : public testing::Test {
 protected:
   void SetUp() override {
     if (clipThreads(0) == 1)
-      GTEST_SKIP() << "one CPU: pages are left to who needs them";
+      GTEST_SKIP() << "with one CPU no pages are prefaulted";
     PrefaultPages::process().drop();
   }
   void TearDown() override { PrefaultPages::process().drop(); }

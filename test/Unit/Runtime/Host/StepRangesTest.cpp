@@ -86,7 +86,8 @@ TEST(StepRanges, AreOneIfLittleMemoryIsReleased) {
   }
 }
 
-/// Allocates outputs when they are requested, and destroys inputs when they are returned.
+/// Allocates outputs when they are requested, except output `refused`, and overwrites inputs with NaN when they are
+/// released.
 class Watched final : public CallersMemory {
 public:
   Watched(std::vector<std::vector<float>> &inputs, std::vector<void *> &outputs, int64_t length, int refused)

@@ -21,7 +21,7 @@ TEST(BfloatComparisons, OtherTypesAreUnchanged) {
     EXPECT_EQ(widened(type).find("fpext"), std::string::npos) << type;
 }
 
-/// On these CPUs, LLVM's instruction selection fails for some of these functions without the rewrite.
+/// On znver4 and sapphirerapids, LLVM's instruction selection fails for some of these functions without the rewrite.
 TEST(BfloatComparisons, ResultsOfAllWidthsCompileForCpusWithInstructionsForBfloat) {
   for (const char *cpu : {"x86-64-v3", "x86-64-v4", "znver4", "sapphirerapids"})
     for (int lanes : {1, 2, 3, 4, 8, 15, 16, 17, 32, 64})

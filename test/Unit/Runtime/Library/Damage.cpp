@@ -81,7 +81,7 @@ std::string damagedJson(const std::string &text, Random &random) {
       if (value.is_string())
         value = value.get<std::string>() + std::string(1 + below(random, 200), char('a' + random() % 26));
       break;
-    default: { // insert another value of the document; it is copied because it may be a part of `value`
+    default: { // replace by another value of the document, which is copied because it may be a part of `value`
       json other = *all[below(random, all.size())];
       value = std::move(other);
     }

@@ -11,8 +11,8 @@ using Random = std::mt19937;
 /// always differs from `bytes`.
 std::string damagedBytes(const std::string &bytes, Random &random);
 
-/// Returns a copy of the JSON text in which values are replaced by numbers out of range, by other strings or by values
-/// of other keys, or are removed.
+/// Returns a copy of the JSON text in which at most three values are removed, repeated, lengthened or replaced by a
+/// number, a string or another value of the text.
 std::string damagedJson(const std::string &text, Random &random);
 
 #endif

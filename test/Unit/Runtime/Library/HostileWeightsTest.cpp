@@ -2,8 +2,8 @@
 //
 // A C program passes the path of the weights file to create(), and does not read the manifest. Therefore the runtime in
 // the library must validate the file. This test compiles that runtime with sanitizers, and links it with a handwritten
-// description and kernels. It makes a thousand changes to the weights file and a thousand changes to the serialized
-// plan. The runtime must report an error or compute a result, and must not crash.
+// description and kernels. It damages the weights file and the serialized plan, each in a thousand ways. The runtime
+// must report an error or compute a result, and must not crash.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Library/Description.h"
@@ -197,7 +197,8 @@ TEST_F(HostileWeights, NonFilesAreRefused) {
   EXPECT_NE(problem, "");
 }
 
-/// The serialized plans are damaged, but their hashes are correct. create() must detect the damage by other checks.
+/// The serialized plans are damaged, but their hashes are correct. The other checks of create() must reject each plan
+/// that would make the runtime crash.
 TEST_F(HostileWeights, DamagedPlansDoNotCrash) {
   Model model;
   write(model.weightsFile());
@@ -219,7 +220,7 @@ TEST_F(HostileWeights, DamagedPlansDoNotCrash) {
   EXPECT_GT(refused, 300);
 }
 
-/// Tests that create() rejects descriptions that do not match their plan.
+/// Tests that create() rejects descriptions that do not match their plan or have another ABI version.
 TEST_F(HostileWeights, DescriptionsOfOtherPlansAreRejected) {
   Model good;
   write(good.weightsFile());
