@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Dtype.h"
+#include "dialects/Graph/Graph.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -45,6 +46,11 @@ std::optional<ScalarType> scalarTypeOf(Type elementType) {
     if (elementTypeOf(info.type, elementType.getContext()) == elementType)
       return info.type;
   return std::nullopt;
+}
+
+bool graph::isElementType(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer ? integer.getWidth() <= 64 && !integer.isSigned() : isa<FloatType>(type) && scalarTypeOf(type);
 }
 
 std::string dtypeName(Type elementType) {

@@ -80,6 +80,10 @@ bool sameShape(mlir::RankedTensorType a, mlir::RankedTensorType b);
 
 using tilewright::isFloat8;
 
+/// Returns true for the element types of graphs: signless and unsigned integers of at most 64 bits, and the float types
+/// in Dtypes.def.
+bool isElementType(mlir::Type type);
+
 /// Returns `type` with another element type.
 mlir::RankedTensorType withElementType(mlir::RankedTensorType type, mlir::Type elementType);
 

@@ -36,7 +36,8 @@ def TW_Dialect : Dialect {
     Symbol k of the map is the function's k-th `index` argument (k = 0, 1, ...), whose attribute `tw.symbol` is the
     symbol's name. Booleans are `i1`, and unsigned integers are `ui2` to `ui64`. All other integers are signless and are
     interpreted as signed. Elements of 2 and 4 bits are packed in memory (`--tw-pack-elements`), and integers of other
-    widths take 1, 2, 4 or 8 bytes.
+    widths take 1, 2, 4 or 8 bytes. Elements are integers of at most 64 bits, and floats of the formats in
+    `dialects/Graph/Dtypes.def`.
 
     Constraints are numbered per op (`matmul_c1`), and the verifier's message contains the number. The verifier accepts
     an op if symbolic sizes neither satisfy nor violate a constraint for all values of the symbols. For such an op,
@@ -44,7 +45,10 @@ def TW_Dialect : Dialect {
   }];
 }
 
-defvar TW_Tensor = AnyRankedTensor;
+/// Complex numbers are not elements: importers rewrite them as pairs of floats.
+def TW_Tensor : Type<And<[IsRankedTensorTypePred, CPred<"::tilewright::graph::isElementType("
+    "::mlir::cast<::mlir::RankedTensorType>($_self).getElementType())">]>,
+  "ranked tensor of booleans, integers of at most 64 bits, or floats of a supported format", "::mlir::RankedTensorType">;
 
 class TW_Op<string mnemonic, list<Trait> traits = []> : Op<TW_Dialect, mnemonic, !listconcat([Pure], traits)>;
 
@@ -243,7 +247,7 @@ def TW_ReshapeOp : TW_View<"reshape", (ins)> {
 }
 def TW_PermuteOp : TW_View<"permute", (ins DenseI64ArrayAttr:$permutation)> {
   let summary = "Transpose: dimension i of the result is dimension permutation[i] of the input";
-  let description = "1. (permute_c1) `permutation` is a permutation of the input's dimensions. 2. (permute_c2) the result's shape is the input's, permuted.";
+  let description = "1. (permute_c1) `permutation` is a permutation of the input's dimensions. 2. (permute_c2) the result's shape is the input's, permuted. 3. (permute_c3) the element type does not change.";
   let hasFolder = 1;
 }
 def TW_BroadcastOp : TW_View<"broadcast", (ins)> {
@@ -267,7 +271,7 @@ def TW_FlipOp : TW_View<"flip", (ins DenseI64ArrayAttr:$dims)> {
 }
 def TW_PadOp : TW_View<"pad", (ins DenseI64ArrayAttr:$low, DenseI64ArrayAttr:$high, TypedAttrInterface:$value)> {
   let summary = "Pad with a constant; negative amounts crop";
-  let description = "1. (pad_c1) there are one low and one high amount per dimension, and the value has the input's element type. "
+  let description = "1. (pad_c1) there are one low and one high amount per dimension, and the value and the result have the input's element type. "
     "2. (pad_c2) each size is the input's plus low plus high. "
     "3. (pad_c3) the negative amounts of a dimension crop at most all of its elements.";
 }
@@ -318,7 +322,7 @@ def TW_ArgReduceOp : TW_Op<"arg_reduce"> {
 }
 def TW_VarMeanOp : TW_Op<"var_mean"> {
   let summary = "Variance (with the divisor n - correction) and mean along `dims`, computed in two passes";
-  let description = "1. (var_mean_c1) the constraint reduce_c1 holds. 2. (var_mean_c2) the constraint reduce_c2 holds for both results.";
+  let description = "1. (var_mean_c1) the constraint reduce_c1 holds. 2. (var_mean_c2) the constraint reduce_c2 holds for both results. 3. (var_mean_c3) the elements of the input and of the results are floats.";
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$dims, F64Attr:$correction, UnitAttr:$keepdim);
   let results = (outs TW_Tensor:$variance, TW_Tensor:$mean);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($variance) `,` type($mean)";
@@ -329,7 +333,7 @@ def TW_SoftmaxOp : TW_Op<"softmax"> {
   let description = [{
     With `safe`, the result for a row whose elements are all -inf is 0 instead of NaN (torch's _safe_softmax).
     1. (softmax_c1) `dim` is in range, and the elements are floats.
-    2. (softmax_c2) the result has the input's shape.
+    2. (softmax_c2) the result has the input's shape, and its elements are floats.
   }];
   let arguments = (ins TW_Tensor:$input, I64Attr:$dim, UnitAttr:$log, UnitAttr:$safe);
   let results = (outs TW_Tensor:$result);
@@ -345,6 +349,7 @@ def TW_LayerNormOp : TW_Op<"layer_norm", [AttrSizedOperandSegments]> {
     1. (layer_norm_c1) 1 <= rank <= input rank.
     2. (layer_norm_c2) weight and bias, if present, have the normalized shape.
     3. (layer_norm_c3) the output has the input's shape; mean and rstd have size 1 in the normalized dimensions.
+    4. (layer_norm_c4) the elements of all operands and results are floats.
   }];
   let arguments = (ins TW_Tensor:$input, Optional<TW_Tensor>:$weight, Optional<TW_Tensor>:$bias, I64Attr:$rank, F64Attr:$eps);
   let results = (outs TW_Tensor:$result, TW_Tensor:$mean, TW_Tensor:$rstd);
@@ -357,6 +362,7 @@ def TW_RMSNormOp : TW_Op<"rms_norm"> {
     1. (rms_norm_c1) 1 <= rank <= input rank.
     2. (rms_norm_c2) weight, if present, has the normalized shape.
     3. (rms_norm_c3) the output has the input's shape; rstd has size 1 in the normalized dimensions.
+    4. (rms_norm_c4) the elements of all operands and results are floats.
   }];
   let arguments = (ins TW_Tensor:$input, Optional<TW_Tensor>:$weight, I64Attr:$rank, F64Attr:$eps);
   let results = (outs TW_Tensor:$result, TW_Tensor:$rstd);
@@ -381,6 +387,7 @@ def TW_SortOp : TW_Op<"sort"> {
     With `k`, only the first k elements are returned (topk).
     1. (sort_c1) `dim` is in range; `k`, if present, is not negative and not larger than the size of `dim`.
     2. (sort_c2) both results have the input's shape, with size k in dimension `dim` if `k` is present.
+    3. (sort_c3) the values have the input's element type, and the indices are i64.
   }];
   let arguments = (ins TW_Tensor:$input, I64Attr:$dim, UnitAttr:$descending, OptionalAttr<I64Attr>:$k);
   let results = (outs TW_Tensor:$values, TW_Tensor:$indices);
@@ -419,6 +426,7 @@ def TW_ConvolutionOp : TW_Op<"convolution"> {
        positive, output paddings not negative.
     3. (convolution_c3) `groups` divides C and F, and the input has the number of channels that the weight requires.
     4. (convolution_c4) the result has the sizes that follow from the operands and attributes.
+    5. (convolution_c5) the constraint matmul_c5 holds for input and weight.
   }];
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$weight, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
     DenseI64ArrayAttr:$dilation, UnitAttr:$transposed, DenseI64ArrayAttr:$output_padding, I64Attr:$groups);
@@ -431,6 +439,7 @@ def TW_ConvolutionWeightGradOp : TW_Op<"convolution_weight_grad"> {
   let description = [{
     1. (convolution_weight_grad_c1) the constraints convolution_c1 and convolution_c2 hold for the input, the gradient
        of the result and the weight; the weight's channels are those of the gradient and of the input.
+    2. (convolution_weight_grad_c2) the constraint matmul_c5 holds for the input and the gradient.
   }];
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$grad, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
     DenseI64ArrayAttr:$dilation, I64Attr:$groups);
@@ -443,12 +452,13 @@ def TW_AttentionOp : TW_Op<"attention"> {
   let description = [{
     The query is B x H x L x D, the key B x Hk x S x D and the value B x Hk x S x Dv. H is a multiple of Hk
     (grouped-query attention). The mask, if present, is boolean (true: attend) or float (added to the scores), and
-    broadcasts to B x H x L x S. With `causal`, row i attends to columns up to i. `logsumexp` is B x H x L in f32.
-    It is the logarithm of the sum of the exponentials of a row of scores, which the backward pass reads.
+    broadcasts to B x H x L x S. With `causal`, row i attends to columns up to i. `logsumexp` is B x H x L. It is the logarithm of the sum of the exponentials of a row of scores, which the backward pass reads.
     1. (attention_c1) all ranks are 4, and operands that have a size B, Hk, D or S have the same size.
     2. (attention_c2) H is a multiple of Hk.
     3. (attention_c3) the mask broadcasts.
     4. (attention_c4) the result is B x H x L x Dv, and logsumexp is B x H x L.
+    5. (attention_c5) the query, key and value have the same float type, and the elements of the result are floats. The
+       elements of logsumexp are f32, or f64 if the query is f64. The elements of the mask are i1 or floats.
   }];
   let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs TW_Tensor:$result, TW_Tensor:$logsumexp);
@@ -466,6 +476,8 @@ def TW_AttentionGradientOp : TW_Op<"attention_gradient"> {
        operands.
     2. (attention_gradient_c2) the mask broadcasts.
     3. (attention_gradient_c3) the gradients have the shapes of query, key and value.
+    4. (attention_gradient_c4) the constraint attention_c5 holds, and the result, its gradient and the gradients of
+       query, key and value have the query's element type.
   }];
   let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, TW_Tensor:$result, TW_Tensor:$grad, TW_Tensor:$logsumexp,
     Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
@@ -486,6 +498,7 @@ def TW_MaxPoolOp : TW_Op<"max_pool"> {
     2. (max_pool_c2) both results have the same shape, with the input's N and C.
     3. (max_pool_c3) the number of windows is the number that torch computes with or without ceil_mode: the last
        window begins inside the input or inside its leading padding.
+    4. (max_pool_c4) the result has the input's element type, and the indices are i64.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation);
   let results = (outs TW_Tensor:$result, TW_Tensor:$indices);
@@ -522,7 +535,8 @@ def TW_TakeOp : TW_Op<"take"> {
     that names the op, the index and the size.
     1. (take_c1) `dim` and the number of index tensors fit the input's rank, and the index tensors broadcast to one
        shape.
-    2. (take_c2) the result has the input's shape with the indexed dimensions replaced by I.
+    2. (take_c2) the result has the input's shape with the indexed dimensions replaced by I, and the input's element
+       type.
     3. (take_c3) index tensors are i64 or i32.
   }];
   let arguments = (ins TW_Tensor:$input, Variadic<TW_Tensor>:$indices, I64Attr:$dim);
@@ -532,7 +546,7 @@ def TW_TakeOp : TW_Op<"take"> {
 }
 def TW_GatherOp : TW_Op<"gather"> {
   let summary = "Gather as torch.gather: result[i, j] = input[index[i, j], j] for dim 0";
-  let description = "1. (gather_c1) `dim` is in range, and the ranks are equal. 2. (gather_c2) the result has the index's shape. 3. (gather_c3) the index is i64 or i32. "
+  let description = "1. (gather_c1) `dim` is in range, and the ranks are equal. 2. (gather_c2) the result has the index's shape and the input's element type. 3. (gather_c3) the index is i64 or i32. "
     "4. (gather_c4) the index is not larger than the input in any dimension except `dim`.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, I64Attr:$dim);
   let results = (outs TW_Tensor:$result);

@@ -138,6 +138,19 @@ LogicalResult checkSizes(Operation *op, unsigned number, StringRef what, Value v
                             << printSizes(expected);
 }
 
+LogicalResult checkElement(Operation *op, unsigned number, StringRef what, Value value, Type expected) {
+  if (elementOf(value) == expected)
+    return success();
+  return broken(op, number) << what << " is of " << elementOf(value) << " but should be of " << expected;
+}
+
+LogicalResult checkFloats(Operation *op, unsigned number, ValueRange values) {
+  for (Value value : values)
+    if (!isa<FloatType>(elementOf(value)))
+      return broken(op, number) << "elements of " << elementOf(value) << " are not floats";
+  return success();
+}
+
 bool broadcasts(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
   if (from.size() > to.size())
     return false;
@@ -260,7 +273,9 @@ LogicalResult PermuteOp::verify() {
   Sizes sizes = sizesOf(getInput()), expected;
   for (int64_t dim : getPermutation())
     expected.push_back(sizes[dim]);
-  return checkSizes(*this, 2, "the result", getResult(), expected);
+  if (failed(checkSizes(*this, 2, "the result", getResult(), expected)))
+    return failure();
+  return checkElement(*this, 3, "the result", getResult(), elementOf(getInput()));
 }
 
 LogicalResult BroadcastOp::verify() {
@@ -326,6 +341,8 @@ LogicalResult PadOp::verify() {
   if (getValue().getType() != elementOf(getInput()))
     return broken(*this, 1) << "the value is of " << getValue().getType() << ", the tensor of "
                             << elementOf(getInput());
+  if (failed(checkElement(*this, 1, "the result", getResult(), elementOf(getInput()))))
+    return failure();
   return checkSizes(*this, 2, "the result", getResult(), expected);
 }
 

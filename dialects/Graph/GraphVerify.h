@@ -38,6 +38,11 @@ mlir::LogicalResult checkDims(mlir::Operation *op, unsigned number, llvm::ArrayR
 /// Checks that the sizes of `value` are `expected`; otherwise reports constraint `number`.
 mlir::LogicalResult checkSizes(mlir::Operation *op, unsigned number, llvm::StringRef what, mlir::Value value,
                                llvm::ArrayRef<mlir::AffineExpr> expected);
+/// Checks that the elements of `value` are of type `expected`; otherwise reports constraint `number`.
+mlir::LogicalResult checkElement(mlir::Operation *op, unsigned number, llvm::StringRef what, mlir::Value value,
+                                 mlir::Type expected);
+/// Checks that the elements of all `values` are floats; otherwise reports constraint `number`.
+mlir::LogicalResult checkFloats(mlir::Operation *op, unsigned number, mlir::ValueRange values);
 /// Returns false if `from` surely does not broadcast to `to` by NumPy's rules. A size of `from` that is not 1 must
 /// equal the size of `to`. If this depends on symbols, it becomes a rule, too.
 bool broadcasts(llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to);

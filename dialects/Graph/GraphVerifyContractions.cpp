@@ -5,6 +5,14 @@ using namespace mlir;
 
 namespace tilewright::graph {
 
+/// Checks that the factors of a product have the same element type, or that both are 8-bit floats.
+static LogicalResult checkFactors(Operation *op, unsigned number, StringRef left, Value lhs, StringRef right,
+                                  Value rhs) {
+  if (elementOf(lhs) == elementOf(rhs) || (isFloat8(elementOf(lhs)) && isFloat8(elementOf(rhs))))
+    return success();
+  return broken(op, number) << left << " is of " << elementOf(lhs) << " but " << right << " of " << elementOf(rhs);
+}
+
 LogicalResult MatmulOp::verify() {
   Sizes a = sizesOf(getLhs()), b = sizesOf(getRhs());
   if (a.size() != b.size() || a.size() < 2)
@@ -20,11 +28,10 @@ LogicalResult MatmulOp::verify() {
   expected.back() = b.back();
   if (failed(checkSizes(*this, 4, "the result", getResult(), expected)))
     return failure();
-  Type lhs = elementOf(getLhs()), rhs = elementOf(getRhs()), result = elementOf(getResult());
-  const bool bothFloat8 = isFloat8(lhs) && isFloat8(rhs);
-  if (lhs != rhs && !bothFloat8)
-    return broken(*this, 5) << "lhs is of " << lhs << " but rhs of " << rhs;
-  if (bothFloat8 && !result.isF32() && !result.isF16() && !result.isBF16())
+  if (failed(checkFactors(*this, 5, "lhs", getLhs(), "rhs", getRhs())))
+    return failure();
+  Type result = elementOf(getResult());
+  if (isFloat8(elementOf(getLhs())) && !result.isF32() && !result.isF16() && !result.isBF16())
     return broken(*this, 5) << "the result of 8-bit floats is of " << result << ", not f32, f16 or bf16";
   return success();
 }
@@ -105,7 +112,9 @@ LogicalResult ConvolutionOp::verify() {
                         : (input[i + 2] + 2 * getPadding()[i] - reach - 1).floorDiv(getStride()[i]) + 1;
     expected.push_back(canonicalSize(size));
   }
-  return checkSizes(*this, 4, "the result", getResult(), givenOrder(*this, expected));
+  if (failed(checkSizes(*this, 4, "the result", getResult(), givenOrder(*this, expected))))
+    return failure();
+  return checkFactors(*this, 5, "the input", getInput(), "the weight", getWeight());
 }
 
 LogicalResult ConvolutionWeightGradOp::verify() {
@@ -122,6 +131,23 @@ LogicalResult ConvolutionWeightGradOp::verify() {
       surelyDiffer(weight[1] * getGroups(), input[1]))
     return broken(*this, 1) << "a weight of " << printSizes(weight) << " does not match an input of "
                             << printSizes(input) << " and a gradient of " << printSizes(grad);
+  return checkFactors(*this, 2, "the input", getInput(), "the gradient", getGrad());
+}
+
+/// Checks that `tensors` have the query's element type, which is a float type, and checks the types of the mask, which
+/// may be null, and of logsumexp.
+static LogicalResult checkAttentionTypes(Operation *op, unsigned number, Value query, ValueRange tensors,
+                                         Value logsumexp, Value mask) {
+  Type type = elementOf(query), sum = elementOf(logsumexp);
+  if (failed(checkFloats(op, number, query)))
+    return failure();
+  for (Value tensor : tensors)
+    if (failed(checkElement(op, number, "a tensor", tensor, type)))
+      return failure();
+  if (!sum.isF32() && !(sum.isF64() && type.isF64()))
+    return broken(op, number) << "logsumexp is of " << sum << "; f32 is needed" << (type.isF64() ? ", or f64" : "");
+  if (mask && !isa<FloatType>(elementOf(mask)) && !elementOf(mask).isInteger(1))
+    return broken(op, number) << "the mask is of " << elementOf(mask) << "; i1 or a float type is needed";
   return success();
 }
 
@@ -139,9 +165,12 @@ LogicalResult AttentionOp::verify() {
   if (getMask() && !broadcasts(sizesOf(getMask()), {q[0], q[1], q[2], k[2]}))
     return broken(*this, 3) << "a mask of " << printSizes(sizesOf(getMask())) << " does not broadcast to "
                             << printSizes({q[0], q[1], q[2], k[2]});
-  if (failed(checkSizes(*this, 4, "the result", getResult(), {q[0], q[1], q[2], v[3]})))
+  if (failed(checkSizes(*this, 4, "the result", getResult(), {q[0], q[1], q[2], v[3]})) ||
+      failed(checkSizes(*this, 4, "logsumexp", getLogsumexp(), {q[0], q[1], q[2]})))
     return failure();
-  return checkSizes(*this, 4, "logsumexp", getLogsumexp(), {q[0], q[1], q[2]});
+  if (failed(checkFloats(*this, 5, getResult())))
+    return failure();
+  return checkAttentionTypes(*this, 5, getQuery(), {getKey(), getValue()}, getLogsumexp(), getMask());
 }
 
 LogicalResult AttentionGradientOp::verify() {
@@ -164,7 +193,12 @@ LogicalResult AttentionGradientOp::verify() {
   if (failed(checkSizes(*this, 3, "the query's gradient", getGradQuery(), q)) ||
       failed(checkSizes(*this, 3, "the key's gradient", getGradKey(), k)))
     return failure();
-  return checkSizes(*this, 3, "the value's gradient", getGradValue(), v);
+  if (failed(checkSizes(*this, 3, "the value's gradient", getGradValue(), v)))
+    return failure();
+  return checkAttentionTypes(
+      *this, 4, getQuery(),
+      {getKey(), getValue(), getResult(), getGrad(), getGradQuery(), getGradKey(), getGradValue()}, getLogsumexp(),
+      getMask());
 }
 
 namespace {
@@ -216,9 +250,14 @@ LogicalResult verifyPool(Operation *op, StringRef label, Value input, ValueRange
 } // namespace
 
 LogicalResult MaxPoolOp::verify() {
-  return verifyPool(
-      *this, "max_pool", getInput(), {getResult(), getIndices()},
-      {{"kernel", getKernel()}, {"stride", getStride()}, {"padding", getPadding()}, {"dilation", getDilation()}});
+  if (failed(verifyPool(*this, "max_pool", getInput(), {getResult(), getIndices()},
+                        {{"kernel", getKernel()},
+                         {"stride", getStride()},
+                         {"padding", getPadding()},
+                         {"dilation", getDilation()}})) ||
+      failed(checkElement(*this, 4, "the result", getResult(), elementOf(getInput()))))
+    return failure();
+  return checkElement(*this, 4, "the tensor of indices", getIndices(), IntegerType::get(getContext(), 64));
 }
 
 LogicalResult AvgPoolOp::verify() {

@@ -68,7 +68,9 @@ LogicalResult TakeOp::verify() {
   FailureOr<Sizes> expected = checkIndices(*this, getInput(), getIndices(), getDim(), 1, 3);
   if (failed(expected))
     return failure();
-  return checkSizes(*this, 2, "the result", getResult(), *expected);
+  if (failed(checkSizes(*this, 2, "the result", getResult(), *expected)))
+    return failure();
+  return checkElement(*this, 2, "the result", getResult(), elementOf(getInput()));
 }
 
 LogicalResult GatherOp::verify() {
@@ -77,7 +79,8 @@ LogicalResult GatherOp::verify() {
     return failure();
   if (rankOf(getIndex()) != rank)
     return broken(*this, 1) << "an index of rank " << rankOf(getIndex()) << " for an input of rank " << rank;
-  if (failed(checkSizes(*this, 2, "the result", getResult(), sizesOf(getIndex()))))
+  if (failed(checkSizes(*this, 2, "the result", getResult(), sizesOf(getIndex()))) ||
+      failed(checkElement(*this, 2, "the result", getResult(), elementOf(getInput()))))
     return failure();
   if (!isIndexType(getIndex()))
     return broken(*this, 3) << "an index of " << elementOf(getIndex()) << "; i64 or i32 is needed";

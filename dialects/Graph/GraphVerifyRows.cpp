@@ -34,7 +34,9 @@ LogicalResult verifyNorm(Operation *op, Value input, Value weight, Value bias, i
   for (Value value : statistics)
     if (failed(checkSizes(op, 3, "a statistic", value, sizes)))
       return failure();
-  return success();
+  if (failed(checkFloats(op, 4, op->getOperands())))
+    return failure();
+  return checkFloats(op, 4, op->getResults());
 }
 
 } // namespace
@@ -71,15 +73,18 @@ LogicalResult VarMeanOp::verify() {
   Sizes expected = reducedSizes(getInput(), getDims(), getKeepdim());
   if (failed(checkSizes(*this, 2, "the variance", getVariance(), expected)))
     return failure();
-  return checkSizes(*this, 2, "the mean", getMean(), expected);
+  if (failed(checkSizes(*this, 2, "the mean", getMean(), expected)))
+    return failure();
+  return checkFloats(*this, 3, {getInput(), getVariance(), getMean()});
 }
 
 LogicalResult SoftmaxOp::verify() {
   if (failed(checkDim(*this, 1, getDim(), rankOf(getInput()))))
     return failure();
-  if (!isa<FloatType>(elementOf(getInput())))
-    return broken(*this, 1) << "elements of " << elementOf(getInput()) << " are not floats";
-  return checkSizes(*this, 2, "the result", getResult(), sizesOf(getInput()));
+  if (failed(checkFloats(*this, 1, getInput())) ||
+      failed(checkSizes(*this, 2, "the result", getResult(), sizesOf(getInput()))))
+    return failure();
+  return checkFloats(*this, 2, getResult());
 }
 
 LogicalResult LayerNormOp::verify() {
@@ -108,7 +113,10 @@ LogicalResult SortOp::verify() {
   }
   if (failed(checkSizes(*this, 2, "values", getValues(), expected)))
     return failure();
-  return checkSizes(*this, 2, "indices", getIndices(), expected);
+  if (failed(checkSizes(*this, 2, "indices", getIndices(), expected)) ||
+      failed(checkElement(*this, 3, "the tensor of values", getValues(), elementOf(getInput()))))
+    return failure();
+  return checkElement(*this, 3, "the tensor of indices", getIndices(), IntegerType::get(getContext(), 64));
 }
 
 } // namespace tilewright::graph

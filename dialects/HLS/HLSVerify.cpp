@@ -35,7 +35,7 @@ LogicalResult verifyLoop(Operation *op, LoopAttr loop) {
           its.getUnroll() == inner.getConstantUpperBound() - inner.getConstantLowerBound())
         return WalkResult::advance();
       inner.emitError("loop_c3: this loop is inside the pipelined loop '")
-          << loop.getLabel() << "' and is not unrolled whole";
+          << loop.getLabel() << "' and is not fully unrolled";
       return WalkResult::interrupt();
     });
     if (walked.wasInterrupted())
@@ -46,7 +46,7 @@ LogicalResult verifyLoop(Operation *op, LoopAttr loop) {
   Block &body = *affineFor.getBody();
   if (loop.getFlatten() && !(llvm::hasNItems(body, 2) && isa<affine::AffineForOp>(body.front())))
     return op->emitError("loop_c4: loop '")
-           << loop.getLabel() << "' cannot be flattened, because it contains more than a loop";
+           << loop.getLabel() << "' cannot be flattened, because its body is not exactly one loop";
   return success();
 }
 
@@ -152,7 +152,7 @@ LogicalResult DataflowOp::verify() {
     TaskOp &mine = writes ? of.writer : of.reader;
     TaskOp &other = writes ? of.reader : of.writer;
     if (mine && isPort)
-      return task.emitOpError("dataflow_c4: a port that @") << mine.getCallee() << " uses already";
+      return task.emitOpError("dataflow_c4: it uses a port that @") << mine.getCallee() << " already uses";
     if (mine)
       return task.emitOpError("dataflow_c2: ")
              << (writes ? "writes" : "reads") << " a channel that @" << mine.getCallee()
@@ -162,7 +162,7 @@ LogicalResult DataflowOp::verify() {
       return task.emitOpError("dataflow_c3: @")
              << task.getCallee() << " reads a channel that it writes, but feedback is not allowed";
     if (isPort && other)
-      return task.emitOpError("dataflow_c4: a port that @") << other.getCallee() << " uses already";
+      return task.emitOpError("dataflow_c4: it uses a port that @") << other.getCallee() << " already uses";
     if (!isPort || !function)
       return success();
     auto interface =

@@ -71,7 +71,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     the L2 cache.
 
     1. (schedule_c1) `threads` is positive; for elements, rows and scatter it is a multiple of 32 and at most 1024.
-    2. (schedule_c2) the parameters of the kind, as in the examples, are positive (`consumers` of attention may be 0).
+    2. (schedule_c2) the parameters that the examples show for the kind are positive (`consumers` of attention may be 0).
        There are no other parameters, except those of schedule_c4 and schedule_c5.
     3. (schedule_c3) `vector` is at most 32, because the code for the adjacent elements is unrolled.
     4. (schedule_c4) `group` is 32 or `threads`; with `rows_across_lanes`, `threads` is 32 times `group`.

@@ -1,4 +1,4 @@
-//===- ScheduleEnums.td - the enumeration that all schedules share -----------===//
+//===- ScheduleEnums.td - the enumeration in predictions of schedules -----------===//
 #ifndef TILEWRIGHT_DIALECTS_SCHEDULE_SCHEDULEENUMS
 #define TILEWRIGHT_DIALECTS_SCHEDULE_SCHEDULEENUMS
 

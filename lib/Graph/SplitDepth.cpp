@@ -243,8 +243,9 @@ private:
                          cast<TypedAttr>(builder.getZeroAttr(elementOf(value))));
   }
 
-  /// Returns the planes as images with the channels of all taps, group by group. Returns null if surrounded()
-  /// or planesOf() returns null.
+  /// Returns one 2-D image per plane of the result: the planes of `value` that the taps of this plane read, concatenated
+  /// along the channels. The channels are ordered by group, and within a group by tap. Returns null if surrounded() or
+  /// planesOf() returns null.
   Value windows(Value value, const Planes &planes) {
     int64_t before = 0;
     Value whole = surrounded(value, planes, before);
@@ -266,7 +267,8 @@ private:
     return planesOf(reshaped(joined(taps, regroup ? 5 : 4), all));
   }
 
-  /// Returns the weight of the 2-D convolution whose input is windows() of the same number of taps.
+  /// Returns `taps`, the weight of a 3-D convolution, as the weight of a 2-D convolution whose input is a result of
+  /// windows() with the same number of taps.
   Value flatWeight(ConvolutionOp op, Value taps) {
     Sizes sizes = sizesOfValue(taps); // depth, height, width, channels of a group (transposed: of all), filters
     Sizes flat{sizes[1], sizes[2], sizes[3] * sizes[0], sizes[4]};

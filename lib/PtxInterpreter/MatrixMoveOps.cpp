@@ -1,7 +1,7 @@
 //===- MatrixMoveOps.cpp - ldmatrix and stmatrix ------------------------------------===//
 //
 // The instructions ldmatrix and stmatrix load and store matrices of 8 rows with 16 bytes each. Lane 8 * m + r provides
-// the address of row r of matrix m. The register of lane t holds the elements 2 * (t % 4) and 2 * (t % 4) + 1 of row t
+// the address of row r of matrix m. Register m of lane t holds the elements 2 * (t % 4) and 2 * (t % 4) + 1 of row t
 // / 4, or, with .trans, these elements of the transposed matrix.
 //
 //===----------------------------------------------------------------------===//

@@ -670,3 +670,131 @@ func.func @take_c1_broadcast(%a: tensor<4x5xf32>, %i: tensor<3xi64>, %j: tensor<
   %0 = tw.take %a[%i, %j] {dim = 0 : i64} : (tensor<4x5xf32>, tensor<3xi64>, tensor<2xi64>) -> tensor<2xf32>
   return
 }
+
+// -----
+
+func.func @complex_elements(%a: tensor<4xcomplex<f32>>) {
+  // expected-error @below {{operand #0 must be ranked tensor of booleans, integers of at most 64 bits, or floats of a supported format}}
+  %0 = tw.flip %a {dims = array<i64: 0>} : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @permute_c3(%a: tensor<4x6xf32>) {
+  // expected-error @below {{permute_c3: the result is of 'f64' but should be of 'f32'}}
+  %0 = tw.permute %a {permutation = array<i64: 1, 0>} : tensor<4x6xf32> -> tensor<6x4xf64>
+  return
+}
+
+// -----
+
+func.func @pad_c1_result(%a: tensor<4xf32>) {
+  // expected-error @below {{pad_c1: the result is of 'bf16' but should be of 'f32'}}
+  %0 = tw.pad %a {low = array<i64: 1>, high = array<i64: 1>, value = 0.0 : f32} : tensor<4xf32> -> tensor<6xbf16>
+  return
+}
+
+// -----
+
+func.func @var_mean_c3(%a: tensor<4x6xf32>) {
+  // expected-error @below {{var_mean_c3: elements of 'i1' are not floats}}
+  %0:2 = tw.var_mean %a {dims = array<i64: 1>, correction = 0.0 : f64} : tensor<4x6xf32> -> tensor<4xi1>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c2_floats(%a: tensor<4x6xf32>) {
+  // expected-error @below {{softmax_c2: elements of 'i32' are not floats}}
+  %0 = tw.softmax %a {dim = 1 : i64} : tensor<4x6xf32> -> tensor<4x6xi32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c4(%a: tensor<4x6xi32>) {
+  // expected-error @below {{layer_norm_c4: elements of 'i32' are not floats}}
+  %0:3 = tw.layer_norm %a {rank = 1 : i64, eps = 1.0e-5 : f64} : tensor<4x6xi32> -> tensor<4x6xf32>, tensor<4x1xf32>, tensor<4x1xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c4(%a: tensor<4x6xf32>) {
+  // expected-error @below {{rms_norm_c4: elements of 'i1' are not floats}}
+  %0:2 = tw.rms_norm %a {rank = 1 : i64, eps = 1.0e-5 : f64} : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x1xi1>
+  return
+}
+
+// -----
+
+func.func @sort_c3(%a: tensor<4x6xf32>) {
+  // expected-error @below {{sort_c3: the tensor of indices is of 'i32' but should be of 'i64'}}
+  %0:2 = tw.sort %a {dim = 1 : i64} : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi32>
+  return
+}
+
+// -----
+
+func.func @convolution_c5(%a: tensor<1x4x8x8xf32>, %w: tensor<8x4x3x3xbf16>) {
+  // expected-error @below {{convolution_c5: the input is of 'f32' but the weight of 'bf16'}}
+  %0 = tw.convolution %a, %w {stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x4x8x8xf32>, tensor<8x4x3x3xbf16>) -> tensor<1x8x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @convolution_weight_grad_c2(%a: tensor<1x4x8x8xf32>, %g: tensor<1x8x8x8xf64>) {
+  // expected-error @below {{convolution_weight_grad_c2: the input is of 'f32' but the gradient of 'f64'}}
+  %0 = tw.convolution_weight_grad %a, %g {stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64} : (tensor<1x4x8x8xf32>, tensor<1x8x8x8xf64>) -> tensor<8x4x3x3xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5(%q: tensor<1x2x8x16xf32>) {
+  // expected-error @below {{attention_c5: logsumexp is of 'f64'; f32 is needed}}
+  %0:2 = tw.attention %q, %q, %q {scale = 0.25 : f64} : tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32> -> tensor<1x2x8x16xf32>, tensor<1x2x8xf64>
+  return
+}
+
+// -----
+
+func.func @attention_c5_key(%q: tensor<1x2x8x16xf32>, %k: tensor<1x2x8x16xbf16>) {
+  // expected-error @below {{attention_c5: a tensor is of 'bf16' but should be of 'f32'}}
+  %0:2 = tw.attention %q, %k, %q {scale = 0.25 : f64} : tensor<1x2x8x16xf32>, tensor<1x2x8x16xbf16>, tensor<1x2x8x16xf32> -> tensor<1x2x8x16xf32>, tensor<1x2x8xf32>
+  return
+}
+
+// -----
+
+func.func @attention_gradient_c4(%q: tensor<1x2x8x16xf32>, %l: tensor<1x2x8xf32>) {
+  // expected-error @below {{attention_gradient_c4: a tensor is of 'f16' but should be of 'f32'}}
+  %0:3 = tw.attention_gradient %q, %q, %q, %q, %q, %l {scale = 0.25 : f64} : tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8xf32> -> tensor<1x2x8x16xf32>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @max_pool_c4(%a: tensor<1x1x12x12xf32>) {
+  // expected-error @below {{max_pool_c4: the tensor of indices is of 'f32' but should be of 'i64'}}
+  %0:2 = tw.max_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<1x1x12x12xf32> -> tensor<1x1x6x6xf32>, tensor<1x1x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @take_c2_elements(%a: tensor<4x6xf32>, %i: tensor<3xi64>) {
+  // expected-error @below {{take_c2: the result is of 'f64' but should be of 'f32'}}
+  %0 = tw.take %a[%i] {dim = 0 : i64} : (tensor<4x6xf32>, tensor<3xi64>) -> tensor<3x6xf64>
+  return
+}
+
+// -----
+
+func.func @gather_c2_elements(%a: tensor<4x6xbf16>, %i: tensor<4x1xi64>) {
+  // expected-error @below {{gather_c2: the result is of 'f16' but should be of 'bf16'}}
+  %0 = tw.gather %a[%i] {dim = 1 : i64} : (tensor<4x6xbf16>, tensor<4x1xi64>) -> tensor<4x1xf16>
+  return
+}

@@ -14,6 +14,7 @@ HERE = Path(__file__).resolve().parent
 BIN = Path(tilewright.__file__).parents[2] / "bin"
 sys.path[:0] = [str(HERE.parent / "Conformance" / "passes"), str(HERE.parent / "Conformance" / "harness")]
 
+import element_types  # noqa: E402
 import mutations  # noqa: E402
 import orders  # noqa: E402
 from shares import share  # noqa: E402
@@ -49,3 +50,8 @@ def test_new_seed_file_keeps_most_mutations_of_other_files():
     known = mutations.seeds()
     fewer = [mutations.drawn(known[:-1], str(number)).name for number in range(100)]
     assert sum(name != mutations.drawn(known, str(number)).name for number, name in enumerate(fewer)) < 5
+
+
+def test_share_of_graph_ops_with_changed_element_types_agrees_with_the_reference(tmp_path):
+    done = list(element_types.run(BIN, JOBS, tmp_path, part=0 if FULL else 7, parts=1 if FULL else 60))
+    assert len(done) > 60 and not [wrong for _, wrong in done if wrong]

@@ -74,7 +74,7 @@ loads three vectors of the panel and broadcasts eight elements of `x`.
 {assembly}
 ## GPU with tensor cores
 
-The same layer in bf16, for `--target=cuda --arch=sm_80`. The stages graph and structured are those above, with bf16 operands. Sums
+This section shows the same layer in bf16, for `--target=cuda --arch=sm_80`. The stages graph and structured are those above, with bf16 operands. Sums
 of products, the sum with the bias and GELU are in f32; only the result of the kernel is rounded to bf16.
 
 **tiled**: one block of threads computes 16 x 16 elements, with `mma` on 16 values of k. The schedule is an attribute of the kernel:

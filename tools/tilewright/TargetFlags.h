@@ -12,8 +12,8 @@ namespace tilewright::driver {
 /// The flags of a command for the options of targets. The flags are registered while this object exists.
 class TargetFlags {
 public:
-  /// Declares a flag for each option of a target whose `uses` contain `use`, such as InCompile for `tilewright
-  /// compile`.
+  /// Declares a flag for each option of the targets. Only options whose field `uses` contains `use` have a flag, for
+  /// example InCompile for `tilewright compile`.
   TargetFlags(llvm::cl::OptionCategory &category, OptionUse use);
 
   /// Stores the values of the flags in `options.own`. Returns an error if a flag belongs to a target other than

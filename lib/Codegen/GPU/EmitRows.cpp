@@ -11,10 +11,10 @@
 // An operand that a product reads repeatedly (such as the weights of attention) is first stored in shared memory, if it
 // fits.
 //
-// GroupReduction.cpp reduces the values of a group. If a row is too long for the registers of one block, or if
-// multiprocessors would be idle, the blocks of a cluster share the row. A block of a cluster exits only after the other
-// blocks have read its shared memory for the last time. If a row is too long for the registers of a cluster, or has a
-// symbolic size, each op reads it in a loop.
+// GroupReduction.cpp reduces the values of a group. On sm_90, the blocks of a cluster share the row if it is too long
+// for the registers of one block, or if multiprocessors would be idle. Kernels with a product do not use clusters. A
+// block of a cluster exits only after the other blocks have read its shared memory for the last time. If a row has a
+// symbolic size, or does not fit in the registers of the block or cluster, each op reads it in a loop.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
 //

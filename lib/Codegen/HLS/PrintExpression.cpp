@@ -212,8 +212,8 @@ std::string FunctionPrinter::binary(Operation &op, StringRef sign) {
   return "(" + cppType(type) + ")(" + text + ")";
 }
 
-/// Returns an operation on integers that the IR interprets as unsigned, although their C++ types are signed. Returns an
-/// empty string if the width of the integers is not supported.
+/// Returns the C++ text of an operation whose operands the IR interprets as unsigned integers, although their C++ types
+/// are signed. Returns an empty string if the width of the integers is not supported.
 std::string FunctionPrinter::unsignedBinary(Operation &op) {
   Type type = op.getResult(0).getType();
   if (type.isIndex() && isa<arith::DivUIOp, arith::RemUIOp>(op)) // indices are not negative

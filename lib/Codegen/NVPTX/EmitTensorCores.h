@@ -7,7 +7,7 @@
 
 namespace tilewright::cuda {
 
-/// Each function emits the body of a kernel. It reports errors at `kernel.from` or at one of its ops.
+/// Each function emits the body of a kernel. It reports errors at the function `kernel.from` or at an op in it.
 mlir::LogicalResult emitMma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitWgmma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(gpu::ThreadKernel &kernel);

@@ -8,7 +8,7 @@
 
 namespace tilewright::fixed {
 
-/// A tensor of integers that represent value * 2^fraction.
+/// A tensor of fixed-point numbers: each integer i in `value` represents i * 2^-fraction.
 struct Number {
   mlir::Value value;
   int fraction = 0;

@@ -1,7 +1,8 @@
 //===- Ranges.h - ranges of the integers of fixed-point values ----------------------===//
 //
-// A range contains the integers that represent value * 2^fraction, so it is exact. Ranges are derived from the formats
-// of the inputs and the elements of the weights, and prove which values cannot overflow.
+// An integer i represents the number i * 2^-fraction. A range is a range of such integers, so its bounds are exact.
+// Ranges are derived from the formats of the inputs and the elements of the weights, and prove which values cannot
+// overflow.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_GRAPH_FIXED_RANGES_H

@@ -127,7 +127,7 @@ Results fusedConv(OnnxNode &n) {
 
 //===--- norms ---===//
 
-/// Normalizes rows, by layer norm or, without `centred`, by RMS norm. Returns the rows, their mean (null without
+/// Normalizes rows by layer norm if `centred` is set, otherwise by RMS norm. Returns the rows, their mean (null without
 /// `centred`), rstd, and `sum`.
 Results normOfRows(OnnxNode &n, Value x, Value gamma, Value beta, double eps, bool centred, Value sum) {
   int64_t rank = n.rankOf(x);
@@ -304,7 +304,7 @@ Results attention(OnnxNode &n) {
   int64_t heads = n.integer("num_heads");
   if (!n.demand(!n.given(6) && !n.integer("do_rotary", 0) && !n.integer("past_present_share_buffer", 0),
                 "rotary embeddings, and a past and present in one buffer, are not supported") ||
-      !n.demand(n.rankOf(x) == 3 && n.rankOf(weights) == 2, "its input or weights are of another rank"))
+      !n.demand(n.rankOf(x) == 3 && n.rankOf(weights) == 2, "its input is not of rank 3, or its weights are not a matrix"))
     return n.refused();
   SmallVector<int64_t> widths = n.integers("qkv_hidden_sizes");
   int64_t all = n.staticSize(weights, 1);

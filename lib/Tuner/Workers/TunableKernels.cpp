@@ -27,7 +27,7 @@ std::string textOf(func::FuncOp kernel, StringRef name) {
   return value ? value.str() : "";
 }
 
-/// Returns a copy of `module` with its schedules applied, and with attributes for the tuner on its kernels.
+/// Returns a copy of `module`, lowered to the end of the tiled stage, with the tuner's attributes on its kernels.
 llvm::Expected<OwningOpRef<ModuleOp>> stamped(ModuleOp module, Target &target, Options options) {
   OwningOpRef<ModuleOp> copy = module.clone();
   options.tune = "stamp";

@@ -1,4 +1,5 @@
-"""table.json: the expected state of every case, one line per architecture.
+"""Reads and writes the table.json of a suite, which has the expected state of every case. Each architecture is one line
+(wrapped here):
 
     "bert": {"inference": {"state": "native", "graphs": 1, "breaks": 0}, "training": {"state": "native", "graphs": 1,
         "breaks": 0}},

@@ -103,7 +103,7 @@ class Library:
 
 
 class Reference:
-    """onnxruntime if it is installed, else the package onnx's evaluator."""
+    """onnxruntime if it is installed, otherwise the reference evaluator of the package onnx."""
 
     def __init__(self, model: onnx.ModelProto):
         if onnxruntime:

@@ -1,5 +1,5 @@
-"""A process that runs cases for pool.py. It reads a line of JSON per request and writes a line per sample. It may
-crash or hang; the pool handles this.
+"""A process that runs cases for pool.py. It may crash or hang; the pool handles this. It reads requests, which are lines of
+JSON, and writes two lines per sample: one before the sample runs, and one with its outcome. A request looks like this:
 
     {"entry": "add", "dtype": "f32", "mode": "forward", "limit": 5, "seed": "", "after": -1}
 """

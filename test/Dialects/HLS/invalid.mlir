@@ -33,7 +33,7 @@ func.func private @loop_c2() {
 
 func.func private @loop_c3() {
   affine.for %i = 0 to 10 {
-    // expected-error @below {{loop_c3: this loop is inside the pipelined loop 'i' and is not unrolled whole}}
+    // expected-error @below {{loop_c3: this loop is inside the pipelined loop 'i' and is not fully unrolled}}
     affine.for %j = 0 to 8 {
     } {tw_hls.loop = #tw_hls.loop<label = "j", unroll = 4>}
   } {tw_hls.loop = #tw_hls.loop<label = "i", ii = 1>}
@@ -44,7 +44,7 @@ func.func private @loop_c3() {
 
 func.func private @loop_c4(%x: memref<10xf32>) {
   %zero = arith.constant 0.0 : f32
-  // expected-error @below {{loop_c4: loop 'i' cannot be flattened, because it contains more than a loop}}
+  // expected-error @below {{loop_c4: loop 'i' cannot be flattened, because its body is not exactly one loop}}
   affine.for %i = 0 to 10 {
     affine.store %zero, %x[%i] : memref<10xf32>
     affine.for %j = 0 to 8 {
@@ -243,7 +243,7 @@ func.func private @take(%a: memref<8xf32, #tw_hls.partition<none>, #tw_hls.memor
 func.func private @dataflow_c4_port(%x: memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>) {
   tw_hls.dataflow {
     tw_hls.task @take reads(%x) writes() : (memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>) -> ()
-    // expected-error @below {{dataflow_c4: a port that @take uses already}}
+    // expected-error @below {{dataflow_c4: it uses a port that @take already uses}}
     tw_hls.task @take reads(%x) writes() : (memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>) -> ()
   }
   return

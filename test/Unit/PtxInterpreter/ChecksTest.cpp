@@ -84,7 +84,7 @@ TEST(Check, SumsOfSubnormalsAreFlushedOnlyInGlobalMemory) {
   EXPECT_EQ(sums.out[1], 0x00800000u);
 }
 
-// The last block sums the values of all blocks. A fence before and after the atomic counter orders the accesses.
+// The last block sums the values of all blocks. Fences before and after the atomic counter order the accesses.
 TEST(Check, FencesAndAtomicsOrderBlocks) {
   std::string write = "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\nadd.s32 %r2, "
                       "%r1, 1;\nst.global.b32 [%rd1+64], %r2;\n";

@@ -226,7 +226,7 @@ public:
   }
 
 private:
-  /// Joins the two kernels if possible. Returns true if they were joined.
+  /// Tries to join the two kernels. Returns true if they were joined.
   bool join(func::CallOp first, func::CallOp second) {
     Join both(first, second, symbols);
     if (!both.possible())

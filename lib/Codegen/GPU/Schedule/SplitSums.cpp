@@ -139,7 +139,8 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t results = 1, terms = 1;
   unsigned longest = 0;
-  bool contiguous = false; // contiguous terms: one result per warp or block; otherwise 32 results per warp
+  // If the terms of a result are contiguous, a warp or a block computes one result, otherwise a warp computes 32.
+  bool contiguous = false;
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     (kind == utils::IteratorType::reduction ? terms : results) *= ranges[loop];
     if (kind != utils::IteratorType::reduction)

@@ -1,6 +1,6 @@
 """One operation with changed element types: the targets cpu and reference agree or refuse the operation, and never crash.
 
-    python test/Conformance/passes/dtypes.py [--only NAME] [--jobs N] [--bin build/bin] [--share K/N]
+    python test/Conformance/passes/element_types.py [--only NAME] [--jobs N] [--bin build/bin] [--share K/N]
 
 The operations of dialects/Graph are taken from the graphs in the .mlir files of the tests, with their attributes and static sizes, one example for each
 combination of attribute names, number of operands and ranks. Each variant changes the element type of one operand or result, or of all operands and
@@ -76,7 +76,7 @@ def module(name: str, attributes: str, operands: list[str], results: list[str]) 
             f"  return {returned} : {types}\n}}\n")  # fmt: skip
 
 
-def run(program: str, path: Path, target: str) -> tuple[int, str]:
+def call(program: str, path: Path, target: str) -> tuple[int, str]:
     try:
         done = subprocess.run([program, "run", str(path), f"--target={target}"], capture_output=True, text=True, timeout=LIMIT, errors="replace")
     except subprocess.TimeoutExpired:
@@ -100,7 +100,7 @@ def trial(program: str, path: Path, text: str, types: list[str]) -> str:
     path.write_text(text)
     said = {}
     for target in ("cpu", "reference"):
-        code, output = run(program, path, target)
+        code, output = call(program, path, target)
         said[target] = code, output
         if code not in (0, 1, 2):
             return f"{target} ended with exit status {code}: {output.strip().splitlines()[-1][:200] if output.strip() else ''}"
@@ -117,6 +117,20 @@ def trial(program: str, path: Path, text: str, types: list[str]) -> str:
     return ""
 
 
+def run(bin: Path, jobs: int, folder: Path, only: str = "", part: int = 0, parts: int = 1) -> Iterator[tuple[int, str]]:
+    """Yields the number of finished variants and a finding or an empty string, for each variant whose hash is `part` modulo `parts`. The files with
+    findings remain in `folder`."""
+    program, work = str(bin / "tilewright"), []
+    for name, attributes, operands, results in examples(str(bin / "tilewright-opt"), only).values():
+        for changed in variants(operands, results):
+            text = module(name, attributes, *changed)
+            if zlib.crc32(text.encode()) % parts == part:
+                work.append((folder / f"{name.removeprefix('tw.')}-{len(work)}.mlir", text, changed[0] + changed[1]))
+    with ThreadPoolExecutor(jobs) as pool:
+        for number, ((path, _, _), wrong) in enumerate(zip(work, pool.map(lambda job: trial(program, *job), work)), 1):
+            yield number, f"{path}: {wrong}" if wrong else ""
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="the name of an operation without `tw.`")
@@ -124,21 +138,13 @@ def main() -> int:
     parser.add_argument("--bin", type=Path, default=ROOT / "build/bin")
     parser.add_argument("--share", default="0/1", help="K/N: the variants whose hash is K modulo N")
     arguments = parser.parse_args()
-    program, folder = str(arguments.bin / "tilewright"), Path(tempfile.mkdtemp(prefix="tilewright-dtypes-"))
     part, parts = map(int, arguments.share.split("/"))
-    work = []
-    for name, attributes, operands, results in examples(str(arguments.bin / "tilewright-opt"), arguments.only).values():
-        for changed in variants(operands, results):
-            text = module(name, attributes, *changed)
-            if zlib.crc32(text.encode()) % parts == part:
-                work.append((folder / f"{name.removeprefix('tw.')}-{len(work)}.mlir", text, changed[0] + changed[1]))
-    found = 0
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        for (path, _, _), wrong in zip(work, pool.map(lambda job: trial(program, *job), work)):
-            if wrong:
-                found += 1
-                print(f"{path}: {wrong}", flush=True)
-    print(f"{len(work)} variants, {found} findings")
+    number = found = 0
+    for number, wrong in run(arguments.bin, arguments.jobs, Path(tempfile.mkdtemp(prefix="tilewright-element-types-")), arguments.only, part, parts):
+        if wrong:
+            found += 1
+            print(wrong, flush=True)
+    print(f"{number} variants, {found} findings")
     return 1 if found else 0
 
 
