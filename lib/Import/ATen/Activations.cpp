@@ -97,8 +97,7 @@ Results mish(Node &n) {
 }
 
 /// Returns min(0, x) - log1p(exp(-|x|)). The second result is exp(-|x|), which eager's CPU kernels save for the
-/// backward pass, or a tensor without elements if the type of the second result
-/// has none.
+/// backward pass, or a tensor without elements if the type of that result has none.
 Results logSigmoid(Node &n) {
   Value x = wide(n, n.tensor(0, "self"));
   Value small = n.op<ExpOp>({n.op<NegOp>({n.op<AbsOp>({x})})});
