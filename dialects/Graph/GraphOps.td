@@ -457,8 +457,8 @@ def TW_AttentionOp : TW_Op<"attention"> {
     2. (attention_c2) H is a multiple of Hk.
     3. (attention_c3) the mask broadcasts.
     4. (attention_c4) the result is B x H x L x Dv, and logsumexp is B x H x L.
-    5. (attention_c5) the query, key and value have the same float type, and the elements of the result are floats. The
-       elements of logsumexp are f32, or f64 if the query is f64. The elements of the mask are i1 or floats.
+    5. (attention_c5) the query, key and value have the same float type. The elements of the result are floats, and
+       those of logsumexp are f32; they may be f64 only if the query is f64. The elements of the mask are i1 or floats.
   }];
   let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs TW_Tensor:$result, TW_Tensor:$logsumexp);

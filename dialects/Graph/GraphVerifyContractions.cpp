@@ -170,6 +170,8 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (failed(checkFloats(*this, 5, getResult())))
     return failure();
+  if (elementOf(getResult()).isF64() && !elementOf(getQuery()).isF64())
+    return broken(*this, 5) << "the result is of 'f64' but the query of " << elementOf(getQuery());
   return checkAttentionTypes(*this, 5, getQuery(), {getKey(), getValue()}, getLogsumexp(), getMask());
 }
 

@@ -49,7 +49,7 @@ class CommonOptions:
     schedule_file: str = _option("", "a JSON file that maps a kernel's name or ops to tile sizes, or a transform-dialect script (`.mlir`)")
     cache: bool = _option(True, "keeps compiled code on disk (`TILEWRIGHT_CACHE_DIR`)")
     tune: str = _option("records", "`records` uses the existing records; `quick` and `full` first measure schedules for seconds or minutes, "
-                                   "and write records; `strict` raises an error for kernels without a record; `off` uses no records. "
+                                   "and write records; `strict` raises an error for kernels with a search space and no record; `off` uses no records. "
                                    "`mode=\"max-autotune\"` sets `quick`",
                         values=("records", "quick", "full", "strict", "off"))  # fmt: skip
     records: str = _option("", "the folder of tuning records; empty: the folder `TILEWRIGHT_RECORDS_DIR`, or a folder next to the cache")

@@ -769,6 +769,14 @@ func.func @attention_c5_key(%q: tensor<1x2x8x16xf32>, %k: tensor<1x2x8x16xbf16>)
 
 // -----
 
+func.func @attention_c5_result(%q: tensor<1x2x8x16xf32>) {
+  // expected-error @below {{attention_c5: the result is of 'f64' but the query of 'f32'}}
+  %0:2 = tw.attention %q, %q, %q {scale = 0.25 : f64} : tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32> -> tensor<1x2x8x16xf64>, tensor<1x2x8xf32>
+  return
+}
+
+// -----
+
 func.func @attention_gradient_c4(%q: tensor<1x2x8x16xf32>, %l: tensor<1x2x8xf32>) {
   // expected-error @below {{attention_gradient_c4: a tensor is of 'f16' but should be of 'f32'}}
   %0:3 = tw.attention_gradient %q, %q, %q, %q, %q, %l {scale = 0.25 : f64} : tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8xf32> -> tensor<1x2x8x16xf32>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf32>

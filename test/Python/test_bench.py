@@ -153,6 +153,16 @@ def test_per_kernel_report_is_written_as_json(tmp_path, capsys):
     assert 0 < measured["share"] and f"{measured['share']:.0%} of the roof" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("flags, reason", [
+    (["--dynamic", "gemm:16x32", "--json", "r.json"], "not those of --dynamic"), (["--dynamic", "gemm:16x32", "--chart", "r.png"], "not those of --dynamic"),
+    (["gemm:16x32x48", "--per-kernel", "--chart", "r.png"], "which --per-kernel does not measure"),
+])  # fmt: skip
+def test_output_that_a_mode_does_not_write_is_an_error(flags, reason, capsys):
+    with pytest.raises(SystemExit):
+        command.main(flags)
+    assert reason in capsys.readouterr().err
+
+
 def test_workload_with_a_graph_break_is_an_error(monkeypatch):
     from tilewright.bench.worker import Worker
 

@@ -93,8 +93,8 @@ struct CompileFlags {
                      cl::cat(category)};
   cl::opt<std::string> tune{
       "tune",
-      cl::desc("records: use the tuned schedules of kernels with a record; strict: a kernel without a record is an "
-               "error; off: use no records; quick, full: tune the model first (default: records)"),
+      cl::desc("records: use the tuned schedules of kernels with a record; strict: a kernel with a search space and no "
+               "record is an error; off: use no records; quick, full: tune the model first (default: records)"),
       cl::init("records"), cl::value_desc("mode"), cl::cat(category)};
   cl::opt<std::string> records{
       "records", cl::desc("folder of the tuning records (default: TILEWRIGHT_RECORDS_DIR, else next to the cache)"),

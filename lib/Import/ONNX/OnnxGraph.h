@@ -36,7 +36,6 @@ struct OnnxValue {
   mlir::Value value;                    ///< null: not in the module yet
   const onnx::Tensor *tensor = nullptr; ///< an initializer, or the value of a Constant
   std::optional<KnownElements> known;
-  mlir::RankedTensorType type;
   /// The element type if it is an 8-bit float or has less than 8 bits. In the module, each element is then one byte
   /// (OnnxNarrow.h). Undefined for other types.
   onnx::ElementType narrow = onnx::ElementType::Undefined;

@@ -19,6 +19,10 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
             parser().error(f"unknown workload {name!r}; --list prints the names")
     if not (given.workloads or given.list or given.dynamic or given.goals is not None):
         parser().error("specify workloads (--list prints their names), --dynamic or --goals")
+    if given.dynamic and not given.workloads and given.goals is None and (given.json or given.chart):
+        parser().error("--json and --chart write the measurements of workloads or of --goals, not those of --dynamic")
+    if given.per_kernel and given.chart:
+        parser().error("--chart draws ratios of peers, which --per-kernel does not measure")
     # These mistakes are found before the measurements, which may take half an hour.
     for flag, file in (("--json", given.json), ("--chart", given.chart)):
         if file and not file.absolute().parent.is_dir():
@@ -39,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
             for threads in given.threads:
                 rows = dynamic.measure(shape, dtype, threads, given.seconds)
                 print(dynamic.table(shape, dtype, threads, rows), flush=True)
-    if given.dynamic and not given.workloads:
+    if given.dynamic and not given.workloads and given.goals is None:
         return 0
     if given.per_kernel:
         measured = []

@@ -102,7 +102,12 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     try:
-        draw(json.loads(Path(arguments[0]).read_text()), arguments[1])
+        text = Path(arguments[0]).read_text()
+    except OSError as error:
+        print(f"cannot read '{arguments[0]}': {error.strerror}", file=sys.stderr)
+        return 1
+    try:
+        draw(json.loads(text), arguments[1])
     except ImportError as error:
         print(f"{error}; install it with pip install tilewright[bench]", file=sys.stderr)
         return 1
