@@ -56,7 +56,7 @@ struct Session::State {
 Session::Session() : state(std::make_unique<State>()) {}
 Session::~Session() {
   if (state->crashed)
-    (void)state.release(); // leaked, because stopped threads may still access it
+    (void)state.release(); // leaked, because threads that have not crashed may still use it
 }
 MLIRContext &Session::context() { return state->context; }
 bool Session::isOfThisProcess() const { return state->generation == runtime::forkGeneration(); }

@@ -107,7 +107,8 @@ void Rows::setResult(Value graphValue, Value rows) {
     l.set(graphValue, stored);
     return;
   }
-  // The map expresses kept dimensions of size 1.
+  // With keepdim, the graph's result also has the reduced dimensions, with size 1. `rowMap` drops these dimensions when
+  // the rows are read.
   l.setRead(graphValue, {stored, rowMap, TypedAttr(), type.getElementType()});
 }
 

@@ -153,7 +153,8 @@ def test_operators_are_shared_within_the_ii(tmp_path):
     # A sum of sixteen terms has an adder tree of four levels, and the II is 16. 64 quick additions, 192 slow additions
     # and 256 products are multiples of 16.
     assert bound(tmp_path, 16, 16) == (4, 12, 16)
-    # With eight terms, the II is 12. The 160 slow additions are not a multiple of 12.
+    # With eight terms, the II is 12. The 160 slow additions are not a multiple of 12, so one adder more than
+    # ceil(160 / 12) = 14 is needed.
     assert bound(tmp_path, 8, 32) == (8, 15, 22)
     # With four terms, the II is 12. The slow additions of the 16 sums can begin in four of the 12 cycles, and their 64
     # products in slightly more than six.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that passes on tw preserve the meaning of functions: compiles each function with and without the
-passes by the lowering of run_reference.py, and compares the results.
+"""Checks that passes on tw preserve the meaning of functions: compiles each function twice with the reference
+lowering (run_reference.py), once after the passes and once without them, and compares the results.
 
     check_passes.py FILE.mlir... -p=PASS [-p=PASS]... [-s SIZE]...     SIZE: values of the symbols, default 3, 5, 7
 """

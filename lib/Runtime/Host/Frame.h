@@ -70,7 +70,7 @@ struct Frame {
 /// dense index, otherwise 0.
 std::vector<int32_t> bufferSlots(const plan::Plan &plan);
 
-/// Resolves `steps`, which belong to the verified `plan`. Steps other than plan.steps must use no arena buffer.
+/// Resolves `steps`, which belong to the verified `plan`. Steps that are not in plan.steps must not use arena buffers.
 /// `symbols` is null for `once` steps, which depend on no symbol. Returns false with a reason in `error`, such as an
 /// overflow, a negative size or an operand that is out of bounds.
 bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> &steps, const int64_t *symbols,

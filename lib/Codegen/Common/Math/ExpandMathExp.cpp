@@ -130,7 +130,7 @@ Lanes expandExpM1(Lanes x) {
 
 // Let a = |x|. Near 0, the result is x + x^3 p(x^2). For a above 0.6, it is 1 - 2 / (e^2a + 1), which reduces the
 // effect of the error of e^2a. In this formula, the argument reduction is applied to a, so 2a is never computed, and
-// the coefficients of p include powers of two. For a of at least 9.02, the result is 1. Both formulas are computed, and
+// the coefficients of the polynomial of e^2a include powers of two. For a of at least 9.02, the result is 1. Both formulas are computed, and
 // one of the results is selected. (A rational function of x needs two thirds of the instructions, but has an error of 5
 // ULP, and exceeds 1.)
 Lanes expandTanh(Lanes x) {
@@ -147,7 +147,7 @@ Lanes expandTanh(Lanes x) {
   return copySign(select(less(a, 0.6), small, large), x);
 }
 
-// Near 0, the result is x + x p(x^2), whose error is relative to x. For |x| above 1.1, it is 1 - p(|x|)^4, because the
+// Near 0, the result is x + x p(x^2), whose error is relative to x. For |x| above 1.1, it is 1 - q(|x|)^4, because the
 // fourth root of erfc is nearly linear. Both formulas are computed, and one of the results is selected. For |x| of at
 // least 4, the result is exactly 1, so that 1 + erf(-x) is 0.
 Lanes expandErf(Lanes x) {

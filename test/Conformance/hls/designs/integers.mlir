@@ -1,4 +1,4 @@
-// Integer ops that wrap around, constants, unsigned bytes and helper functions of every bit width. Results must be
+// Integer ops that wrap around, constants, unsigned bytes, and helper functions for integers of 8 and 64 bits. Results must be
 // exact on inputs that overflow.
 func.func @main(%x: tensor<64xi32> {tw.name = "x"}, %s: tensor<64xi32> {tw.name = "s"}, %b: tensor<64xi8> {tw.name = "b"}, %w: tensor<64xi64> {tw.name = "w"}, %u: tensor<64xui8> {tw.name = "u"})
     -> (tensor<64xi1> {tw.name = "more"}, tensor<64xi32> {tw.name = "quotient"}, tensor<64xi32> {tw.name = "shifted"}, tensor<64xi8> {tw.name = "bytes"}, tensor<64xi8> {tw.name = "clamped"}, tensor<64xi64> {tw.name = "long"}, tensor<64xui8> {tw.name = "positive"}, tensor<4xf32> {tw.name = "table"}) {
