@@ -130,9 +130,9 @@ Lanes expandExpM1(Lanes x) {
 
 // Let a = |x|. Near 0, the result is x + x^3 p(x^2). For a above 0.6, it is 1 - 2 / (e^2a + 1), which reduces the
 // effect of the error of e^2a. In this formula, the argument reduction is applied to a, so 2a is never computed, and
-// the coefficients of the polynomial of e^2a include powers of two. For a of at least 9.02, the result is 1. Both formulas are computed, and
-// one of the results is selected. (A rational function of x needs two thirds of the instructions, but has an error of 5
-// ULP, and exceeds 1.)
+// the coefficients of the polynomial of e^2a include powers of two. For a of at least 9.02, the result is 1. Both
+// formulas are computed, and one of the results is selected. (A rational function of x needs two thirds of the
+// instructions, but has an error of 5 ULP, and exceeds 1.)
 Lanes expandTanh(Lanes x) {
   Lanes a = abs(x), u = x * x;
   Lanes p = polynomial(u, {-0.333332986, 0.133319363, -0.0537847169, 0.0207986254, -0.00589796668});
