@@ -71,7 +71,7 @@ else
   skip lit "there is no build/test/lit.site.cfg.py"
 fi
 
-for check in check_includes check_pipeline_doc check_words; do
+for check in check_includes check_pipeline_doc check_unity check_words; do
   if [ -f "tools/dev/$check.py" ]; then
     run "$check" 1800 $python "tools/dev/$check.py"
   else

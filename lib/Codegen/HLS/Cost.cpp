@@ -131,8 +131,6 @@ int64_t blocksFor(int64_t depth, int64_t width) {
   return least;
 }
 
-int64_t widthOf(Type element) { return element.isIndex() ? 32 : element.getIntOrFloatBitWidth(); }
-
 /// Computes when each task of a design ends. A task starts when its operands are ready.
 class Chain {
 public:
@@ -249,6 +247,8 @@ bool isAccumulated(Value product) {
 bool usesPort(TaskOp task) { return llvm::any_of(task->getOperands(), llvm::IsaPred<BlockArgument>); }
 
 } // namespace
+
+unsigned widthOf(Type element) { return element.isIndex() ? 32 : element.getIntOrFloatBitWidth(); }
 
 bool mayBeInFabric(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp>(op) && op->getResult(0).getType().isF32();

@@ -14,6 +14,9 @@
 
 namespace tilewright::hls {
 
+/// Returns the number of bits of an element of a design. An index has 32 bits.
+unsigned widthOf(mlir::Type element);
+
 /// Returns true if this op may be implemented as an adder in lookup tables, without DSP slices (tw_hls.fabric).
 bool mayBeInFabric(mlir::Operation *op);
 

@@ -15,8 +15,6 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t longest = 512; ///< maximum number of unrolled steps
-
 enum class Cell { Lstm, Gru, Tanh, Relu };
 
 int64_t gatesOf(Cell cell) { return cell == Cell::Lstm ? 4 : cell == Cell::Gru ? 3 : 1; }
@@ -101,9 +99,9 @@ template <Cell cell> Results recurrent(Node &n) {
     x = n.transpose(x, 0, 1);
   auto steps = dyn_cast<AffineConstantExpr>(n.sizesIn(x)[0]);
   if (!n.demand(bool(steps), "the length of its sequence is symbolic") ||
-      !n.demand(steps.getValue() > 0 && steps.getValue() <= longest, "the steps of a sequence are written out, up to " +
-                                                                         llvm::Twine(longest) + "; this one has " +
-                                                                         llvm::Twine(steps.getValue())))
+      !n.demand(steps.getValue() > 0 && steps.getValue() <= mostUnrolledSteps,
+                "the steps of a sequence are written out, up to " + llvm::Twine(mostUnrolledSteps) + "; this one has " +
+                    llvm::Twine(steps.getValue())))
     return n.refused();
   for (Value value : start)
     n.demand(n.rankOf(value) == 3, "a state is not of rank 3");

@@ -14,6 +14,9 @@
 
 namespace tilewright {
 
+/// The maximum number of steps of a recurrent layer. The importers unroll the steps.
+inline constexpr int64_t mostUnrolledSteps = 512;
+
 /// The internal state of a GraphBuilder: the module under construction and the values of its nodes.
 struct Importer {
   explicit Importer(mlir::MLIRContext &context);

@@ -298,13 +298,14 @@ double scaleOf(OnnxNode &n, int64_t width, int64_t heads) {
 }
 
 /// Imports Attention(input, weights, bias, mask_index, past, attention_bias, past_sequence_length).
-Results attention(OnnxNode &n) {
+Results microsoftAttention(OnnxNode &n) {
   Value x = n.in(0), weights = n.in(1), bias = n.optionalIn(2), mask = n.optionalIn(3), past = n.optionalIn(4),
         more = n.optionalIn(5);
   int64_t heads = n.integer("num_heads");
   if (!n.demand(!n.given(6) && !n.integer("do_rotary", 0) && !n.integer("past_present_share_buffer", 0),
                 "rotary embeddings, and a past and present in one buffer, are not supported") ||
-      !n.demand(n.rankOf(x) == 3 && n.rankOf(weights) == 2, "its input is not of rank 3, or its weights are not a matrix"))
+      !n.demand(n.rankOf(x) == 3 && n.rankOf(weights) == 2,
+                "its input is not of rank 3, or its weights are not a matrix"))
     return n.refused();
   SmallVector<int64_t> widths = n.integers("qkv_hidden_sizes");
   int64_t all = n.staticSize(weights, 1);
@@ -395,7 +396,7 @@ Results multiHead(OnnxNode &n) {
 }
 
 /// Imports RotaryEmbedding(input, position_ids, cos_cache, sin_cache). The caches have a row for each position.
-Results rotary(OnnxNode &n) {
+Results microsoftRotary(OnnxNode &n) {
   Value x = n.in(0), positions = n.in(1), cosine = n.in(2), sine = n.in(3);
   bool interleaved = n.integer("interleaved", 0), flat = n.rankOf(x) == 3;
   int64_t rotated = n.integer("rotary_embedding_dim", 0), heads = n.integer("num_heads", 0);
@@ -473,9 +474,9 @@ void registerOnnxMicrosoft(OnnxTable &t) {
   t["com.microsoft.SkipSimplifiedLayerNormalization"] = skipNorm<false>;
   t["SimplifiedLayerNormalization"] = simplifiedNorm;
   t["com.microsoft.EmbedLayerNormalization"] = embedNorm;
-  t["com.microsoft.Attention"] = attention;
+  t["com.microsoft.Attention"] = microsoftAttention;
   t["com.microsoft.MultiHeadAttention"] = multiHead;
-  t["com.microsoft.RotaryEmbedding"] = rotary;
+  t["com.microsoft.RotaryEmbedding"] = microsoftRotary;
   t["com.microsoft.ExpandDims"] = expandDims;
   t["com.microsoft.Trilu"] = t["Trilu"];
 }

@@ -11,8 +11,6 @@
 namespace tilewright {
 namespace {
 
-constexpr int64_t longest = 512; ///< maximum number of unrolled steps
-
 struct Recurrence {
   Value x, weights, recurrent, bias, lengths, hidden, cell, peepholes; ///< hidden and cell: of all directions
   int64_t steps = 0, directions = 1, gates = 1, size = 0;
@@ -182,8 +180,8 @@ template <int64_t gates> Results recurrent(OnnxNode &n) {
   }
   r.steps = n.staticSize(r.x, 0);
   if (n.failed() ||
-      !n.demand(r.steps > 0 && r.steps <= longest,
-                "sequences of 1 to " + llvm::Twine(longest) + " steps are supported") ||
+      !n.demand(r.steps > 0 && r.steps <= mostUnrolledSteps,
+                "sequences of 1 to " + llvm::Twine(mostUnrolledSteps) + " steps are supported") ||
       !n.demand(n.staticSize(r.weights, 0) == r.directions && n.staticSize(r.recurrent, 0) == r.directions &&
                     n.staticSize(r.weights, 1) == gates * r.size && n.staticSize(r.recurrent, 1) == gates * r.size,
                 "its weights do not fit its direction and hidden size"))

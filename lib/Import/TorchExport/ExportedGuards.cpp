@@ -19,7 +19,7 @@ namespace {
 
 /// Limits on the text of a guard: its length, and its numbers of products, sums and parentheses. A file may contain any
 /// text, so the parser must be protected from large expressions.
-constexpr size_t longest = 4096, mostProducts = 8, mostSums = 16, deepest = 64;
+constexpr size_t longestText = 4096, mostProducts = 8, mostSums = 16, deepest = 64;
 
 /// Replaces each "L['x'].size()[0]" in `text` by an expression over symbols. Returns nullopt if `text` refers to values
 /// other than sizes of inputs.
@@ -44,7 +44,7 @@ std::optional<std::string> inSymbols(StringRef text, InputSize sizeOf) {
 }
 
 bool isSmall(StringRef text) {
-  return text.size() <= longest && text.count('*') <= mostProducts && text.count('+') + text.count('-') <= mostSums &&
+  return text.size() <= longestText && text.count('*') <= mostProducts && text.count('+') + text.count('-') <= mostSums &&
          text.count('(') <= deepest;
 }
 

@@ -24,8 +24,6 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-unsigned widthOf(Type type) { return type.isIndex() ? 32 : type.getIntOrFloatBitWidth(); }
-
 bool isSupported(Operation *op) {
   return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::ShLIOp,
              arith::ShRSIOp, arith::ShRUIOp, arith::CmpIOp, arith::SelectOp, arith::ExtSIOp, arith::ExtUIOp,
