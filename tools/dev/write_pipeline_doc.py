@@ -30,7 +30,7 @@ INTRO = """# From Python to machine code
 
 This page shows one layer, `Linear(64, 96)` and GELU on 128 rows, at every level: the program, the graph that torch passes to the backend, the IR of each stage, the
 machine code for a CPU with AVX-512, and the PTX for an NVIDIA GPU. `tools/dev/write_pipeline_doc.py` writes this page with the output of the
-programs, and the test `tools/dev/check_pipeline_doc.py` fails if the output changes. Lines are cut after {line} characters.
+programs, and the test `tools/dev/check_pipeline_doc.py` fails if the output changes. Lines longer than {line} characters are truncated.
 [Architecture](explanation/architecture.md) describes the stages.
 
 ## The program
@@ -61,7 +61,8 @@ fast-math flag.
 The [schedule](tuning.md) of the kernel sets the size of the tile.
 
 {tiled}
-**vector**: tensors have become buffers, and loops compute vectors. The product is still one op, `tw_tile.matmul`, which a micro-kernel replaces next; bias and GELU are loops of vectors of 16.
+**vector**: tensors have become buffers, and loops compute vectors. The product is still one op, `tw_tile.matmul`, which a micro-kernel replaces next; the bias and GELU are computed by loops over
+vectors of 16 elements.
 `@main` has become the [plan](explanation/architecture.md), a `tw_plan.program` that the runtime executes.
 
 {vector}
@@ -84,11 +85,11 @@ of products, the sum with the bias and GELU are in f32; only the result of the k
 loads them as fragments. The loads of the first step of k, and its first `mma`:
 
 {threads}
-**PTX** (`--emit=ptx`): the code of these ops.
+**PTX** (`--emit=ptx`): the code of these ops and of the second `mma`.
 
 {ptx}
-NVIDIA's `ptxas`, or the driver, translates PTX to the code of the device. [The PTX interpreter](targets/ptx-check.md) executes every emitted kernel
-without a GPU.
+NVIDIA's `ptxas`, or the driver, translates PTX to the code of the device. [The PTX interpreter](targets/ptx-check.md) can execute the emitted
+kernels without a GPU.
 """
 
 
