@@ -23,10 +23,10 @@ def TW_Dialect : Dialect {
   let summary = "The model graph with torch's semantics";
   let description = [{
     The dialect represents a model at the level of torch operators. Operators for which later stages have kernels
-    (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, sort, random) are one op each.
-    All other operators are expressed by elementwise ops, reductions and views. Ops of `tw` are independent of
-    layouts, schedules and targets. These ops take and return values of builtin ranked tensor types and have no
-    side effects on memory.
+    (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, scan, sort, random) are one op
+    each. All other operators are expressed by elementwise ops, reductions, views, padding and concatenation. Ops of
+    `tw` are independent of layouts, schedules and targets. These ops take and return values of builtin ranked tensor
+    types and have no side effects on memory.
 
     A dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from
     the symbols of the function to all sizes. Sizes with equal expressions are equal:
@@ -40,8 +40,8 @@ def TW_Dialect : Dialect {
     `dialects/Graph/Dtypes.def`.
 
     Constraints are numbered per op (`matmul_c1`), and the verifier's message contains the number. The verifier accepts
-    an op if symbolic sizes neither satisfy nor violate a constraint for all values of the symbols. For such an op,
-    `--tw-guard-sizes` adds a guard that each call checks.
+    an op if symbolic sizes neither satisfy nor violate a constraint for all values of the symbols. For each relation
+    of sizes that such a constraint requires, `--tw-guard-sizes` adds a guard that each call checks.
   }];
 }
 
@@ -452,13 +452,15 @@ def TW_AttentionOp : TW_Op<"attention"> {
   let description = [{
     The query is B x H x L x D, the key B x Hk x S x D and the value B x Hk x S x Dv. H is a multiple of Hk
     (grouped-query attention). The mask, if present, is boolean (true: attend) or float (added to the scores), and
-    broadcasts to B x H x L x S. With `causal`, row i attends to columns up to i. `logsumexp` is B x H x L. It is the logarithm of the sum of the exponentials of a row of scores, which the backward pass reads.
-    1. (attention_c1) all ranks are 4, and operands that have a size B, Hk, D or S have the same size.
+    broadcasts to B x H x L x S. With `causal`, row i attends to columns up to i. `logsumexp` is B x H x L. It contains,
+    for each row of scores, the logarithm of the sum of the exponentials; the backward pass reads it.
+    1. (attention_c1) query, key and value have rank 4, and their sizes B, Hk, D and S are consistent.
     2. (attention_c2) H is a multiple of Hk.
     3. (attention_c3) the mask broadcasts.
     4. (attention_c4) the result is B x H x L x Dv, and logsumexp is B x H x L.
-    5. (attention_c5) the query, key and value have the same float type. The elements of the result are floats, and
-       those of logsumexp are f32; they may be f64 only if the query is f64. The elements of the mask are i1 or floats.
+    5. (attention_c5) the query, key and value have the same float type. The elements of the result are floats, which
+       are f64 only if the query is f64. The elements of logsumexp are f32, or f64 if the query is f64. The elements of
+       the mask are i1 or floats.
   }];
   let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
   let results = (outs TW_Tensor:$result, TW_Tensor:$logsumexp);
@@ -497,7 +499,8 @@ def TW_MaxPoolOp : TW_Op<"max_pool"> {
        entries.
     2. (max_pool_c2) both results have the same shape, with the input's N and C.
     3. (max_pool_c3) the number of windows is the number that torch computes with or without ceil_mode: the last
-       window begins inside the input or inside its leading padding.
+       window begins inside the input or inside its leading padding, and no further complete window fits into the
+       padded input.
     4. (max_pool_c4) the result has the input's element type, and the indices are i64.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation);
@@ -547,7 +550,7 @@ def TW_TakeOp : TW_Op<"take"> {
 def TW_GatherOp : TW_Op<"gather"> {
   let summary = "Gather as torch.gather: result[i, j] = input[index[i, j], j] for dim 0";
   let description = "1. (gather_c1) `dim` is in range, and the ranks are equal. 2. (gather_c2) the result has the index's shape and the input's element type. 3. (gather_c3) the index is i64 or i32. "
-    "4. (gather_c4) the index is not larger than the input in any dimension except `dim`.";
+    "4. (gather_c4) an index that is not empty is not larger than the input in any dimension except `dim`.";
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$index, I64Attr:$dim);
   let results = (outs TW_Tensor:$result);
   let assemblyFormat = "$input `[` $index `]` attr-dict `:` functional-type(operands, results)";

@@ -18,7 +18,8 @@ def Tile_Dialect : Dialect {
   let summary = "Structured ops on tiles that linalg cannot express";
   let description = [{
     The structured ops are destination-style ops on tensors and, after bufferization, on memrefs (then without results).
-    An op implements TilingInterface if a tile of its result can be computed by the same op on tiles of its operands.
+    All structured ops except `tw_tile.scan`, `tw_tile.sort` and `tw_tile.scatter` implement TilingInterface: a tile of
+    the result is computed by the same op on tiles of the operands.
     `tw_tile.place`, `tw_tile.divisor`, `tw_tile.require` and `tw_tile.report` are scalar ops for the bodies of other
     ops.
   }];

@@ -24,7 +24,7 @@ def VerifyStage : Pass<"tw-verify-stage", "::mlir::ModuleOp"> {
 //===----------------------------------------------------------------------===//
 
 def FixedPoint : Pass<"tw-fixed-point", "::mlir::ModuleOp"> {
-  let summary = "Convert a graph of floats to fixed-point integers, exact except for one rounding per layer";
+  let summary = "Convert a graph of floats to fixed-point integers; ops are exact, and values are rounded to the formats of layers";
   let options = [
     Option<"formats", "formats", "std::string", "\"16,6\"",
            "the default format as W,I,Q,O of ap_fixed, then the formats of inputs, weights, layers and results by name: 16,6 fc1=8,3">,
@@ -300,7 +300,7 @@ def ExpandFloat8 : Pass<"tw-expand-float8"> {
 }
 
 def KeepRoundings : Pass<"tw-keep-roundings"> {
-  let summary = "Remove the flag that allows dropping a rounding from arith.extf and arith.truncf";
+  let summary = "Remove the fast-math flags that allow later passes to drop roundings, for rounding = eager";
 }
 
 def SplitReshapes : Pass<"tw-split-reshapes"> {
@@ -358,10 +358,10 @@ def WidenFloats : Pass<"tw-widen-floats", "::mlir::func::FuncOp"> {
 }
 
 def DecomposeTile : Pass<"tw-decompose-tile", "::mlir::func::FuncOp"> {
-  let summary = "Lower tw_tile ops to linalg ops and plain loops over tensors";
+  let summary = "Lower scans, sorts, scatters, grouped convolutions and attention to linalg ops and plain loops over tensors";
   let options = [Option<"wideAttentionOnly", "wide-attention-only", "bool", "false", "decompose only attention in f64">,
     Option<"singleAttention", "single-attention", "bool", "false", "with wide-attention-only: decompose attention in f32, too">,
-    Option<"divisors", "divisors", "bool", "false", "decompose tw_tile.divisor, too, without its check">];
+    Option<"divisors", "divisors", "bool", "false", "decompose tw_tile.divisor and require, too, without their checks">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::mlir::affine::AffineDialect"];
 }
@@ -381,7 +381,7 @@ def HlsAcceptModel : Pass<"tw-hls-accept-model", "::mlir::ModuleOp"> {
 }
 
 def HlsEmbedWeights : Pass<"tw-hls-embed-weights", "::mlir::ModuleOp"> {
-  let summary = "Convert weights of the model file to constants of the design if they fit into block memories";
+  let summary = "Convert weights of the model file to constants of the design; large weights stay ports if too few block memories remain";
   let options = [Option<"part", "part", "std::string", "\"xcu280\"", "the device">,
     Option<"budget", "budget", "std::string", "\"\"", "the same as the option of --tw-hls-select-schedules">,
     Option<"place", "place", "std::string", "\"\"", "embedded, external, or empty: by size">];

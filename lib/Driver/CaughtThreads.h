@@ -35,8 +35,8 @@ llvm::Error noteCrash(const std::string &crash);
 
 /// Runs `work` and returns its result. If it crashes, sets `crashed` and returns a CompilerCrash error. The caller must
 /// then leak the objects that `work` uses: the crashed thread is stopped without releasing its locks, and other threads
-/// of the compilation may still use these objects. After an earlier crash in
-/// this process, returns the earlier error and does not run `work`.
+/// of the compilation may still use these objects. After an earlier crash in this process, returns the earlier error
+/// and does not run `work`.
 template <typename Result, typename Work> Result caught(bool &crashed, Work work) {
   if (llvm::Error earlier = earlierCrash())
     return std::move(earlier);

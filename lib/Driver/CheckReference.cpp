@@ -124,7 +124,7 @@ std::string linesOf(Location loc) {
     return WalkResult::advance();
   });
   std::string text;
-  // The last four lines; the line of the newest op is the last.
+  // Only the last four distinct lines, in the order in which the location contains them.
   for (auto [file, line] : lines.getArrayRef().take_back(4))
     text += ", " + file.str() + ":" + std::to_string(line);
   return text;

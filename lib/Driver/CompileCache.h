@@ -5,10 +5,10 @@
 //   ... compile ...
 //   cache.store(report, artifact);
 //
-// The key consists of the imported module without locations, every option that changes code, the machine, and the
-// builds of Tilewright, LLVM and the target's library. Two sources that differ only in line numbers share an entry:
-// the stored decisions refer to ops by their index in the module, and the lines of the ops come from the current
-// module.
+// The key consists of the imported module without locations, every option that changes code, the contents of schedule
+// files and tuning records, the machine, and the builds of Tilewright, LLVM, MLIR and the target's library. Two sources
+// that differ only in line numbers share an entry: the stored decisions refer to ops by their index in the module, and
+// the lines of the ops come from the current module.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_DRIVER_COMPILECACHE_H

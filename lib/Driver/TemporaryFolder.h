@@ -1,8 +1,8 @@
 //===- TemporaryFolder.h - a temporary folder that is removed even after a crash -------===//
 //
 // A killed process does not remove its folders. Each folder therefore contains a file that the process locks as long as
-// the folder exists. The next process that creates a folder with the same prefix removes the user's folders of this
-// prefix that are older than a minute and whose lock is free or missing.
+// the folder exists. The next process that creates a folder with the same prefix in the same parent folder removes the
+// user's folders of this prefix that are older than a minute and whose lock is free or missing.
 //
 // Test: test/Unit/Driver/TemporaryFolderTest.cpp
 //

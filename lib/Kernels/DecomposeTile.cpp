@@ -8,7 +8,8 @@
 //     ... tensor.insert
 //
 // Attention becomes generics over the whole score matrix. The emitted loops are slow, and define the semantics of the
-// tw_tile ops.
+// ops. The pass does not change tw_tile.matmul, convolution, pack, place and report, and changes divisor and require
+// only with the option `divisors`.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //

@@ -260,7 +260,7 @@ private:
   /// fixed value. Each task then computes its rows of all parts directly into the result.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
     // If a concatenation has more than `mostPieces` parts, the parts are usually the results of the steps of a
-    // recurrence. One kernel computes all of these steps.
+    // recurrence. The steps have equal kernels, which become one function.
     constexpr int64_t mostPieces = 7, enough = 8;
     auto generic = dyn_cast<linalg::GenericOp>(op);
     if (!computePieces || !generic || op->getNumResults() != 1 || !op->hasOneUse() ||

@@ -46,8 +46,8 @@ static Value attentionMask(Lowering &l, Value mask, Type f) {
 /// batches may have any position.
 static bool hasRowsBeforeColumns(ArrayRef<int64_t> positions) { return positions[2] < positions[3]; }
 
-/// Returns an operand whose canonical dimension d is dimension `permutation[d]` of the base. Permutes of heads and
-/// tokens become part of the permutation; a permute of rows and columns is materialized.
+/// Returns an operand, and appends to `permutations` the dimension of this operand for each canonical dimension. A
+/// permute after which rows precede columns becomes part of the permutation; other permutes are materialized.
 static Value attentionOperand(Lowering &l, Value graphValue, SmallVector<int64_t> &permutations) {
   Read read = l.read(graphValue, l.identity(4));
   SmallVector<int64_t> positions;

@@ -44,7 +44,7 @@ static bool isDiscrete(Operation *op) {
 }
 
 /// Returns true for discrete ops, and for other ops whose result is a decision that depends on their input: arg_reduce,
-/// sort, casts to integers.
+/// sort, casts of floats to integers or booleans.
 static bool decidesByInput(Operation *op) {
   if (isDiscrete(op) || isa<graph::ArgReduceOp, graph::SortOp>(op))
     return true;
@@ -64,7 +64,8 @@ llvm::DenseSet<Operation *> deciders(Block &graph) {
   return found;
 }
 
-/// Computes (input - zero_point) * scale in f32. The integers and their difference are exact in f32.
+/// Computes (input - zero_point) * scale in f32. The integers and their difference are exact in f32 if the zero point
+/// is in the range of the input's type.
 static Value dequantized(OpBuilder &b, Location loc, graph::DequantizeOp op, ValueRange in) {
   Type f32 = b.getF32Type(), from = cast<RankedTensorType>(op.getInput().getType()).getElementType();
   Value x = castScalar(b, loc, in[0], from, f32), zero = castScalar(b, loc, in[2], b.getI32Type(), f32);

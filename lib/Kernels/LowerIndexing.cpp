@@ -106,7 +106,7 @@ LogicalResult lowerGather(Lowering &l, graph::GatherOp op) {
 }
 
 /// Returns the type in which elements that are scattered to one position are combined: f32 for sums and products of
-/// floats with fewer bits.
+/// floats with fewer bits, otherwise the stored type.
 Type meetingType(Type elementType, graph::ScatterKind kind) {
   bool accumulates = kind == graph::ScatterKind::Add || kind == graph::ScatterKind::Mul;
   return accumulates ? accumulatorType(elementType) : storageType(elementType);

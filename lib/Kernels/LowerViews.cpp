@@ -242,7 +242,8 @@ struct Part {
 
 /// A concatenation of more tensors is lowered to concatenations of at most this number of consecutive tensors, and a
 /// concatenation of their results. Each concatenation is one kernel with an argument per tensor, and some passes over a
-/// kernel take time in proportion to the square of the number of arguments. The elements are copied at least twice.
+/// kernel take time in proportion to the square of the number of arguments. The elements of such a concatenation are
+/// copied at least twice.
 static constexpr size_t mostConcatenated = 128;
 
 /// Returns the concatenation of `parts` along `dim`, which has the sizes `sizes`: a chain of tensor.insert_slice into a

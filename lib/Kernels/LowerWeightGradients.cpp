@@ -245,7 +245,8 @@ private:
   }
 
   /// Returns the same gradient as reducedTaps(), computed as a sum of the gradients of parts of the images. A part
-  /// consists of lines with at most `pixelsPerPart` pixels in total, but at least of one line.
+  /// consists of lines with at most `pixelsPerPart` pixels in total, but at least of one line. An unknown width is
+  /// assumed to be `unknownWidth`.
   Value sumOfParts() {
     constexpr int64_t pixelsPerPart = 512, unknownWidth = 64;
     auto width = dyn_cast<AffineConstantExpr>(out[1]), height = dyn_cast<AffineConstantExpr>(out[0]);

@@ -189,8 +189,9 @@ mlir::Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, mlir::
 //===----------------------------------------------------------------------===//
 
 mlir::LogicalResult lowerElementwise(Lowering &l, mlir::Operation *op);
-/// Returns the elementwise ops whose roundings may change a decision: a comparison, a conversion to integers, or the
-/// index of a maximum. A sum may differ from eager's by one rounding, but a decision must be the same as in eager.
+/// Returns the elementwise ops, reshapes and permutes whose roundings may change a decision, such as a comparison, a
+/// conversion to integers, an order of sorted elements, or the index of a maximum. A sum may differ from eager's by one
+/// rounding, but a decision must be the same as in eager.
 llvm::DenseSet<mlir::Operation *> deciders(mlir::Block &graph);
 mlir::LogicalResult lowerSource(Lowering &l, mlir::Operation *op);
 mlir::LogicalResult lowerView(Lowering &l, mlir::Operation *op);

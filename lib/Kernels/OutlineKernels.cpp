@@ -23,8 +23,8 @@ namespace tilewright::structured {
 using namespace tile;
 namespace {
 
-/// If a tensor has at least this many dense slices of one type, the slices are operands of kernels, and are not cloned
-/// into the kernels.
+/// With `readSlices`, if a tensor that is not a parameter has at least this many dense slices of one type, the slices
+/// are operands of kernels, and are not cloned into the kernels.
 constexpr size_t manySlices = 8;
 
 /// Returns the dense slices of @main whose source has many slices of the same type. Slices of parameters are not

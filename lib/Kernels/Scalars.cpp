@@ -87,8 +87,8 @@ Value splatConstant(OpBuilder &b, Location loc, TypedAttr splat, bool computed) 
 // Explicit casts
 //===----------------------------------------------------------------------===//
 
-/// Converts as cvttss2si does: truncates values in range. For other values, including NaN, returns the smallest
-/// integer.
+/// Converts to 32 and 64 bits as cvttss2si does: truncates values in range. For other values, including NaN, returns
+/// the smallest integer.
 static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType type) {
   if (type.getWidth() < 32) { // like torch, converts to 32 bits and truncates the integer
     Value wide = truncateToInteger(b, loc, x, b.getI32Type());
@@ -108,9 +108,10 @@ static Value truncateToInteger(OpBuilder &b, Location loc, Value x, IntegerType 
   return arith::SelectOp::create(b, loc, inRange, converted, smallest);
 }
 
-/// Converts to unsigned types of 32 and 64 bits as truncateToInteger() converts to signed types. From numbers of at
-/// least 2^(width - 1), 2^(width - 1) is subtracted, which is exact. The difference is converted as a signed number,
-/// and the highest bit of the result is set. Negative numbers wrap around.
+/// Converts to unsigned types of 32 and 64 bits. Numbers below 2^(width - 1) are converted by truncateToInteger() as
+/// signed numbers, so negative numbers in the signed range wrap around. From larger numbers, 2^(width - 1) is
+/// subtracted, which is exact for numbers in range. The difference is converted as a signed number, and the highest bit
+/// of the result is inverted. Numbers of at least 2^width become 0.
 static Value truncateToUnsigned(OpBuilder &b, Location loc, Value x, IntegerType type) {
   Type f = x.getType();
   Value half = floatConstant(b, loc, f, std::ldexp(1.0, type.getWidth() - 1));

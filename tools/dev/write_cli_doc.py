@@ -72,8 +72,9 @@ def page() -> str:
     commands = re.findall(r"^  (\w+) +(.+)$", overview, re.MULTILINE)
     lines = [
         "# Programs", "",
-        "`build/bin` of a build has all programs of this page, and a [wheel](../how-to/wheel.md) has `tilewright`. The text is what the programs print with",
-        "`--help`. `tilewright --version` prints the version.", "",
+        "`build/bin` of a build has all programs of this page except `python -m tilewright`, which is part of the Python package. A",
+        "[wheel](../how-to/wheel.md) has `tilewright` and the Python package. The tables and texts are what the programs print with `--help`.",
+        "`tilewright --version` prints the version.", "",
         "| command | what it does |", "|---|---|", *(f"| [`tilewright {name}`](#tilewright-{name}) | {cell(what)} |" for name, what in commands), "",
     ]  # fmt: skip
     for name, _ in commands:

@@ -1,7 +1,7 @@
 //===- ptx-check.cpp - run a kernel of a PTX file without a GPU, and check it --------------===//
 //
 // The exit status is 0 if the kernel ran without errors, 1 if the interpreter found errors, and 2 if the kernel could
-// not be run.
+// not be run or a file could not be written.
 //
 //===----------------------------------------------------------------------===//
 #include "tools/ptx-check/LaunchFile.h"
@@ -23,7 +23,8 @@ constexpr const char *kUsage =
     "  --seed N     selects another execution order of blocks and warps\n"
     "  --json       prints the report as JSON\n"
     "  --list       lists the kernels of the file with their parameters\n"
-    "Exit status: 0 if no errors were found, 1 if errors were found, 2 if the kernel could not be run.\n";
+    "Exit status: 0 if no errors were found, 1 if errors were found, 2 if the kernel could not be run or a "
+    "file could not be written.\n";
 
 int refuse(const std::string &why) {
   fprintf(stderr, "ptx-check: %s\n", why.c_str());
