@@ -243,9 +243,9 @@ private:
                          cast<TypedAttr>(builder.getZeroAttr(elementOf(value))));
   }
 
-  /// Returns one 2-D image per plane of the result: the planes of `value` that the taps of this plane read, concatenated
-  /// along the channels. The channels are ordered by group, and within a group by tap. Returns null if surrounded() or
-  /// planesOf() returns null.
+  /// Returns one 2-D image per plane of the result: the planes of `value` that the taps of this plane read,
+  /// concatenated along the channels. The channels are ordered by group, and within a group by tap. Returns null if
+  /// surrounded() or planesOf() returns null.
   Value windows(Value value, const Planes &planes) {
     int64_t before = 0;
     Value whole = surrounded(value, planes, before);

@@ -119,9 +119,9 @@ void readBuffer(LaunchFile::Buffer &buffer, const Json &value, const std::string
   fill(buffer, element, value.value("fill", "zeros"), value.value("seed", uint64_t(0)));
 }
 
-/// Reads {"tensor_map": {"buffer": name, "dtype": ..., "dims": [...], "strides": [...], "box": [...]}}, in which the keys
-/// "offset", "element_strides", "swizzle" and "fill_nan" are optional. The kernel gets this argument instead of a tensor
-/// map (CUtensorMap) of the NVIDIA driver.
+/// Reads {"tensor_map": {"buffer": name, "dtype": ..., "dims": [...], "strides": [...], "box": [...]}}, in which the
+/// keys "offset", "element_strides", "swizzle" and "fill_nan" are optional. The kernel gets this argument instead of a
+/// tensor map (CUtensorMap) of the NVIDIA driver.
 Argument tensorMapOf(const Json &value, std::vector<LaunchFile::Buffer> &buffers) {
   for (const auto &[key, unused] : value.items())
     if (key != "buffer" && key != "offset" && key != "dtype" && key != "dims" && key != "strides" && key != "box" &&

@@ -7,7 +7,8 @@
 //   use the combiner's identity) ; five shuffles
 //
 // In a cluster, lane l loads slot l of all blocks, one block after the other. A group of one thread of each warp has
-// one slot per thread, and each thread loads all slots of its group. All threads of a group combine the values in the same order, so they have equal results.
+// one slot per thread, and each thread loads all slots of its group. All threads of a group combine the values in the
+// same order, so they have equal results.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/rows-cluster.mlir,
 // test/Codegen/NVPTX/rows-across-lanes.mlir

@@ -129,7 +129,11 @@ private:
     if (!kind || !llvm::all_of(op.getOperands(), [&](Value operand) { return isNumbered(operand); }))
       return false;
     const unsigned to = registers.size();
-    Step step{*kind, to, numbers[op.getOperand(0)], numbers[op.getOperands().back()], type.getWidth(),
+    Step step{*kind,
+              to,
+              numbers[op.getOperand(0)],
+              numbers[op.getOperands().back()],
+              type.getWidth(),
               op.getOperand(0).getType().getIntOrFloatBitWidth()};
     registers.push_back(0);
     numbers[op.getResult(0)] = to;

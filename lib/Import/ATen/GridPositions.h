@@ -25,7 +25,7 @@ struct GridPixel {
   ArrayRef<GridTap> taps; ///< by dimension of the image
   Value weight;           ///< the product of the weights; null: 1
   Value inside;           ///< false for a pixel outside the image
-  Value index; ///< the index in the flattened image; that of another pixel if `inside` is false
+  Value index;            ///< the index in the flattened image; that of another pixel if `inside` is false
 };
 
 /// The positions of a grid [N, outputs..., number of sizes] among the pixels of images [N, C, sizes...].

@@ -44,8 +44,8 @@ std::optional<std::string> inSymbols(StringRef text, InputSize sizeOf) {
 }
 
 bool isSmall(StringRef text) {
-  return text.size() <= longestText && text.count('*') <= mostProducts && text.count('+') + text.count('-') <= mostSums &&
-         text.count('(') <= deepest;
+  return text.size() <= longestText && text.count('*') <= mostProducts &&
+         text.count('+') + text.count('-') <= mostSums && text.count('(') <= deepest;
 }
 
 struct Comparison {

@@ -145,8 +145,8 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
 /// Returns the buffer into which A is copied for each K-block, or null if A is read in place. A is copied
 /// if all of these conditions hold: the product uses FMAs; no reduction loop except the innermost has more than one
 /// iteration; the number of rows is static and at least two blocks; A has a stride of 1 between rows and not along k;
-/// the copy has at most `mostBytes` bytes. If such an A were read in place, each k would be in another cache line, often
-/// in another page, and a block of rows would use only a part of the line.
+/// the copy has at most `mostBytes` bytes. If such an A were read in place, each k would be in another cache line,
+/// often in another page, and a block of rows would use only a part of the line.
 static Value packedLhs(OpBuilder &builder, Location loc, const BlockAccess &access, OpFoldResult rows,
                        int64_t blockRows, Product product) {
   constexpr int64_t mostBytes = 256 * 1024;

@@ -12,8 +12,8 @@ namespace tilewright::gpu {
 /// have one.
 class KernelSpace {
 public:
-  /// Returns the space. Returns std::nullopt if `initial`, the kernel's schedule, is neither `mma` nor `wgmma`, or if the
-  /// kernel is not a contraction.
+  /// Returns the space. Returns std::nullopt if `initial`, the kernel's schedule, is neither `mma` nor `wgmma`, or if
+  /// the kernel is not a contraction.
   static std::optional<KernelSpace> of(mlir::func::FuncOp kernel, const Schedule &initial, const Arch &arch);
 
   Schedule at(const SchedulePoint &point) const;

@@ -86,8 +86,9 @@ TEST(ReadProgram, ADamagedByteIsDetected) {
 }
 
 TEST(ReadProgram, PicklesAreRefused) {
-  EXPECT_TRUE(has(errorWith("model_weights_config.json", "\"use_pickle\": false", "\"use_pickle\": true"),
-                  "'weight' is pickled, as tensor subclasses and other objects are, and Tilewright does not load pickles"));
+  EXPECT_TRUE(
+      has(errorWith("model_weights_config.json", "\"use_pickle\": false", "\"use_pickle\": true"),
+          "'weight' is pickled, as tensor subclasses and other objects are, and Tilewright does not load pickles"));
 }
 
 TEST(ReadProgram, WeightsShareTheirStorage) {
