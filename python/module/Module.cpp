@@ -481,7 +481,9 @@ PYBIND11_MODULE(_tilewright, m) {
       .def_readonly("calls", &GraphCall::calls)
       .def_readonly("copies", &GraphCall::copies);
 
-  releaseCompilerMemory(); // by writing relocations, the dynamic linker has allocated many pages of LLVM's data
+  // Loading has read many pages of the code and the relocation tables of LLVM and MLIR. They are not needed until a
+  // compilation.
+  releaseCompilerMemory();
 
   m.def(
       "import_exported",

@@ -197,7 +197,7 @@ def test_invalid_scaled_mm_call_raises_error_while_traced(fn):
 
 @pytest.mark.parametrize("fn, reason", [
     (lambda a, b: a @ b, "matmul has no implementation in float8_e4m3fn, as in eager; torch._scaled_mm has one"),
-    (lambda a, b: torch.relu(a), "relu has no implementation in float8_e4m3fn, as in eager; cast to a wider float first"),
+    (lambda a, b: torch.relu(a), "relu has no implementation in float8_e4m3fn; cast to a wider float first"),
     (lambda a, b: torch._scaled_mm(a, b, *ONE_SCALE, scale_result=ONE_SCALE[0]), "scale_result, by which eager divides on a CPU"),
 ], ids=["matmul", "relu", "scale of the result"])  # fmt: skip
 def test_unsupported_float8_op_raises_the_error_of_eager_with_a_reason(fn, reason):

@@ -123,7 +123,8 @@ private:
 
 // Parses the points of a request; throws an error that describes an invalid request.
 static Points pointsFrom(const std::string &body) {
-  // Depth is checked during parsing: printing or destroying lists nested 100,000 deep would overflow the stack.
+  // The depth is checked during parsing, because dump() is recursive: printing lists nested 100,000 deep for an error
+  // message would overflow the stack.
   json rows = json::parse(body, [](int depth, json::parse_event_t event, json &) {
     if (depth > 1 && (event == json::parse_event_t::array_start || event == json::parse_event_t::object_start))
       throw std::invalid_argument("expected a list of points, which are lists of numbers, and nothing in them");

@@ -61,8 +61,8 @@ llvm::Expected<SmallVector<AffineExpr>> parseAll(Importer &im, const std::vector
 }
 
 /// Returns the reason why an op on 8-bit floats is refused. Returns "" for ops that only copy, convert or test the
-/// equality of elements, for matrix products whose result has a wider type, and for ops of other dialects. torch has no
-/// other implementations for 8-bit floats.
+/// equality of elements, for matrix products whose result has a wider type, and for ops of other dialects. torch
+/// implements only a few other ops on 8-bit floats, such as abs.
 std::string whyNotInFloat8(Operation &op) {
   if (isa<CastOp, ConstantOp, ReshapeOp, PermuteOp, BroadcastOp, SliceOp, FlipOp, PadOp, ConcatOp, WhereOp, RequireOp,
           TakeOp, GatherOp, EqOp, NeOp>(op) ||
@@ -75,7 +75,7 @@ std::string whyNotInFloat8(Operation &op) {
   if (found == types.end())
     return "";
   return op.getName().stripDialect().str() + " has no implementation in " + dtypeName(getElementTypeOrSelf(*found)) +
-         (isa<MatmulOp>(op) ? ", as in eager; torch._scaled_mm has one" : ", as in eager; cast to a wider float first");
+         (isa<MatmulOp>(op) ? ", as in eager; torch._scaled_mm has one" : "; cast to a wider float first");
 }
 
 /// Returns the reason why an op is refused because of the element types of its operands, or "".

@@ -129,7 +129,8 @@ bool Api::hasGraphs() const {
 }
 
 const Api *api(std::string &error) {
-  // The library is never closed, because torch and other libraries may use it as well.
+  // The driver's library is not closed, and `opened` is not destroyed, so that the functions remain valid for code that
+  // runs while the process exits.
   static const Opened &opened = *new Opened(open());
   error = opened.error;
   return error.empty() ? &opened.api : nullptr;

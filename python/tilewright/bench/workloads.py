@@ -43,7 +43,7 @@ def first_tensor(result) -> torch.Tensor:
     return result
 
 
-# -- models of the transformers library, with random weights
+# -- models with random weights: those of the transformers library, and a 3-D ResNet
 
 
 def _layers(name: str, layers: int) -> dict:

@@ -131,7 +131,7 @@ def differs(mine: np.ndarray, expected: np.ndarray) -> str:
     if not mine.size:
         return ""
     if not np.array_equal(np.isfinite(mine), np.isfinite(expected)):
-        return "other elements are finite"
+        return "different elements are finite"
     mine, expected = np.nan_to_num(mine.astype(np.float64)), np.nan_to_num(expected.astype(np.float64))
     error, scale = np.abs(mine - expected).max(), np.abs(expected).max()
     return "" if error <= 1e-4 * max(scale, 1.0) else f"elements differ by {error:.3g} of {scale:.3g}"

@@ -388,8 +388,9 @@ private:
   /// The maximum size in bytes of an f32 operand that a separate kernel transposes.
   static constexpr int64_t mostCopied = int64_t(32) << 20;
 
-  /// Returns true if a separate kernel should transpose `lhs`. Without this kernel, each task reads `lhs` with the
-  /// stride of its lines, and instructions on groups of k gather single elements. In f32, the copy is amortized only if
+  /// Returns true if a separate kernel should transpose `lhs`. Without this kernel, each task reads `lhs` with a
+  /// stride along k. If the product's instructions take groups of consecutive elements along k, the elements of each
+  /// group must then be loaded one by one. In f32, the copy is amortized only if
   /// four or more panels of columns read it (docs/decisions/0012). A product with fewer than 8 rows reads `lhs` without
   /// a copy. If the product's kernel transposes the operand in registers (`turns`, 16-bit tiles) and m is the
   /// contiguous dimension of `lhs`, no copy is made.

@@ -209,8 +209,8 @@ private:
     accumulate(transpose(qBlock, queryTransposed), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
   }
 
-  /// Computes the product of `a` and the matrix in `panels` in `part`, and adds it to `sum`. If `part` is null, stores
-  /// the product in `sum`. multiply() describes `depthFirst`.
+  /// Stores the product of `a` and the matrix that `panels` contains to `part`, and adds `part` to `sum`. If `part` is
+  /// null, stores the product to `sum`. multiply() describes `depthFirst`.
   void accumulate(Value a, Value panels, Value part, Value sum, bool depthFirst = false) {
     multiply(a, panels, part ? part : sum, depthFirst);
     if (part)

@@ -22,7 +22,8 @@ mlir::Value scaleByInstruction(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mli
 Lanes logWithSpecials(Lanes x, Lanes result);
 
 // ExpandMathExp.cpp: computed in f32, for performance-critical loops.
-// The error of exp is 0.9 ULP with AVX-512, or 2^-17 if `shortened`, for results that are rounded to 16 bits.
+// With AVX-512, the error of exp is 0.9 ULP. If `shortened`, the relative error is 2^-17, which suffices for results
+// that are rounded to 16 bits.
 Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
 Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d, d = 1 + e^z; error 1.1 ULP; 0 if d > 2^125
 Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< the error is 2^-18 if `shortened`

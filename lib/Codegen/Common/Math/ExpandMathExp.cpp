@@ -18,7 +18,7 @@ namespace tilewright::cpu {
 namespace {
 
 constexpr double expLog2E = 1.44269504088896340736;
-constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // ln2High + ln2Low is ln 2 with an error of 2^-54
+constexpr double ln2High = 0x1.62e430p-1, ln2Low = -0x1.05c610p-29; // ln2High + ln2Low: an error of less than 2^-53
 
 /// Returns x 2^n by vscalefps if `keep` is true, else 0. n is a float, which need not be converted to an integer, and
 /// the result is correct for every n. Returns std::nullopt if there is no instruction for this vector length.
