@@ -68,7 +68,8 @@ def as_array(tensor: torch.Tensor) -> np.ndarray:
 def as_tensor(array: np.ndarray) -> torch.Tensor:
     if array.dtype.kind == "V":
         return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16).reshape(array.shape)
-    return torch.from_numpy(array.copy()).reshape(array.shape)
+    tensor = torch.from_numpy(array.copy()).reshape(array.shape)
+    return tensor if array.size else torch.empty_like(tensor, memory_format=torch.contiguous_format)  # NumPy's strides are 0
 
 
 def laid_out(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
@@ -90,7 +91,7 @@ def laid_out(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 class FromFile:
     """A program that is exported once. The class replaces judge.Compiled."""
 
-    fakes: list = []
+    fakes: list = []  # the exporter's fake results
     apart: set[int] = set()
 
     def __init__(self, program: Program, through: str):
@@ -136,6 +137,10 @@ class FromFile:
         except Exception as error:
             raise NotExported(f"{type(error).__name__}: {error}") from error
         self.path = folder / f"model.{self.through}"
+        # The shapes of fake tensors differ from those of eager in some cases (pixel_unshuffle of an empty tensor).
+        values = {node.name: node.meta.get("val") for node in made.graph.nodes}
+        outputs = [values.get(name) for name in made.graph_signature.user_outputs]
+        self.fakes = [value if isinstance(value, torch.Tensor) else None for value in outputs]
         self.constants = {name: value for name, value in made.constants.items() if isinstance(value, torch.Tensor)}
         if self.through == "mlir":
             command("compile", folder / "model.pt2", "--emit=graph", "-o", self.path)
