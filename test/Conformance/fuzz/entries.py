@@ -11,6 +11,7 @@ It has no gradients, no eager strides, and no results that share memory. Results
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import tempfile
 from dataclasses import replace
@@ -88,6 +89,20 @@ def laid_out(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     return made if torch.equal(made.nan_to_num(), tensor.nan_to_num()) else tensor
 
 
+def run_peer(path: Path, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+    """Runs an ONNX file in onnxruntime. If onnxruntime has no kernel for a dtype, the reference evaluator of the package onnx runs the file."""
+    import onnxruntime
+
+    try:
+        return onnxruntime.InferenceSession(path).run(None, inputs)
+    except Exception:
+        from ml_dtypes import bfloat16
+        from onnx.reference import ReferenceEvaluator
+
+        inputs = {name: array.view(bfloat16) if array.dtype.kind == "V" else array for name, array in inputs.items()}
+        return ReferenceEvaluator(str(path)).run(None, inputs)
+
+
 class FromFile:
     """A program that is exported once. The class replaces judge.Compiled."""
 
@@ -98,10 +113,11 @@ class FromFile:
         self.program, self.through = program, through
         self.folder = tempfile.TemporaryDirectory(prefix="fuzz-")
         self.path: Path | None = None
-        self.peer = False  # run onnxruntime instead of the program
+        self.peer = False  # run another runtime instead of the program
         self.names: list[str] = []
         self.results: list[torch.Tensor] = []  # of the last call, as the program returned them
         self.constants: dict[str, torch.Tensor] = {}  # constants of the graph, which are arguments in MLIR
+        self.weights: dict[str, torch.Tensor] = {}  # parameters and constants that are arguments in MLIR
         self.declared: list[str] = []  # dtypes of the results of an ONNX file
 
     def run(self, program: Program) -> Run:
@@ -117,6 +133,8 @@ class FromFile:
         folder = Path(self.folder.name)
         self.names = [i.name for i in self.program.inputs if not i.parameter]
         if self.through == "onnx":
+            if any("scatter_reduce" in node.text and "'mean'" in node.text for node in self.program.nodes):
+                raise NotExported("torch.onnx.export writes scatter_reduce with reduce='mean' as a scatter without a reduction")
             self.path = folder / "model.onnx"
             before = logging.root.manager.disable
             logging.disable(logging.ERROR)
@@ -144,17 +162,17 @@ class FromFile:
         self.constants = {name: value for name, value in made.constants.items() if isinstance(value, torch.Tensor)}
         if self.through == "mlir":
             command("compile", folder / "model.pt2", "--emit=graph", "-o", self.path)
+            named = set(re.findall(r'tw\.name = "([^"]+)"', self.path.read_text()))  # parameters without uses are not in the file
+            self.weights = {name: tensor for name, tensor in (dict(module.state_dict()) | self.constants).items() if name in named}
 
     def of_file(self, module, arguments) -> list[torch.Tensor]:
         if self.path is None:
             self.export(module, arguments)
         given = dict(zip(self.names, arguments, strict=True))
         if self.through == "mlir":
-            given |= dict(module.state_dict()) | self.constants
+            given |= self.weights
         if self.peer:
-            import onnxruntime
-
-            return [as_tensor(a) for a in onnxruntime.InferenceSession(self.path).run(None, {n: as_array(t) for n, t in given.items()})]
+            return [as_tensor(a) for a in run_peer(self.path, {n: as_array(t) for n, t in given.items()})]
         with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
             words = []
             for number, (name, tensor) in enumerate(given.items()):
@@ -166,7 +184,7 @@ class FromFile:
 
 
 def exporter_differs(compiled: FromFile, wrong: Wrong, judged) -> bool:
-    """Returns whether the file itself is wrong, according to the dtypes of its results or to onnxruntime."""
+    """Returns whether the file itself is wrong, according to the dtypes of its results or to another runtime."""
     if wrong.kind == "dtype":
         return [str(t.dtype).removeprefix("torch.") for t in compiled.results] == compiled.declared
     compiled.peer = True
