@@ -101,11 +101,7 @@ GlobalObject *Exec::objectAt(uint64_t address, uint64_t bytes) {
 uint8_t *Exec::locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access) {
   bool anyBlock = space == Space::Cluster;
   if (space == Space::Generic) {
-    uint64_t window = address & kWindowMask;
-    space = window == kSharedWindow  ? Space::Shared
-            : window == kLocalWindow ? Space::Local
-            : window == kParamWindow ? Space::Param
-                                     : Space::Global;
+    space = spaceOf(address);
     if (space != Space::Global && space != Space::Shared)
       address &= ~kWindowMask;
     anyBlock = true;

@@ -13,10 +13,6 @@
 namespace tilewright::ptx {
 namespace {
 
-bool isShared(Space space, uint64_t address) {
-  return space == Space::Generic ? (address & kWindowMask) == kSharedWindow : space != Space::Global;
-}
-
 /// The sum of an f32 atomic. Only additions in global memory flush subnormal operands and results (PTX ISA, `atom`).
 struct AddSingle {
   float operator()(float a, float b, Space space) const {
@@ -44,7 +40,7 @@ template <class T, class F, bool hasResult, bool hasThird> void runAtomic(Exec &
       if constexpr (hasThird)
         value = F{}(old, bv, cv, 0);
       else if constexpr (std::is_invocable_v<F, T, T, Space>)
-        value = F{}(old, bv, isShared(in.space, address) ? Space::Shared : Space::Global);
+        value = F{}(old, bv, in.space == Space::Generic ? spaceOf(address) : in.space);
       else
         value = F{}(old, bv);
       std::memcpy(data, &value, sizeof(T));

@@ -23,6 +23,14 @@ namespace tilewright::ptx {
 /// The windows of the other spaces in the generic address space; all other addresses are global.
 inline constexpr uint64_t kSharedWindow = uint64_t(1) << 56, kLocalWindow = uint64_t(2) << 56,
                           kParamWindow = uint64_t(3) << 56, kWindowMask = uint64_t(255) << 56;
+/// Returns the space to which a generic address refers.
+inline Space spaceOf(uint64_t address) {
+  const uint64_t window = address & kWindowMask;
+  return window == kSharedWindow  ? Space::Shared
+         : window == kLocalWindow ? Space::Local
+         : window == kParamWindow ? Space::Param
+                                  : Space::Global;
+}
 /// The bits of a shared memory address from kRankShift on are the rank plus one of a block in the cluster. 0 and
 /// kOwnBlock mean the block of the executing thread. In kernels with .reqnctapercluster of more than one block, the
 /// addresses of variables have kOwnBlock: on a GPU these bits contain the rank, so a kernel must not assume zeros.

@@ -22,9 +22,7 @@ void count(Exec &e, const Instr &in, const uint64_t *addresses, uint32_t bytes) 
   Space space = in.space;
   for (uint32_t lane = 0; lane < kLanes && space == Space::Generic; ++lane)
     if (addresses[lane] != kInactive)
-      space = (addresses[lane] & kWindowMask) == kSharedWindow ? Space::Shared
-              : addresses[lane] & kWindowMask                  ? Space::Local
-                                                               : Space::Global;
+      space = spaceOf(addresses[lane]);
   if (space == Space::Shared || space == Space::Cluster)
     e.countShared(addresses, bytes);
   else if (space == Space::Global)

@@ -25,6 +25,7 @@
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/NVPTX/AttentionCode.h"
 #include "lib/Codegen/NVPTX/EmitTensorCores.h"
+#include "lib/Codegen/NVPTX/InlineAssembly.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -150,11 +151,8 @@ private:
   /// they are used. Otherwise, all offsets in tiles would be computed before the loop and would occupy many registers,
   /// which the sums need.
   Value forgotten(Value value) {
-    Type i32 = builder.getI32Type();
-    auto made = LLVM::InlineAsmOp::create(builder, loc, TypeRange(i32), ValueRange(toI32(value)), "mov.b32 $0, $1;",
-                                          "=r,r", /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                          LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), made.getRes());
+    Value copy = inlineAssembly(builder, loc, "mov.b32 $0, $1;", "=r,r", toI32(value), builder.getI32Type());
+    return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), copy);
   }
 
   Value slotOf(Value tile) {

@@ -1,5 +1,6 @@
 //===- NvvmThreadOps.cpp - exchange between threads in the dialect nvvm -------------------===//
 #include "lib/Codegen/NVPTX/NvvmThreadOps.h"
+#include "lib/Codegen/NVPTX/InlineAssembly.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -14,14 +15,6 @@ Value wordOf(OpBuilder &builder, Location loc, int64_t value) {
 
 /// The mask of all lanes of a warp.
 Value everyLane(OpBuilder &builder, Location loc) { return wordOf(builder, loc, -1); }
-
-/// Creates inline assembly, with one result of type `result`, or without a result if `result` is null.
-LLVM::InlineAsmOp assembly(OpBuilder &builder, Location loc, StringRef text, StringRef constraints,
-                           ValueRange operands = {}, Type result = {}) {
-  return LLVM::InlineAsmOp::create(builder, loc, result ? TypeRange(result) : TypeRange(), operands, text, constraints,
-                                   /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
-}
 
 } // namespace
 
@@ -42,18 +35,18 @@ Value NvvmThreadOps::ballot(OpBuilder &builder, Location loc, Value vote) const 
 }
 
 void NvvmThreadOps::arriveAtCluster(OpBuilder &builder, Location loc) const {
-  assembly(builder, loc, "barrier.cluster.arrive;", "~{memory}");
+  inlineAssembly(builder, loc, "barrier.cluster.arrive;", "~{memory}");
 }
 
 void NvvmThreadOps::waitForCluster(OpBuilder &builder, Location loc) const {
-  assembly(builder, loc, "barrier.cluster.wait;", "~{memory}");
+  inlineAssembly(builder, loc, "barrier.cluster.wait;", "~{memory}");
 }
 
 Value NvvmThreadOps::loadFromBlock(OpBuilder &builder, Location loc, Value pointer, Value rank, Type type) const {
   const bool wide = type.isInteger(64);
   const std::string text = std::string("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $1, $2;\n\t") +
                            (wide ? "ld.shared::cluster.b64" : "ld.shared::cluster.b32") + " $0, [there];\n\t}";
-  return assembly(builder, loc, text, wide ? "=l,r,r,~{memory}" : "=r,r,r,~{memory}", {pointer, rank}, type).getRes();
+  return inlineAssembly(builder, loc, text, wide ? "=l,r,r,~{memory}" : "=r,r,r,~{memory}", {pointer, rank}, type);
 }
 
 } // namespace tilewright::cuda

@@ -2,6 +2,7 @@
 #include "lib/Codegen/NVPTX/TileCode.h"
 #include "lib/Codegen/GPU/Contraction.h"
 #include "lib/Codegen/NVPTX/Float8Name.h"
+#include "lib/Codegen/NVPTX/InlineAssembly.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -127,10 +128,8 @@ static Value multiplyFloat8(OpBuilder &builder, Location loc, Type result, Type 
   llvm::append_range(operands, sums);
   const std::string text = "mma.sync.aligned.m16n8k32.row.col.f32." + ptxName(left).str() + "." + ptxName(right).str() +
                            ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
-  return LLVM::InlineAsmOp::create(builder, loc, result, operands, text, "=f,=f,=f,=f,r,r,r,r,r,r,0,1,2,3",
-                                   /*has_side_effects=*/false, /*is_align_stack=*/false,
-                                   LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
-      .getRes();
+  return inlineAssembly(builder, loc, text, "=f,=f,=f,=f,r,r,r,r,r,r,0,1,2,3", operands, result,
+                        /*hasSideEffects=*/false);
 }
 
 void TileCode::multiply(ValueRange a, ValueRange b, MutableArrayRef<Value> sums) {

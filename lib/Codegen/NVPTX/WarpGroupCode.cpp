@@ -2,6 +2,7 @@
 #include "lib/Codegen/NVPTX/WarpGroupCode.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "lib/Codegen/NVPTX/Float8Name.h"
+#include "lib/Codegen/NVPTX/InlineAssembly.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -30,15 +31,12 @@ Value WarpGroupCode::inSlot(Value pointer, int64_t stride, Value slot, int64_t o
 }
 
 void WarpGroupCode::assembly(StringRef text, StringRef constraints, ValueRange operands, MutableArrayRef<Value> sums) {
-  Type result = LLVM::LLVMVoidType::get(builder.getContext());
+  Type result;
   if (!sums.empty())
     result = LLVM::LLVMStructType::getLiteral(builder.getContext(), llvm::to_vector(ValueRange(sums).getTypes()));
-  auto made = LLVM::InlineAsmOp::create(builder, loc, sums.empty() ? TypeRange() : TypeRange(result), operands, text,
-                                        constraints,
-                                        /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                        LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  Value made = inlineAssembly(builder, loc, text, constraints, operands, result);
   for (auto [number, sum] : llvm::enumerate(sums))
-    sum = LLVM::ExtractValueOp::create(builder, loc, made.getRes(), ArrayRef<int64_t>{int64_t(number)});
+    sum = LLVM::ExtractValueOp::create(builder, loc, made, ArrayRef<int64_t>{int64_t(number)});
 }
 
 /// Returns the assembly constraints of registers that are both inputs and outputs.

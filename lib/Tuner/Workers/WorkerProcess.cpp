@@ -29,12 +29,16 @@ WorkerProcess::~WorkerProcess() { stop(); }
 void WorkerProcess::stop() {
   if (process < 0)
     return;
-  close(toWorker);
-  close(fromWorker);
   kill(process, SIGKILL);
   int status;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR)
     ;
+  closePipes();
+}
+
+void WorkerProcess::closePipes() {
+  close(toWorker);
+  close(fromWorker);
   process = toWorker = fromWorker = -1;
   pending.clear();
 }
@@ -88,15 +92,10 @@ llvm::Error WorkerProcess::died() {
       usleep(10000);
   }
   if (!ended) {
-    kill(process, SIGKILL);
-    waitpid(process, &status, 0);
-  }
-  close(toWorker);
-  close(fromWorker);
-  process = toWorker = fromWorker = -1;
-  pending.clear();
-  if (!ended)
+    stop();
     return llvm::createStringError("the worker closed its output, did not end within 2 seconds and was killed");
+  }
+  closePipes();
   if (WIFSIGNALED(status))
     return llvm::createStringError("the worker died: %s", strsignal(WTERMSIG(status)));
   return llvm::createStringError("the worker ended by itself (exit %d)", WEXITSTATUS(status));

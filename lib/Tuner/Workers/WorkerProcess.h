@@ -35,6 +35,8 @@ private:
   llvm::Expected<llvm::json::Object> exchange(const llvm::json::Object &request, double deadline,
                                               llvm::function_ref<void(const llvm::json::Object &, double &)> onLine);
   llvm::Error died();
+  /// Closes the pipes to a process that has ended, and forgets the process.
+  void closePipes();
 
   std::vector<std::string> command;
   std::string loaded; ///< the last `load` request

@@ -19,7 +19,7 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
             parser().error(f"unknown workload {name!r}; --list prints the names")
     if not (given.workloads or given.list or given.dynamic or given.goals is not None):
         parser().error("specify workloads (--list prints their names), --dynamic or --goals")
-    if given.dynamic and not given.workloads and given.goals is None and (given.json or given.chart):
+    if _measures_only_dynamic(given) and (given.json or given.chart):
         parser().error("--json and --chart write the measurements of workloads or of --goals, not those of --dynamic")
     if given.per_kernel and given.chart:
         parser().error("--chart draws ratios of peers, which --per-kernel does not measure")
@@ -30,6 +30,10 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
     if given.chart and importlib.util.find_spec("matplotlib") is None:
         parser().error("--chart needs matplotlib; pip install tilewright[bench]")
     return given
+
+
+def _measures_only_dynamic(given: argparse.Namespace) -> bool:
+    return bool(given.dynamic) and not given.workloads and given.goals is None
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -43,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
             for threads in given.threads:
                 rows = dynamic.measure(shape, dtype, threads, given.seconds)
                 print(dynamic.table(shape, dtype, threads, rows), flush=True)
-    if given.dynamic and not given.workloads and given.goals is None:
+    if _measures_only_dynamic(given):
         return 0
     if given.per_kernel:
         measured = []

@@ -16,10 +16,14 @@
 // CHECK-NOT: ld.global
 // CHECK: st.shared.b32
 // CHECK: barrier.cluster.arrive;
-// CHECK: barrier.cluster.wait;
+// CHECK-NEXT: // end inline asm
+// CHECK-NEXT: // begin inline asm
+// CHECK-NEXT: barrier.cluster.wait;
 // CHECK-COUNT-8: ld.shared::cluster.b32
 // CHECK: barrier.cluster.arrive;
-// CHECK: barrier.cluster.wait;
+// CHECK-NEXT: // end inline asm
+// CHECK-NEXT: // begin inline asm
+// CHECK-NEXT: barrier.cluster.wait;
 // CHECK-COUNT-8: ld.shared::cluster.b32
 // CHECK: barrier.cluster.arrive;
 // CHECK-NOT: bar.sync

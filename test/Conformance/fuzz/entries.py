@@ -116,7 +116,6 @@ class FromFile:
         self.peer = False  # run another runtime instead of the program
         self.names: list[str] = []
         self.results: list[torch.Tensor] = []  # of the last call, as the program returned them
-        self.constants: dict[str, torch.Tensor] = {}  # constants of the graph, which are arguments in MLIR
         self.weights: dict[str, torch.Tensor] = {}  # parameters and constants that are arguments in MLIR
         self.declared: list[str] = []  # dtypes of the results of an ONNX file
 
@@ -159,11 +158,11 @@ class FromFile:
         values = {node.name: node.meta.get("val") for node in made.graph.nodes}
         outputs = [values.get(name) for name in made.graph_signature.user_outputs]
         self.fakes = [value if isinstance(value, torch.Tensor) else None for value in outputs]
-        self.constants = {name: value for name, value in made.constants.items() if isinstance(value, torch.Tensor)}
         if self.through == "mlir":
             command("compile", folder / "model.pt2", "--emit=graph", "-o", self.path)
             named = set(re.findall(r'tw\.name = "([^"]+)"', self.path.read_text()))  # parameters without uses are not in the file
-            self.weights = {name: tensor for name, tensor in (dict(module.state_dict()) | self.constants).items() if name in named}
+            weights = dict(module.state_dict()) | made.constants
+            self.weights = {name: value for name, value in weights.items() if name in named and isinstance(value, torch.Tensor)}
 
     def of_file(self, module, arguments) -> list[torch.Tensor]:
         if self.path is None:

@@ -21,30 +21,34 @@ const hls::Step &accessOf(const hls::PipelineNest &nest, hls::Step::Kind kind, i
   return nest.steps.front();
 }
 
-/// Returns the pipeline of a loop over %i from 0 to 7 with this body, which may use the arrays %x, %y and %z.
-hls::PipelineNest pipelineOf(Session &session, OwningOpRef<ModuleOp> &module, const std::string &body) {
-  module =
-      parseSourceString<ModuleOp>("!t = memref<16xi32, #tw_hls.partition<complete>, #tw_hls.memory<register>>\n"
-                                  "func.func @f(%x: !t, %y: !t, %z: !t) {\n  affine.for %i = 0 to 8 {\n" +
-                                      body + "  } {tw_hls.loop = #tw_hls.loop<label = \"i\", ii = 16>}\n  return\n}\n",
-                                  &session.context());
-  EXPECT_TRUE(module);
-  std::vector<std::string> problems;
-  auto loop = *(*module->getOps<func::FuncOp>().begin()).getOps<affine::AffineForOp>().begin();
-  hls::PipelineNest nest = hls::pipelineNest(loop, problems);
-  EXPECT_TRUE(problems.empty()) << problems.front();
-  return nest;
-}
+class PipelineNest : public testing::Test {
+protected:
+  /// Returns the pipeline of a loop over %i from 0 to 7 with this body, which may use the arrays %x, %y and %z.
+  hls::PipelineNest pipelineOf(const std::string &body) {
+    module = parseSourceString<ModuleOp>("!t = memref<16xi32, #tw_hls.partition<complete>, #tw_hls.memory<register>>\n"
+                                         "func.func @f(%x: !t, %y: !t, %z: !t) {\n  affine.for %i = 0 to 8 {\n" +
+                                             body +
+                                             "  } {tw_hls.loop = #tw_hls.loop<label = \"i\", ii = 16>}\n  return\n}\n",
+                                         &session.context());
+    EXPECT_TRUE(module);
+    std::vector<std::string> problems;
+    auto loop = *(*module->getOps<func::FuncOp>().begin()).getOps<affine::AffineForOp>().begin();
+    hls::PipelineNest nest = hls::pipelineNest(loop, problems);
+    EXPECT_TRUE(problems.empty()) << problems.front();
+    return nest;
+  }
+
+private:
+  Session session;
+  OwningOpRef<ModuleOp> module; ///< has the ops to which the nest refers
+};
 
 constexpr auto load = hls::Step::Kind::Load, store = hls::Step::Kind::Store;
 
 /// The load may read the element of either store. The first store is later than the second one, because its value is
 /// a product.
-TEST(PipelineNest, LoadStartsAfterAllEarlierStoresThatMayWriteItsElement) {
-  Session session;
-  OwningOpRef<ModuleOp> module;
-  hls::PipelineNest nest = pipelineOf(session, module,
-                                      "    %v = affine.load %x[%i] : !t\n"
+TEST_F(PipelineNest, LoadStartsAfterAllEarlierStoresThatMayWriteItsElement) {
+  hls::PipelineNest nest = pipelineOf("    %v = affine.load %x[%i] : !t\n"
                                       "    %p = arith.muli %v, %v : i32\n"
                                       "    affine.store %p, %y[%i] : !t\n"
                                       "    affine.store %v, %y[%i + 1] : !t\n"
@@ -56,11 +60,8 @@ TEST(PipelineNest, LoadStartsAfterAllEarlierStoresThatMayWriteItsElement) {
 }
 
 /// A later store may have overwritten the element that the load reads, so the load cannot use the stored value.
-TEST(PipelineNest, LoadDoesNotUseAValueThatALaterStoreMayOverwrite) {
-  Session session;
-  OwningOpRef<ModuleOp> module;
-  hls::PipelineNest nest = pipelineOf(session, module,
-                                      "    %v = affine.load %x[%i] : !t\n"
+TEST_F(PipelineNest, LoadDoesNotUseAValueThatALaterStoreMayOverwrite) {
+  hls::PipelineNest nest = pipelineOf("    %v = affine.load %x[%i] : !t\n"
                                       "    %p = arith.muli %v, %v : i32\n"
                                       "    affine.store %p, %y[%i] : !t\n"
                                       "    affine.store %v, %y[-%i + 8] : !t\n"
@@ -74,11 +75,8 @@ TEST(PipelineNest, LoadDoesNotUseAValueThatALaterStoreMayOverwrite) {
 }
 
 /// A load of the element that the last store has written uses the stored value.
-TEST(PipelineNest, LoadUsesTheValueOfTheLastStore) {
-  Session session;
-  OwningOpRef<ModuleOp> module;
-  hls::PipelineNest nest = pipelineOf(session, module,
-                                      "    %v = affine.load %x[%i] : !t\n"
+TEST_F(PipelineNest, LoadUsesTheValueOfTheLastStore) {
+  hls::PipelineNest nest = pipelineOf("    %v = affine.load %x[%i] : !t\n"
                                       "    affine.store %v, %y[%i] : !t\n"
                                       "    %w = affine.load %y[%i] : !t\n"
                                       "    affine.store %w, %z[%i + 2] : !t\n");
