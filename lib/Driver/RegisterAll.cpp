@@ -20,7 +20,7 @@ using namespace mlir;
 namespace tilewright {
 
 ArrayRef<llvm::StringLiteral> stageNames() {
-  static constexpr llvm::StringLiteral names[] = {"graph", "structured", "tiled", "vector", "target", "runtime"};
+  static constexpr llvm::StringLiteral names[] = {"graph", "structured", "tiled", "vector", "target"};
   return names;
 }
 

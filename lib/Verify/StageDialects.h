@@ -16,7 +16,7 @@ struct StageDialects {
   bool has(llvm::StringRef dialect) const { return dialects.contains((" " + dialect + " ").str()); }
 };
 
-/// One element per stage, in order, except for the runtime stage, which has no IR.
+/// One element per stage, in order.
 llvm::ArrayRef<StageDialects> stageDialects();
 
 /// Returns the element of `stage`; null if there is no such stage.

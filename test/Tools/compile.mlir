@@ -4,6 +4,7 @@
 // RUN: tilewright compile %s --emit=asm --cpu=sapphirerapids | FileCheck %s --check-prefix=ASM
 // RUN: tilewright compile - --emit=tiled < %s | FileCheck %s --check-prefix=TILED
 // RUN: not tilewright compile %s --emit=nonsense 2>&1 | FileCheck %s --check-prefix=STAGE
+// RUN: not tilewright compile %s --emit=runtime 2>&1 | FileCheck %s --check-prefix=RUNTIME
 // RUN: not tilewright compile %s --emit=cpp 2>&1 | FileCheck %s --check-prefix=CPP
 // RUN: not tilewright compile %s --target=abacus 2>&1 | FileCheck %s --check-prefix=MACHINE
 // RUN: not tilewright compile %S/../lit.cfg.py 2>&1 | FileCheck %s --check-prefix=TEXT
@@ -26,6 +27,7 @@
 // ASM: vscalefps
 // ASM: ret
 // STAGE: tilewright compile: unknown stage 'nonsense'; --emit accepts graph, structured, tiled, vector, target, {{.*}}asm
+// RUNTIME: tilewright compile: unknown stage 'runtime'; --emit accepts graph, structured
 // CPP: --emit=cpp requires --target=hls; use --emit=asm for target 'cpu'
 // NEAR: unknown stage 'vectr' (did you mean 'vector'?)
 // NEARTARGET: unknown target 'cpx' (did you mean 'cpu'?); known targets
