@@ -63,6 +63,7 @@ void loadTargets() {
     list->loaded = true;
     list->add(createCpuTarget());
     list->add(createReferenceTarget());
+    list->add(createPlainTarget());
     list->add(createHlsTarget());
     list->add(createCudaTarget());
   }

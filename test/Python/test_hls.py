@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -391,6 +392,28 @@ def test_bench_that_passes_with_damaged_weights_is_reported(tmp_path):
     failures = hls_trial.damaged(tmp_path)
     assert len(failures) == 1 and "input_1.bin" in failures[0]
     assert (tmp_path / "data" / "input_1.bin").read_bytes() == b"abc"
+
+
+def test_error_bound_of_a_bench_is_three_times_the_error_of_f32_loops(tmp_path):
+    """The loops add the terms of a sum one after another. The bound is therefore equal on all machines."""
+    folder = make(
+        tmp_path,
+        """func.func @main(%a: tensor<50x400xf32>, %x: tensor<400x1xf32>) -> tensor<50x1xf32> {
+  %y = tw.matmul %a, %x : (tensor<50x400xf32>, tensor<400x1xf32>) -> tensor<50x1xf32>
+  return %y : tensor<50x1xf32>
+}
+""",
+    )
+    read = lambda name: np.frombuffer((folder / "data" / name).read_bytes(), np.float32)  # noqa: E731
+    a, x = read("input_0.bin").reshape(50, 400), read("input_1.bin")
+    loops = np.zeros(50, np.float32)
+    for k in range(400):
+        loops = loops + a[:, k] * x[k]
+    exact = a.astype(np.float64) @ x.astype(np.float64)
+    error = np.sqrt(np.mean((loops - exact.astype(np.float32).astype(np.float64)) ** 2))
+    assert error > 2**-23 * np.sqrt(np.mean(exact**2))  # otherwise the bound would be 3 * eps * RMS
+    bound = float((folder / "data" / "output_0.bound").read_text())
+    assert bound == pytest.approx(3 * error, rel=0.1)  # a multiply-add may round once instead of twice
 
 
 def test_integer_result_that_differs_from_target_cpu_is_reported(tmp_path):

@@ -2,11 +2,12 @@
 //
 // data/input_N.bin and data/output_N.bin contain the elements in the format in which they are stored in memory.
 // data/output_N.bound contains the bound of the root mean square (RMS) error. By the numbers rule, the bound of floats
-// is twice the error of the target cpu against the target reference, or three times this error for fewer than 1000
-// elements. The error counts as at least eps times R, the largest RMS of all results. The bound is at most sqrt(eps)
-// times R, so that a wrong result of the target cpu cannot produce a bound that every result satisfies. The bound of
-// integers that depend on floats is three times the error, and allows at least a difference of 1 in one element. The
-// bound is 0 for other integers.
+// is twice the error of the target plain against the target reference, or three times this error for fewer than 1000
+// elements. The target plain runs the loops of the model in the model's dtypes, so that the bound does not depend on
+// the machine that writes it. The error counts as at least eps times R, the largest RMS of all results. The bound is at
+// most sqrt(eps) times R, so that a wrong result of the target plain cannot produce a bound that every result
+// satisfies. The bound of integers that depend on floats is three times the error, and allows at least a difference of
+// 1 in one element. The bound is 0 for other integers.
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"
@@ -122,9 +123,9 @@ llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp modul
   llvm::Expected<Results> expected = runOn("reference", module, *inputs);
   if (!expected)
     return expected.takeError();
-  llvm::Expected<Results> usual = runOn("cpu", module, *inputs);
-  if (!usual)
-    return usual.takeError();
+  llvm::Expected<Results> plain = runOn(fixed ? "cpu" : "plain", module, *inputs);
+  if (!plain)
+    return plain.takeError();
 
   DesignData made;
   std::vector<DesignFile> &files = made.files;
@@ -135,7 +136,7 @@ llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp modul
     if (!errors)
       return errors.takeError();
     made.errors = std::move(*errors);
-    for (auto [ours, others] : llvm::zip(*expected, *usual))
+    for (auto [ours, others] : llvm::zip(*expected, *plain))
       if (ours.bytes != others.bytes)
         return llvm::createStringError("the targets 'reference' and 'cpu' compute different results for a fixed-point "
                                        "design; this is a bug of Tilewright");
@@ -175,13 +176,13 @@ llvm::Expected<DesignData> makeDesignData(const ModelFile &model, ModuleOp modul
     files.push_back({name("output", index, ".bin"), result.fileBytes()});
     double bound = 0;
     if (!isa<FloatType>(result.element) && followsFromFloats(main, index)) {
-      const HostTensor &other = (*usual)[index];
+      const HostTensor &other = (*plain)[index];
       const double error = rms(result.count(), [&](int64_t i) { return result.numberAt(i) - other.numberAt(i); });
       bound = std::max(3 * error, 1 / std::sqrt(double(std::max<int64_t>(1, result.count()))));
     }
     if (auto type = dyn_cast<FloatType>(result.element)) {
       const double eps = std::ldexp(1.0, 1 - int(type.getFPMantissaWidth()));
-      const HostTensor &other = (*usual)[index];
+      const HostTensor &other = (*plain)[index];
       const double error = rms(result.count(), [&](int64_t i) { return result.numberAt(i) - other.numberAt(i); });
       bound = (result.count() < 1000 ? 3 : 2) * std::max(error, eps * largest);
       bound = std::min(bound, std::sqrt(eps) * largest);
