@@ -173,9 +173,9 @@ def TW_RequireOp : TW_Elementwise<"require", (ins TW_Tensor:$condition, TW_Tenso
 
 def TW_QuantizeOp : TW_Elementwise<"quantize", (ins TW_Tensor:$input, TW_Tensor:$inverse_scale, TW_Tensor:$zero_point,
     I64Attr:$low, I64Attr:$high),
-    "round half to even of input * inverse_scale, plus zero_point, within low and high, as i8 or ui8 (NaN: 0); inverse_scale and zero_point f32">;
+    "round half to even of input * inverse_scale, plus zero_point, within low and high, as i8 or ui8 (NaN: 0); input a float of at most 32 bits, inverse_scale and zero_point f32">;
 def TW_DequantizeOp : TW_Elementwise<"dequantize", (ins TW_Tensor:$input, TW_Tensor:$scale, TW_Tensor:$zero_point),
-    "(input - zero_point) * scale, where input is i8 or ui8, scale f32 and zero_point i32; one op, so that --tw-match-quantized finds products of such values">;
+    "(input - zero_point) * scale, where input is i8 or ui8, scale f32, zero_point i32 and the result a float of at most 32 bits; one op, so that --tw-match-quantized finds products of such values">;
 
 //===----------------------------------------------------------------------===//
 // Sources
@@ -322,7 +322,7 @@ def TW_ArgReduceOp : TW_Op<"arg_reduce"> {
 }
 def TW_VarMeanOp : TW_Op<"var_mean"> {
   let summary = "Variance (with the divisor n - correction) and mean along `dims`, computed in two passes";
-  let description = "1. (var_mean_c1) the constraint reduce_c1 holds. 2. (var_mean_c2) the constraint reduce_c2 holds for both results. 3. (var_mean_c3) the elements of the input and of the results are floats.";
+  let description = "1. (var_mean_c1) the constraint reduce_c1 holds. 2. (var_mean_c2) the constraint reduce_c2 holds for both results. 3. (var_mean_c3) the elements of the input and of the results are floats; results are of f64 only if the input is.";
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$dims, F64Attr:$correction, UnitAttr:$keepdim);
   let results = (outs TW_Tensor:$variance, TW_Tensor:$mean);
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($variance) `,` type($mean)";
@@ -333,7 +333,7 @@ def TW_SoftmaxOp : TW_Op<"softmax"> {
   let description = [{
     With `safe`, the result for a row whose elements are all -inf is 0 instead of NaN (torch's _safe_softmax).
     1. (softmax_c1) `dim` is in range, and the elements are floats.
-    2. (softmax_c2) the result has the input's shape, and its elements are floats.
+    2. (softmax_c2) the result has the input's shape, and its elements are floats, of f64 only if the input's are.
   }];
   let arguments = (ins TW_Tensor:$input, I64Attr:$dim, UnitAttr:$log, UnitAttr:$safe);
   let results = (outs TW_Tensor:$result);
@@ -349,7 +349,8 @@ def TW_LayerNormOp : TW_Op<"layer_norm", [AttrSizedOperandSegments]> {
     1. (layer_norm_c1) 1 <= rank <= input rank.
     2. (layer_norm_c2) weight and bias, if present, have the normalized shape.
     3. (layer_norm_c3) the output has the input's shape; mean and rstd have size 1 in the normalized dimensions.
-    4. (layer_norm_c4) the elements of all operands and results are floats.
+    4. (layer_norm_c4) the elements of all operands and results are floats; the operands are all of f64, or none is;
+       results are of f64 only if the input is.
   }];
   let arguments = (ins TW_Tensor:$input, Optional<TW_Tensor>:$weight, Optional<TW_Tensor>:$bias, I64Attr:$rank, F64Attr:$eps);
   let results = (outs TW_Tensor:$result, TW_Tensor:$mean, TW_Tensor:$rstd);
@@ -362,7 +363,8 @@ def TW_RMSNormOp : TW_Op<"rms_norm"> {
     1. (rms_norm_c1) 1 <= rank <= input rank.
     2. (rms_norm_c2) weight, if present, has the normalized shape.
     3. (rms_norm_c3) the output has the input's shape; rstd has size 1 in the normalized dimensions.
-    4. (rms_norm_c4) the elements of all operands and results are floats.
+    4. (rms_norm_c4) the elements of all operands and results are floats; the operands are all of f64, or none is;
+       results are of f64 only if the input is.
   }];
   let arguments = (ins TW_Tensor:$input, Optional<TW_Tensor>:$weight, I64Attr:$rank, F64Attr:$eps);
   let results = (outs TW_Tensor:$result, TW_Tensor:$rstd);
@@ -501,7 +503,7 @@ def TW_MaxPoolOp : TW_Op<"max_pool"> {
     3. (max_pool_c3) the number of windows is the number that torch computes with or without ceil_mode: the last
        window begins inside the input or inside its leading padding, and no further complete window fits into the
        padded input.
-    4. (max_pool_c4) the result has the input's element type, and the indices are i64.
+    4. (max_pool_c4) the result has the input's element type, which is not i1, and the indices are i64.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation);
   let results = (outs TW_Tensor:$result, TW_Tensor:$indices);
@@ -516,6 +518,8 @@ def TW_AvgPoolOp : TW_Op<"avg_pool"> {
     sum of each window, also of integers.
     1. (avg_pool_c1) the constraints max_pool_c1 and max_pool_c2 hold.
     2. (avg_pool_c2) the constraint max_pool_c3 holds.
+    3. (avg_pool_c3) the input and the result are both of f64, both of other float types, or both of i64. With a divisor
+       of 1, they can also be of signed integers, of which the result has at least as many bits as the input.
   }];
   let arguments = (ins TW_Tensor:$input, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
     UnitAttr:$count_include_pad, OptionalAttr<I64Attr>:$divisor);

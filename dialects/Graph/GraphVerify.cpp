@@ -151,6 +151,20 @@ LogicalResult checkFloats(Operation *op, unsigned number, ValueRange values) {
   return success();
 }
 
+LogicalResult checkComputeTypes(Operation *op, unsigned number, ValueRange operands, ValueRange results) {
+  if (failed(checkFloats(op, number, operands)) || failed(checkFloats(op, number, results)))
+    return failure();
+  Type input = elementOf(operands.front());
+  for (Value operand : operands.drop_front())
+    if (elementOf(operand).isF64() != input.isF64())
+      return broken(op, number) << "an operand is of " << elementOf(operand) << " but the input is of " << input
+                                << "; either all operands are of 'f64', or none";
+  for (Value result : results)
+    if (elementOf(result).isF64() && !input.isF64())
+      return broken(op, number) << "a result is of 'f64' but the input is of " << input << "; cast the input to 'f64'";
+  return success();
+}
+
 bool broadcasts(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {
   if (from.size() > to.size())
     return false;
@@ -173,11 +187,12 @@ LogicalResult verifyElementwise(Operation *op) {
   if (isa<CastOp>(op))
     return success();
   if (auto quantize = dyn_cast<QuantizeOp>(op)) {
-    if (!isa<FloatType>(elementOf(quantize.getInput())) || !elementOf(quantize.getInverseScale()).isF32() ||
+    Type input = elementOf(quantize.getInput());
+    if (!isa<FloatType>(input) || input.isF64() || !elementOf(quantize.getInverseScale()).isF32() ||
         !elementOf(quantize.getZeroPoint()).isF32())
       return broken(op, "elementwise", 2)
-             << "operands of " << elementOf(quantize.getInput()) << ", " << elementOf(quantize.getInverseScale())
-             << " and " << elementOf(quantize.getZeroPoint()) << ", not a float, f32 and f32";
+             << "operands of " << input << ", " << elementOf(quantize.getInverseScale()) << " and "
+             << elementOf(quantize.getZeroPoint()) << ", not a float of at most 32 bits, f32 and f32";
     bool isUnsigned = elementOf(result).isUnsignedInteger(8);
     if (!isUnsigned && !elementOf(result).isSignlessInteger(8))
       return broken(op, "elementwise", 2) << "the result is of " << elementOf(result) << ", not i8 or ui8";
@@ -194,8 +209,9 @@ LogicalResult verifyElementwise(Operation *op) {
     if (!elementOf(dequantize.getScale()).isF32() || !elementOf(dequantize.getZeroPoint()).isSignlessInteger(32))
       return broken(op, "elementwise", 2) << "scale and zero_point are of " << elementOf(dequantize.getScale())
                                           << " and " << elementOf(dequantize.getZeroPoint()) << ", not f32 and i32";
-    if (!isa<FloatType>(elementOf(result)))
-      return broken(op, "elementwise", 2) << "the result is of " << elementOf(result) << ", not a float";
+    if (!isa<FloatType>(elementOf(result)) || elementOf(result).isF64())
+      return broken(op, "elementwise", 2)
+             << "the result is of " << elementOf(result) << ", not a float of at most 32 bits";
     return success();
   }
   bool boolean =

@@ -43,6 +43,11 @@ mlir::LogicalResult checkElement(mlir::Operation *op, unsigned number, llvm::Str
                                  mlir::Type expected);
 /// Checks that the elements of all `values` are floats; otherwise reports constraint `number`.
 mlir::LogicalResult checkFloats(mlir::Operation *op, unsigned number, mlir::ValueRange values);
+/// Checks that the elements of all `operands`, whose first is the input, and of all `results` are floats, that either
+/// all operands or no operands are of f64, and that results are of f64 only if the input is; otherwise reports
+/// constraint `number`. The op computes in f64 for an input of f64, and in f32 for other inputs.
+mlir::LogicalResult checkComputeTypes(mlir::Operation *op, unsigned number, mlir::ValueRange operands,
+                                      mlir::ValueRange results);
 /// Returns false if `from` surely does not broadcast to `to` by NumPy's rules. A size of `from` that is not 1 must
 /// equal the size of `to`. If this depends on symbols, it becomes a rule, too.
 bool broadcasts(llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to);

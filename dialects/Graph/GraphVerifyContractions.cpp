@@ -259,12 +259,25 @@ LogicalResult MaxPoolOp::verify() {
                          {"dilation", getDilation()}})) ||
       failed(checkElement(*this, 4, "the result", getResult(), elementOf(getInput()))))
     return failure();
+  if (elementOf(getInput()).isInteger(1))
+    return broken(*this, 4) << "booleans have no maximum; cast the input, or use tw.reduce any";
   return checkElement(*this, 4, "the tensor of indices", getIndices(), IntegerType::get(getContext(), 64));
 }
 
 LogicalResult AvgPoolOp::verify() {
-  return verifyPool(*this, "avg_pool", getInput(), {getResult()},
-                    {{"kernel", getKernel()}, {"stride", getStride()}, {"padding", getPadding()}});
+  if (failed(verifyPool(*this, "avg_pool", getInput(), {getResult()},
+                        {{"kernel", getKernel()}, {"stride", getStride()}, {"padding", getPadding()}})))
+    return failure();
+  Type input = elementOf(getInput()), result = elementOf(getResult());
+  const bool floats = isa<FloatType>(input) && isa<FloatType>(result) && input.isF64() == result.isF64();
+  const bool averages = floats || (input.isSignlessInteger(64) && result.isSignlessInteger(64));
+  const bool sums = getDivisor() == 1 && input.isSignlessInteger() && !input.isInteger(1) &&
+                    result.isSignlessInteger() && result.getIntOrFloatBitWidth() >= input.getIntOrFloatBitWidth();
+  if (!averages && !sums)
+    return broken(*this, 3) << "a result of " << result << " for an input of " << input
+                            << "; both can be of 'f64', of 'i64', or of other float types, or, with a divisor of 1, of "
+                               "signed integers";
+  return success();
 }
 
 } // namespace tilewright::graph

@@ -34,9 +34,7 @@ LogicalResult verifyNorm(Operation *op, Value input, Value weight, Value bias, i
   for (Value value : statistics)
     if (failed(checkSizes(op, 3, "a statistic", value, sizes)))
       return failure();
-  if (failed(checkFloats(op, 4, op->getOperands())))
-    return failure();
-  return checkFloats(op, 4, op->getResults());
+  return checkComputeTypes(op, 4, op->getOperands(), op->getResults());
 }
 
 } // namespace
@@ -75,7 +73,7 @@ LogicalResult VarMeanOp::verify() {
     return failure();
   if (failed(checkSizes(*this, 2, "the mean", getMean(), expected)))
     return failure();
-  return checkFloats(*this, 3, {getInput(), getVariance(), getMean()});
+  return checkComputeTypes(*this, 3, getInput(), getResults());
 }
 
 LogicalResult SoftmaxOp::verify() {
@@ -84,7 +82,7 @@ LogicalResult SoftmaxOp::verify() {
   if (failed(checkFloats(*this, 1, getInput())) ||
       failed(checkSizes(*this, 2, "the result", getResult(), sizesOf(getInput()))))
     return failure();
-  return checkFloats(*this, 2, getResult());
+  return checkComputeTypes(*this, 2, getInput(), getResult());
 }
 
 LogicalResult LayerNormOp::verify() {

@@ -57,6 +57,22 @@ func.func @elementwise_c2_quantize(%a: tensor<4xf32>, %s: tensor<f32>) {
 
 // -----
 
+func.func @elementwise_c2_quantize_of_f64(%a: tensor<4xf64>, %s: tensor<f32>) {
+  // expected-error @below {{elementwise_c2: operands of 'f64', 'f32' and 'f32', not a float of at most 32 bits, f32 and f32}}
+  %0 = tw.quantize %a, %s, %s {low = -128 : i64, high = 127 : i64} : (tensor<4xf64>, tensor<f32>, tensor<f32>) -> tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @elementwise_c2_dequantize_to_f64(%a: tensor<4xi8>, %s: tensor<f32>, %z: tensor<i32>) {
+  // expected-error @below {{elementwise_c2: the result is of 'f64', not a float of at most 32 bits}}
+  %0 = tw.dequantize %a, %s, %z : (tensor<4xi8>, tensor<f32>, tensor<i32>) -> tensor<4xf64>
+  return
+}
+
+// -----
+
 func.func @elementwise_c2_dequantize(%a: tensor<4xi16>, %s: tensor<f32>, %z: tensor<i32>) {
   // expected-error @below {{elementwise_c2: the input is of 'i16', not i8 or ui8}}
   %0 = tw.dequantize %a, %s, %z : (tensor<4xi16>, tensor<f32>, tensor<i32>) -> tensor<4xf32>
@@ -260,6 +276,46 @@ func.func @softmax_c1(%a: tensor<4xi32>) {
 func.func @softmax_c2(%a: tensor<4xf32>) {
   // expected-error @below {{softmax_c2: the result has the sizes 5 but should have 4}}
   %0 = tw.softmax %a {dim = 0 : i64} : tensor<4xf32> -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @softmax_c2_of_f64(%a: tensor<4xf32>) {
+  // expected-error @below {{softmax_c2: a result is of 'f64' but the input is of 'f32'; cast the input to 'f64'}}
+  %0 = tw.softmax %a {dim = 0 : i64} : tensor<4xf32> -> tensor<4xf64>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c4_of_weight(%a: tensor<4xf32>, %b: tensor<4xf64>) {
+  // expected-error @below {{layer_norm_c4: an operand is of 'f64' but the input is of 'f32'; either all operands are of 'f64', or none}}
+  %0:3 = tw.layer_norm %a weight(%b : tensor<4xf64>) {rank = 1 : i64, eps = 0.0 : f64} : tensor<4xf32> -> tensor<4xf32>, tensor<1xf32>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c4_of_mean(%a: tensor<4xf32>) {
+  // expected-error @below {{layer_norm_c4: a result is of 'f64' but the input is of 'f32'}}
+  %0:3 = tw.layer_norm %a {rank = 1 : i64, eps = 0.0 : f64} : tensor<4xf32> -> tensor<4xf32>, tensor<1xf64>, tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c4_of_weight(%a: tensor<4xf64>, %b: tensor<4xf32>) {
+  // expected-error @below {{rms_norm_c4: an operand is of 'f32' but the input is of 'f64'}}
+  %0:2 = tw.rms_norm %a weight(%b : tensor<4xf32>) {rank = 1 : i64, eps = 0.0 : f64} : tensor<4xf64> -> tensor<4xf64>, tensor<1xf64>
+  return
+}
+
+// -----
+
+func.func @var_mean_c3_of_f64(%a: tensor<4xf32>) {
+  // expected-error @below {{var_mean_c3: a result is of 'f64' but the input is of 'f32'}}
+  %0:2 = tw.var_mean %a {dims = array<i64: 0>, correction = 0.0 : f64} : tensor<4xf32> -> tensor<f64>, tensor<f64>
   return
 }
 
@@ -780,6 +836,30 @@ func.func @attention_c5_result(%q: tensor<1x2x8x16xf32>) {
 func.func @attention_gradient_c4(%q: tensor<1x2x8x16xf32>, %l: tensor<1x2x8xf32>) {
   // expected-error @below {{attention_gradient_c4: a tensor is of 'f16' but should be of 'f32'}}
   %0:3 = tw.attention_gradient %q, %q, %q, %q, %q, %l {scale = 0.25 : f64} : tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8x16xf32>, tensor<1x2x8xf32> -> tensor<1x2x8x16xf32>, tensor<1x2x8x16xf16>, tensor<1x2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @avg_pool_c3(%a: tensor<1x1x12x12xi32>) {
+  // expected-error @below {{avg_pool_c3: a result of 'f32' for an input of 'i32'}}
+  %0 = tw.avg_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>} : tensor<1x1x12x12xi32> -> tensor<1x1x6x6xf32>
+  return
+}
+
+// -----
+
+func.func @avg_pool_c3_narrow(%a: tensor<1x1x12x12xi16>) {
+  // expected-error @below {{avg_pool_c3: a result of 'i8' for an input of 'i16'}}
+  %0 = tw.avg_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, divisor = 1 : i64} : tensor<1x1x12x12xi16> -> tensor<1x1x6x6xi8>
+  return
+}
+
+// -----
+
+func.func @max_pool_c4_of_booleans(%a: tensor<1x1x12x12xi1>) {
+  // expected-error @below {{max_pool_c4: booleans have no maximum; cast the input, or use tw.reduce any}}
+  %0:2 = tw.max_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<1x1x12x12xi1> -> tensor<1x1x6x6xi1>, tensor<1x1x6x6xi64>
   return
 }
 

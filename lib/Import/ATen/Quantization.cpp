@@ -52,14 +52,17 @@ Value quantized(Node &n, Value x, Value inverse, Value zero, unsigned rangeIndex
 
 Value reciprocal(Node &n, Value scale) { return n.op<DivOp>({n.scalar(1.0, n.elementOf(scale)), scale}); }
 
+/// The type in which elements are dequantized: f64 for results of f64, otherwise f32.
+Type dequantizedType(Node &n) { return n.element().isF64() ? n.element() : n.f32(); }
+
 /// Returns (x - zero) * scale. As in torch, the difference is computed in integers for 8-bit integers, and in f32 for
-/// wider integers.
+/// wider integers. For results of f64, both operations are computed in f64.
 Value dequantized(Node &n, Value x, Value scale, Value zero) {
-  Type from = n.elementOf(x), i32 = IntegerType::get(&n.importer.context, 32);
-  if (from.isInteger(8))
-    return n.op<DequantizeOp>({x, n.cast(scale, n.f32()), n.cast(zero, i32)}, n.element());
-  Value difference = n.op<SubOp>({n.cast(x, n.f32()), n.cast(zero, n.f32())});
-  return n.cast(n.op<MulOp>({difference, n.cast(scale, n.f32())}), n.element());
+  Type from = n.elementOf(x), i32 = IntegerType::get(&n.importer.context, 32), type = dequantizedType(n);
+  if (from.isInteger(8) && type.isF32())
+    return n.op<DequantizeOp>({x, n.cast(scale, type), n.cast(zero, i32)}, n.element());
+  Value difference = n.op<SubOp>({n.cast(x, type), n.cast(zero, type)});
+  return n.cast(n.op<MulOp>({difference, n.cast(scale, type)}), n.element());
 }
 
 //===--- one scale for the tensor ---===//
@@ -97,7 +100,7 @@ Results quantizePerTensorTensor(Node &n) {
 Results dequantizePerTensor(Node &n) {
   return withNumbers(n, [&](Value x, double scale, int64_t zero) {
     Type i32 = IntegerType::get(&n.importer.context, 32);
-    return dequantized(n, x, n.scalar(scale, n.f32()), n.scalarInt(zero, i32));
+    return dequantized(n, x, n.scalar(scale, dequantizedType(n)), n.scalarInt(zero, i32));
   });
 }
 
@@ -151,7 +154,8 @@ Results dequantizePerChannel(Node &n) {
     return dequantized(n, x, scales, zeros ? zeros : n.scalarInt(0, IntegerType::get(&n.importer.context, 32)));
   // In this op, torch computes the difference in integers for wider integers, too.
   Value difference = zeros ? n.op<SubOp>({n.cast(x, n.i64()), n.cast(zeros, n.i64())}) : x;
-  return n.cast(n.op<MulOp>({n.cast(difference, n.f32()), scales}), n.element());
+  Type type = dequantizedType(n);
+  return n.cast(n.op<MulOp>({n.cast(difference, type), n.cast(scales, type)}), n.element());
 }
 
 //===--- one scale for each row ---===//

@@ -11,6 +11,7 @@ finding. The script prints a line for each finding, and exits with 1 if there is
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -27,7 +28,8 @@ LINE = re.compile(r'^\s*%\S+(?:, %\S+)* = "(tw\.\w+)"\(([^()]*)\)(.*) : (\([^()]
 TENSOR = re.compile(r"tensor<(?:\d+x)*([^<>]+(?:<\w+>)?)>")
 RANDOM = {"tw.random", "tw.random_bits", "tw.shuffle"}
 UNRELATED = {"tw.attention_gradient"}  # random inputs are not the results of one attention, and the result is then unspecified
-WRONG = ("internal error", "is not a valid", "cannot be translated", "does not verify", "please report")
+WRONG = ("internal error", "is not a valid", "is invalid", "cannot be translated", "does not verify", "please report")
+INVALID_IR = re.compile(r": stage \w+: .*'(?!tw[._])\w+\.\w+' op ")  # the verifier's message about an op of a lower dialect
 LIMIT = 600  # seconds for a run; the PTX interpreter is slow
 
 
@@ -80,7 +82,14 @@ def module(name: str, attributes: str, operands: list[str], results: list[str]) 
 def call(program: str, path: Path, target: str) -> tuple[int, str]:
     device = ["--device=emulated"] if target == "cuda" else []
     try:
-        done = subprocess.run([program, "run", str(path), f"--target={target}", *device], capture_output=True, text=True, timeout=LIMIT, errors="replace")
+        done = subprocess.run(
+            [program, "run", str(path), f"--target={target}", *device],
+            env=dict(os.environ, TILEWRIGHT_VERIFY="1"),
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            errors="replace",
+        )
     except subprocess.TimeoutExpired:
         return -1, f"it did not end within {LIMIT} s"
     return done.returncode, done.stdout + done.stderr
@@ -106,9 +115,10 @@ def trial(program: str, target: str, path: Path, text: str, types: list[str]) ->
         said[name] = code, output
         if code not in (0, 1, 2):
             return f"{name} ended with exit status {code}: {output.strip().splitlines()[-1][:200] if output.strip() else ''}"
-        if any(word in output for word in WRONG):
-            if "is not valid MLIR" not in output:
-                return f"{name}: {next(line for line in output.splitlines() if any(word in line for word in WRONG))[:200]}"
+        if "is not valid MLIR" not in output:
+            for line in output.splitlines():
+                if any(word in line for word in WRONG) or INVALID_IR.search(line):
+                    return f"{name}: {line[:200]}"
         if code and name == target and "is not valid MLIR" in output:
             path.unlink()
             return ""

@@ -51,8 +51,9 @@ def test_per_tensor_quantize_and_dequantize_equal_eager(dtype, scale, zero):
     y = torch.randint(max(low, -1000), min(high, 1000), (33, 67), dtype=dtype)
     same(lambda y: q.dequantize_per_tensor(y, scale, zero, low, high, dtype), y)
     same(lambda y, s, z: q.dequantize_per_tensor(y, s, z, low, high, dtype), y, torch.tensor([scale]), torch.tensor([zero]))
-    close(lambda y: q.dequantize_per_tensor(y, scale, zero, low, high, dtype, out_dtype=torch.bfloat16),
-          lambda y: (y.double() - zero) * scale, y)  # fmt: skip
+    for result in (torch.bfloat16, torch.float64):
+        close(lambda y: q.dequantize_per_tensor(y, scale, zero, low, high, dtype, out_dtype=result),
+              lambda y: (y.double() - zero) * scale, y)  # fmt: skip
 
 
 def test_quantize_of_nan_and_infinity_equals_eager():
@@ -73,6 +74,9 @@ def test_per_channel_quantize_and_dequantize_equal_eager(dtype, axis):
     same(lambda y, s, z: q.dequantize_per_channel(y, s, z, axis, low, high, dtype), y, scales, zeros)
     same(lambda y, s, z: q.dequantize_per_channel(y, s, z, axis, low, high, dtype), y, scales, zeros.int())
     same(lambda y, s: q.dequantize_per_channel(y, s, None, axis, low, high, dtype), y, scales)
+    wide = lambda t: t.double().view([-1 if i == axis else 1 for i in range(3)])  # noqa: E731
+    close(lambda y, s, z: q.dequantize_per_channel(y, s, z, axis, low, high, dtype, out_dtype=torch.float64),
+          lambda y, s, z: (y.double() - wide(z)) * wide(s), y, scales, zeros)  # fmt: skip
 
 
 @pytest.mark.parametrize("parameters", [torch.float32, torch.float64])
