@@ -8,8 +8,8 @@
 //     ... tensor.insert
 //
 // Attention becomes generics over the whole score matrix. The emitted loops are slow, and define the semantics of the
-// ops. The pass does not change tw_tile.matmul, convolution, pack, place and report, and changes divisor and require
-// only with the option `divisors`.
+// ops. The loops of a scatter check the indices with tw_tile.place. The pass does not change tw_tile.matmul,
+// convolution, pack, place and report, and changes divisor and require only with the option `divisors`.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //
@@ -19,6 +19,7 @@
 #include "dialects/Tile/Combiner.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -168,10 +169,8 @@ SmallVector<Value> decomposeScatter(Emitter e, tile::ScatterOp op) {
         continue;
       }
       Value index = operands[dest.getNumDims() + cast<AffineSymbolExpr>(result).getPosition()];
-      Value size = e.size(carried[0], i);
-      index = e.select(e.cmp(IntPredicate::slt, index, e.index(0)), e.add(index, size), index);
-      index = e.larger(index, e.index(0));
-      to.push_back(e.smaller(index, arith::SubIOp::create(e.b, e.loc, size, e.index(1))));
+      to.push_back(tile::PlaceOp::create(e.b, e.loc, index, e.size(carried[0], i),
+                                         /*from_end=*/!op->hasAttr(fromStartAttrName)));
     }
     Value x = e.extract(source, at), old = e.extract(carried[0], to);
     if (std::optional<tile::Combiner> combiner = tile::combinerOf(op.getKind()))

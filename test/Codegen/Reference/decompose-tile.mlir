@@ -25,7 +25,7 @@ func.func @sort(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xi64>) {
 }
 
 // CHECK-LABEL: func @scatter
-// CHECK: arith.minsi
+// CHECK: tw_tile.place
 // CHECK: tensor.insert
 func.func @scatter(%x: tensor<8xf32>, %i: tensor<4xi64>, %s: tensor<4xf32>) -> tensor<8xf32> {
   %0 = tw.scatter set %x [%i], %s {dim = 0 : i64} : (tensor<8xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<8xf32>
