@@ -252,7 +252,8 @@ DAMAGE_IN_CLUSTERS = {
     "the other block's warps are not waited for": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 4;", "while an asynchronous operation may still access it"),
     "half of B is not waited for": (r"(expect_tx[^\n]*), 24576;", r"\1, 16384;", "async-not-waited"),
     "B's half is loaded to one block": (r"\.multicast::cluster( [^;]*), %rs\d+;", r"\1;", "deadlock"),
-    "blocks begin apart": (r"(fence\.mbarrier_init(?s:.)*?)barrier\.cluster\.arrive;\n\s*barrier\.cluster\.wait;", r"\1", "mbarrier is not initialised"),
+    "blocks begin apart": (r"(fence\.mbarrier_init(?s:.)*?)barrier\.cluster\.arrive\.relaxed;\n\s*barrier\.cluster\.wait;", r"\1", "mbarrier is not initialised"),
+    "blocks end without a release": (r"barrier\.cluster\.arrive;", "barrier.cluster.arrive.relaxed;", "exited-block"),
     "blocks end apart": (r"barrier\.cluster\.arrive;\n\s*barrier\.cluster\.wait;((?:(?!barrier\.cluster)(?s:.))*)\Z", r"\1", "exited-block"),
 }
 

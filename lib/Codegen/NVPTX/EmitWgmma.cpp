@@ -68,7 +68,7 @@ public:
       NVVM::FenceMbarrierInitOp::create(builder, loc);
     });
     if (schedule.cluster > 1)
-      meetCluster();
+      beginCluster();
     else
       NVVM::Barrier0Op::create(builder, loc);
     Value loads = isLess(kernel.thread, index(warpGroupSize));
@@ -84,7 +84,7 @@ public:
       multiplyTiles(*a, *b);
     });
     if (schedule.cluster > 1)
-      meetCluster();
+      endCluster();
     SmallVector<Attribute> recipes;
     for (const Operand &operand : {*a, *b})
       recipes.push_back(builder.getStringAttr(operand.recipe.text()));

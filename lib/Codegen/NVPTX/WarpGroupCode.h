@@ -34,7 +34,8 @@ protected:
   // The following functions emit operations on an mbarrier in shared memory.
   void initialise(mlir::Value barrier, int64_t arrivals);
   void arrive(mlir::Value barrier);
-  /// Arrives at the same mbarrier in the block with the rank `rank` (i32) of the cluster.
+  /// Arrives at the same mbarrier in the block with the rank `rank` (i32) of the cluster. Writes of this thread are not
+  /// made visible to that block.
   void arriveAt(mlir::Value barrier, mlir::Value rank);
   /// Arrives, and adds the number of bytes of bulk copies that the phase must also wait for.
   void arriveExpecting(mlir::Value barrier, int64_t bytes);
@@ -45,8 +46,12 @@ protected:
   /// counts the bytes of the box. If `blocks` is above 1, loads the box to the same address in each block of the
   /// cluster, and signals the mbarrier of each block.
   void load(mlir::Value to, mlir::Value map, llvm::ArrayRef<mlir::Value> at, mlir::Value barrier, int64_t blocks = 1);
-  /// Emits a barrier of all threads of all blocks of the cluster.
-  void meetCluster();
+  /// Emits a barrier of all threads of all blocks of the cluster, which makes only initializations of mbarriers visible
+  /// to the other blocks, after a fence.mbarrier_init.
+  void beginCluster();
+  /// Emits a barrier of all threads of all blocks of the cluster, after which no block of the cluster accesses the
+  /// shared memory of another block.
+  void endCluster();
 
   /// A matrix in shared memory, swizzled by 128 bytes, whose lines of 128 bytes are along k, or along m (left) or n
   /// (right).

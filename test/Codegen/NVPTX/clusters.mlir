@@ -22,13 +22,14 @@
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 16;
 // CHECK: fence.mbarrier_init.release.cluster;
-// CHECK: barrier.cluster.arrive;
+// CHECK: barrier.cluster.arrive.relaxed;
 // CHECK: barrier.cluster.wait;
 // CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r{{[0-9]+}}], 32768;
 // CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [
 // CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [
 // CHECK: mapa.shared::cluster.u32
-// CHECK: mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];
+// An arrival with `.release.cluster` would be a fence of the whole GPU in each step (decision 0030).
+// CHECK: mbarrier.arrive.shared::cluster.b64 _, [there];
 // CHECK: barrier.cluster.arrive;
 // CHECK: barrier.cluster.wait;
 // CHECK: ret;

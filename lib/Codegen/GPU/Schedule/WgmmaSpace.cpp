@@ -177,8 +177,11 @@ Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
   const Schedule initial = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1});
   const ProductSizes sizes = sizesOf(product, parts);
+  // Only the tuner selects clusters, because they have not been measured without a fence in each step (decision 0030).
+  ScheduleSpace space = spaceOfWgmma(product, arch, initial);
+  space.knobs[WgmmaKnob::cluster].values = {1};
   return fastestOf(
-      spaceOfWgmma(product, arch, initial), initial,
+      space, initial,
       [&](const SchedulePoint &point) { return wgmmaAt(product, point); },
       [&](const Schedule &schedule) { return WgmmaEstimate(schedule, sizes, arch).nanoseconds(); });
 }
