@@ -181,8 +181,7 @@ Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   ScheduleSpace space = spaceOfWgmma(product, arch, initial);
   space.knobs[WgmmaKnob::cluster].values = {1};
   return fastestOf(
-      space, initial,
-      [&](const SchedulePoint &point) { return wgmmaAt(product, point); },
+      space, initial, [&](const SchedulePoint &point) { return wgmmaAt(product, point); },
       [&](const Schedule &schedule) { return WgmmaEstimate(schedule, sizes, arch).nanoseconds(); });
 }
 
