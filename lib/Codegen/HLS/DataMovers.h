@@ -24,8 +24,9 @@ mlir::func::FuncOp makeMover(mlir::ModuleOp module, llvm::StringRef name, mlir::
                              mlir::Location loc);
 
 /// Changes the tasks of `top` that copy data between ports and arrays, or between arrays, so that a task copies several
-/// elements per cycle if possible. The number of elements per cycle divides the lengths of the rows. It is at most the
-/// number of ports of all banks along the last dimension, and at most the number of elements in 512 bits.
+/// elements per cycle if possible. The number of elements per cycle divides the lengths of the rows of the arrays on
+/// the chip. It is at most the number of ports of all banks along the last dimension, and at most the number of
+/// elements in 512 bits.
 void widenMovers(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls
