@@ -10,8 +10,8 @@ namespace tilewright::hls {
 
 /// Number of ports of a bank, which is the number of accesses per cycle.
 inline constexpr int64_t portsOfBank = 2;
-/// Returns the number of elements of `type` in a word of 512 bits, which a port to memory outside of the chip transfers
-/// in one cycle. The number is at least 1.
+/// Returns the number of elements of `type` in a word of 512 bits, which a port to memory outside of the chip can
+/// transfer in one cycle. The number is at least 1.
 int64_t elementsOfWord(mlir::MemRefType type);
 
 /// Returns `type` without banks, and with the memory space of ports, which is memory outside of the chip.

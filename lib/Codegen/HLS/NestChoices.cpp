@@ -3,7 +3,7 @@
 // Loop order: reduction loops are outside of the parallel loops along the result's last dimensions. If these dimensions
 // are large enough, the number of iterations between two updates of the same element is then at least the latency of an
 // update (such as an addition). The order of the updates of each element does not change. Unroll factors: the loops
-// along the result's last two dimensions are unrolled by divisors of their sizes, where dimensions of one element are
+// along the result's last two dimensions are unrolled by divisors of their sizes, where dimensions of size 1 are
 // skipped. If the body uses no multipliers, only the loop along the last dimension is unrolled. If only one loop
 // indexes the result and the body uses multipliers, the innermost reduction loop is also unrolled. The updates of its
 // unrolled copies depend on each other, so its factor is limited by the number of iterations between two updates of the
