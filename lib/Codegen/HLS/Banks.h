@@ -11,10 +11,10 @@ namespace tilewright::hls {
 /// counter.
 int64_t banksWithCopies(int64_t banks, int64_t size, mlir::AffineExpr index, unsigned counter, int64_t copies);
 
-/// Selects the number of banks of each array of the design, for the accesses in unrolled loops and for the tasks that
+/// Selects the number of banks of each array on the chip, for the accesses in unrolled loops and for the tasks that
 /// copy data. Sets this number in the types of the array and of the task arguments to which the array is passed. An
-/// array with one bank per element is placed in registers, and other arrays in block memory. If an array needs more
-/// than `mostBanks` banks, emits an error at the array and fails.
+/// array with one bank per element is placed in registers, unless it has no dimensions. Other arrays are placed in
+/// block memory. If an array needs more than `mostBanks` banks, emits an error at the array and fails.
 mlir::LogicalResult chooseBanks(mlir::func::FuncOp top);
 
 } // namespace tilewright::hls

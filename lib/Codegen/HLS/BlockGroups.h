@@ -27,8 +27,8 @@ struct BlockGroup {
 };
 
 /// Returns groups of at least two of `nests`. No member of a group must wait for a whole array of another member. The
-/// search from one loop of one nest adds all nests that can run block by block with it, so it returns at most one
-/// group.
+/// search from one loop of one nest adds all nests that can run block by block with this nest, so each search finds at
+/// most one group.
 std::vector<BlockGroup> blockGroups(mlir::ModuleOp module, llvm::ArrayRef<BlockNest> nests);
 
 /// A schedule of a group: its total cycles and multipliers, and the index of the schedule that each member uses.

@@ -335,7 +335,7 @@ private:
     for (PlanBuffer &buffer : buffers)
       if (buffer.writer == int64_t(number)) {
         made.push_back(&buffer);
-        // If there is only one consumer, with the same shape, it reads the kernel's array directly.
+        // If the only consumer is a launch that reads the same shape, this launch reads the kernel's array directly.
         const Reader &first = buffer.readers.front();
         bool direct = buffer.readers.size() == 1 && first.output < 0 && first.type == buffer.type;
         Value chip = direct ? arrayOf(buffer, first) : array(buffer.name + "_chip", buffer.type, loc);

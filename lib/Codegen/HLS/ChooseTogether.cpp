@@ -22,8 +22,8 @@ namespace {
 
 using Picked = llvm::SmallVector<size_t>;
 
-/// Returns the choices with the least sum of cycles x weight within the budget, or an empty list if all exceed the
-/// budget.
+/// Returns the choices with the least sum of cycles x launches x weight within the budget, or an empty list if all
+/// choices exceed the budget.
 Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights, int64_t budget) {
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<double> least(budget + 1, 0);

@@ -67,7 +67,7 @@ struct NestEstimate {
 struct TaskEstimate {
   std::string name;
   int64_t cycles = 0, dsp = 0, bram = 0, lut = 0, ff = 0;
-  int64_t blocks = 1; ///< number of blocks into which its results are divided
+  int64_t blocks = 1; ///< the largest number of blocks of a nest of the task
   std::vector<NestEstimate> nests;
 };
 /// The estimate of a queue of elements or of blocks between two tasks.

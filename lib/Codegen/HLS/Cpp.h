@@ -10,8 +10,8 @@
 
 namespace tilewright::hls {
 
-/// Returns "float" for f32, "int8_t" for i8, "ap_int<5>" for i5, "half" for f16, "bool" for i1, "int" for index.
-/// Returns an empty string if no C++ type corresponds to `element`.
+/// Returns the C++ type of an element, for example "float" for f32, "half" for f16, "int8_t" for i8, "ap_int<5>" for
+/// i5, "bool" for i1 and "int" for index. Returns an empty string if no C++ type corresponds to `element`.
 std::string cppType(mlir::Type element);
 
 /// Returns "expf" for math.exp on f32 and f16, "exp" on f64, or std::nullopt if `op` is not printed as a function of

@@ -43,7 +43,8 @@ std::string arrayPointer(StringRef name, MemRefType type) {
 
 } // namespace
 
-/// Prints, for each port of a fixed-point model, the type of the values that the port's integers represent.
+/// Returns a declaration for each port with a fixed-point format: the type of the values that the port's integers
+/// represent. Returns an empty string for a model that does not use fixed-point numbers.
 static std::string printFormats(func::FuncOp top) {
   auto fixed = top->getParentOfType<ModuleOp>()->getAttrOfType<DictionaryAttr>(fixedAttrName);
   if (!fixed)

@@ -8,7 +8,7 @@
 
 namespace tilewright::hls {
 
-/// Returns kernel.h, which declares the functions of kernel.cpp.
+/// Returns kernel.h, which declares the functions of kernel.cpp and, for a fixed-point model, the formats of its ports.
 std::string printHeader(mlir::func::FuncOp top);
 /// Returns weights.h, which defines the constant arrays. Returns an empty string if there are none.
 std::string printWeights(mlir::func::FuncOp top);

@@ -96,7 +96,7 @@ bool dropResults(func::FuncOp kernel, ArrayRef<func::CallOp> calls) {
   return true;
 }
 
-/// Erases the calls and the other ops of `main` whose results are unused. Kernels have no side effects.
+/// Erases the calls of kernels whose results are unused, and the other dead ops of `main`. Kernels have no side effects.
 void dropCalls(func::FuncOp main) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.front())))
     if (op.use_empty() && (isa<func::CallOp>(op) || isOpTriviallyDead(&op)))

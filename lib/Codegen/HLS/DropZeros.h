@@ -7,8 +7,8 @@
 namespace tilewright::hls {
 
 /// If an argument of a kernel is an integer tensor of zeros in every call in @main, replaces its elements by zeros in
-/// the kernel's linalg.generic ops, and removes the products with these zeros. Also removes the arguments of kernels
-/// and the calls in @main that become unused.
+/// the kernel's linalg.generic ops, and removes the products with these zeros. Also removes the arguments and results
+/// of kernels, and the ops in @main, that become unused.
 void dropZeros(mlir::func::FuncOp main);
 
 } // namespace tilewright::hls

@@ -3,11 +3,11 @@
 // Loop order: reduction loops are outside of the parallel loops along the result's last dimensions. If these dimensions
 // are large enough, the number of iterations between two updates of the same element is then at least the latency of an
 // update (such as an addition). The order of the updates of each element does not change. Unroll factors: the loops
-// along the result's last two dimensions are unrolled by divisors of their sizes. If the body uses no multipliers, only
-// the loop along the last dimension is unrolled. If only one loop indexes the result and the body uses multipliers, the
-// innermost reduction loop is also unrolled. The updates of its unrolled copies depend on each other, so its factor is
-// limited by the number of iterations between two updates of the same element. If the nest has a loop over blocks,
-// these rules apply to one block.
+// along the result's last two dimensions are unrolled by divisors of their sizes, where dimensions of size 1 are
+// skipped. If the body uses no multipliers, only the loop along the last dimension is unrolled. If only one loop
+// indexes the result and the body uses multipliers, the innermost reduction loop is also unrolled. The updates of its
+// unrolled copies depend on each other, so its factor is limited by the number of iterations between two updates of the
+// same element. If the nest has a loop over blocks, these rules apply to one block.
 //
 // Test: test/Codegen/HLS/select-schedules.mlir
 //
@@ -24,7 +24,8 @@ namespace {
 /// The maximum unroll factor of one loop, of all loops of a nest together, and of a reduction loop. If two loops had
 /// larger factors, arrays would need more banks than HLS tools allow.
 constexpr int64_t mostCopies = 64, mostCopiesTogether = 1024, mostReductionCopies = 16;
-/// The minimum number of iterations between two updates of the same element of the result, if the sizes allow it.
+/// The minimum number of iterations between two updates of the same element of the result before loops are unrolled, if
+/// the sizes allow it.
 constexpr int64_t wantedDistance = 1024;
 
 SmallVector<int64_t> divisors(int64_t number) {

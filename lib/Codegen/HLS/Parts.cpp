@@ -1,7 +1,7 @@
 //===- Parts.cpp - devices and their resources --------------------------------------===//
 //
-// The numbers of DSP slices, BRAM (18 kbit halves), URAM and lookup tables are from AMD's product tables DS890
-// (UltraScale+) and DS190 (Zynq-7000).
+// The numbers of DSP slices, block memories, UltraRAMs and lookup tables are from AMD's product tables DS890
+// (UltraScale+) and DS190 (Zynq-7000). A block RAM of 36 kbit counts as two block memories of 18 kbit.
 //
 // Test: test/Tools/hls.test
 //

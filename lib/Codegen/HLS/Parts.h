@@ -15,7 +15,7 @@ struct Resources {
   int64_t dsp = 0, bram = 0, uram = 0;
 };
 
-/// A device that the vendors' tools support.
+/// A device that the vendor's tool supports.
 struct Part {
   llvm::StringLiteral name;   ///< the name for the option --part
   llvm::StringLiteral device; ///< the name in the vendor's tool
@@ -27,7 +27,7 @@ struct Part {
 llvm::Expected<const Part *> findPart(llvm::StringRef name);
 
 /// Returns the resources of the part, except that `text` (such as "dsp=2560,bram=2016") limits some of them. An error
-/// quotes the invalid word of `text`.
+/// quotes the invalid word of `text`, or the name of a resource that occurs twice.
 llvm::Expected<Resources> readBudget(llvm::StringRef text, const Part &part);
 
 } // namespace tilewright::hls

@@ -127,8 +127,8 @@ void FunctionPrinter::block(Block &block) {
 }
 
 /// Returns true if the op may be printed inside the expressions that use it. This is the case for constants, index
-/// casts and affine.apply. Any other op must have only one use, in the same block, and no op between the op and this
-/// use may change its value.
+/// casts and affine.apply. Any other op must be a load or have no memory effects, and must have only one use, in the
+/// same block. No store, access of a queue or op with regions may be between the op and the end of the expression.
 bool FunctionPrinter::foldable(Operation &op) {
   if (op.getNumResults() != 1 || op.getNumRegions() != 0)
     return false;
@@ -140,7 +140,7 @@ bool FunctionPrinter::foldable(Operation &op) {
   const bool isLoad = isa<affine::AffineLoadOp, memref::LoadOp>(op);
   if (!isLoad && !isMemoryEffectFree(&op))
     return false;
-  // The load, and every expression that contains it, must be printed before the next write. Therefore check all ops up
+  // A load, and every expression that contains it, must be printed before the next write. Therefore check all ops up
   // to the end of the expression tree.
   Operation *last = &op;
   while (last->getNumResults() == 1 && last->getResult(0).hasOneUse() &&

@@ -14,7 +14,8 @@
 namespace tilewright::hls {
 
 /// Prints one function as C++. An op whose value has only one use is printed at this use, as part of a larger
-/// expression, if this does not change the value.
+/// expression, if this does not change the value. Constants, index casts and affine.apply are printed at each use. The
+/// value of a long expression is assigned to a variable instead.
 class FunctionPrinter {
 public:
   /// The names and source lines of ops that cannot be printed as C++ are added to `problems`.

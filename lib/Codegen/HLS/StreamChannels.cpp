@@ -5,14 +5,14 @@
 // After:
 //   %a = tw_hls.stream "a" : !tw_hls.stream<f32, 2>
 //
-// An array becomes a queue if its producer stores each element once, and its consumer loads each element once, both in
-// row-major order and one element per iteration. If the producer and the consumer traverse the array in the same blocks
-// instead, the array becomes a queue of blocks (BlockChannels.h). The arrays of a kernel that is launched more than
-// once are not changed. Then the pass simulates the accesses of all queues (ReplayDataflow.h) to find queue depths
-// without deadlocks. For example, if a queue connects two tasks that are also connected by a path through arrays, the
-// queue must store all elements until the tasks on this path have ended. Finally, the pass changes the tasks that copy
-// data between ports and arrays, or between arrays, so that they copy several elements per cycle if possible
-// (WidenMovers.cpp).
+// An array of several elements becomes a queue if its producer stores each element once, and its consumer loads each
+// element once, both in row-major order and one element per iteration. If the producer and the consumer traverse the
+// array in the same blocks instead, the array becomes a queue of blocks (BlockChannels.h). ROMs, and the arrays of a
+// kernel that is launched more than once, are not changed. Then the pass simulates the accesses of all queues
+// (ReplayDataflow.h) to find queue depths without deadlocks. For example, if a queue connects two tasks that are also
+// connected by a path through arrays, the queue must store all elements until the tasks on this path have ended.
+// Finally, the pass changes the tasks that copy data between ports and arrays, or between arrays, so that they copy
+// several elements per cycle if possible (WidenMovers.cpp).
 //
 // Test: test/Codegen/HLS/stream-channels.mlir
 //

@@ -252,7 +252,7 @@ private:
     return all.slice(size_t(number) * 4, 4);
   }
 
-  /// Multiplies the block's own rows by `atOnce` rows of a tile, starting at `from`. Returns fragments of 16 x 8.
+  /// Multiplies this warp's own rows by `atOnce` rows of a tile, starting at `from`. Returns fragments of 16 x 8.
   SmallVector<Value> product(unsigned number, Value slot, int64_t from) {
     SmallVector<Value> made(size_t(atOnce / 2), zero);
     for (int64_t depth = 0; depth < tiles.own[number].columns; depth += 16) {
@@ -266,8 +266,8 @@ private:
     return made;
   }
 
-  /// Adds the product of `left` (own rows x atOnce, rounded) and `atOnce` rows of a tile, starting at `from`, to
-  /// `sums`.
+  /// Rounds `left` (own rows x atOnce) to the operands' type, and adds the product of `left` and `atOnce` rows of a
+  /// tile, starting at `from`, to `sums`.
   void accumulate(MutableArrayRef<Value> left, unsigned number, Value slot, int64_t from, MutableArrayRef<Value> sums) {
     SharedTile transposed = tiles.far[number];
     transposed.alongK = false;

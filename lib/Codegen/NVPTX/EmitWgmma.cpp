@@ -17,9 +17,9 @@
 // of C are not stored.
 //
 // The blocks of a cluster compute tiles in the same column, so they need the same tile of B. Each block loads a part of
-// this tile into the shared memory of all blocks. The warps of all blocks arrive at the mbarrier of each block, so a
-// block loads its part into a slot only after all blocks have read the slot. The blocks wait for each other before they
-// exit, because a block may still write to the shared memory of another block.
+// this tile into the shared memory of all blocks. The consumer warps of all blocks arrive at the mbarrier of each
+// block, so a block loads its part into a slot only after all blocks have read the slot. The blocks wait for each other
+// before they exit, because a block may still write to the shared memory of another block.
 //
 // With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring.
 // While the consumers store the sums of one tile, the producer loads the first slots of the next tile.

@@ -1,8 +1,8 @@
 //===- LowerToNvvm.cpp - --tw-cuda-lower-to-nvvm: convert thread code to llvm functions --===//
 //
 // The pass expands rsqrt and the functions of large angles (LargeAngles.h), and reports ops that NVPTX cannot select.
-// It then converts scf and affine to cf and arith, and finally all remaining dialects to llvm. The width of `index` is
-// the kernel's attribute `tw_cuda.index`. It is 32 bits if all of the kernel's indices are in the range of 32-bit
+// It then converts scf and affine to cf and arith, and finally all dialects except nvvm to llvm. The width of `index`
+// is the kernel's attribute `tw_cuda.index`. It is 32 bits if all of the kernel's indices are in the range of 32-bit
 // integers, because an operation on 64-bit integers takes at least two instructions.
 //
 // Test: test/Codegen/NVPTX/lower-to-nvvm.mlir

@@ -79,7 +79,7 @@ template <typename A, typename B> struct Types {
   typedef typename Pick<narrower(common + 1), true>::type Difference;
   typedef typename Pick<narrower(L::width + R::width), anySigned>::type Product;
   typedef typename Pick<narrower(L::width + R::isSigned), anySigned>::type Quotient;
-  /// Bits of a divisor in the type of the remainder, which has a sign if the dividend has one.
+  /// Bits of the divisor in a type that is signed if the dividend is signed, like the type of the remainder.
   static constexpr int divisor = R::width + (L::isSigned && !R::isSigned);
   typedef typename Pick<(L::width < divisor ? L::width : divisor), L::isSigned>::type Remainder;
   typedef typename Pick<narrower(common), anySigned>::type Bitwise;

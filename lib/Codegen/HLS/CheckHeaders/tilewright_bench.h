@@ -70,8 +70,8 @@ public:
 
   /// Compares `actual` with the file NAME.bin, where NAME is the argument `name`. If the file NAME.bound contains 0,
   /// integers must be equal. Otherwise the root mean square of the differences must be at most the number in
-  /// NAME.bound, and NaN and infinities must be at the same indices. Integers that are computed from floats also have a
-  /// bound above 0.
+  /// NAME.bound, and NaN and infinities (with the same signs) must be at the same indices. Integers that are computed
+  /// from floats also have a bound above 0.
   template <typename T> void compare(const char *shown, const char *name, const std::vector<T> &actual) {
     const std::vector<T> expected = read<T>((std::string(name) + ".bin").c_str(), actual.size());
     double bound = 0, squares = 0;

@@ -20,7 +20,8 @@ struct NestSchedule {
 };
 NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
 
-/// Returns the number of products in the computation of addresses, by the name of the operator that implements them.
+/// Returns the numbers of operators that implement products in the computation of addresses, and divisions of indices
+/// by numbers of banks. The keys are the names of the operators.
 OperatorCounts addressOperators(const NestFacts &nest);
 
 /// The cost of `copies` memories of `words` x `bits`: block memories of 18 kbit, UltraRAMs of 288 kbit, and logic.

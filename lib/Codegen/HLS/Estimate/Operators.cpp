@@ -1,11 +1,11 @@
 //===- Operators.cpp - costs of the operators of a design ------------------------------------===//
 //
 // The table is for UltraScale+ devices at 300 MHz. The multipliers, lookup tables and flip-flops of f32 additions,
-// products, exponentials and quick additions are taken from public synthesis reports (Stream-HLS, FPGA 2025 data),
-// which contain no divisions or roots. The registers and multiplexers around loads, stores, products, addresses, nests,
-// shared operands and queues are fitted to one half of the public designs (test/Conformance/hls/hls_score.py), weighted
-// by the reciprocal of a design's size. The numbers for other bit widths, and for functions that no public design uses,
-// are assumptions.
+// products, exponentials and quick additions are taken from public synthesis reports (Stream-HLS, FPGA 2025 data). The
+// reports count no lookup tables for divisions and square roots. The registers and multiplexers around loads, stores,
+// products, addresses, nests, shared operands and queues are fitted to one half of the public designs
+// (test/Conformance/hls/hls_score.py), weighted by the reciprocal of a design's size. The numbers for other bit widths,
+// and for functions that no public design uses, are assumptions.
 //
 // Test: test/Python/test_hls_estimate.py
 //

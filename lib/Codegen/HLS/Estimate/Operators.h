@@ -21,7 +21,7 @@ OperatorCost floatOperator(std::string_view name, unsigned width);
 /// Returns the cost of a product of integers of this width.
 OperatorCost integerProduct(unsigned width);
 
-/// Returns the cost of any other integer operator of this width: an adder, a comparison, a shift.
+/// Returns the cost of any other integer operator of this width, such as an adder, a comparison or a shift.
 OperatorCost integerOperator(unsigned width);
 
 /// Returns the cost of a "quick addition": an addition with a shorter latency and more logic. HLS tools use it if the

@@ -35,9 +35,9 @@ bool inSmallerHalf(const NestFacts &nest) {
 /// Returns the number of sums of a row whose first addition is outside of the tree. Each sum begins under a separate
 /// condition, and the condition of the next sum moves the first addition out of the tree. The last sum has no next sum,
 /// so its first addition stays inside. For sums along the last index, the first addition also stays inside in the first
-/// sum, and in the second to last sum if the number of sums is even. If this number is a power of two, the first
-/// additions of all sums stay inside, because the indices are then concatenated bits. They also stay inside if each
-/// term has a separate condition.
+/// sum, and in the second to last sum if the number of sums is even. If sums are along the last index and their number
+/// is a power of two, the first additions of all sums stay inside, because the indices are then concatenated bits. The
+/// first additions of all sums also stay inside if each term has a separate condition.
 int64_t outsideTreePerRow(const SumColumns &columns) {
   if (columns.conditions)
     return 0;

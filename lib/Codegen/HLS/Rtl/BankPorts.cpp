@@ -5,7 +5,7 @@
 // need 16 ports, which no memory has. However, most pairs of loads never access the same bank in the same cycle, and
 // can share a port. This file enumerates all iterations to find such pairs. If there are too many iterations, or if two
 // accesses are in different pipeline stages, it compares the sets of banks that they can use. A bank is connected only
-// to the loads that access it.
+// to the accesses that can use it.
 //
 // Tests: test/Codegen/HLS/rtl-banks.mlir, test/Conformance/hls (rtl)
 //
@@ -27,8 +27,8 @@ std::pair<int64_t, int64_t> bankAndWord(ArrayRef<int64_t> indices, ArrayRef<int6
   return {bank, word};
 }
 
-/// Returns the bank of an access if the factors of all its counters are multiples of the number of banks, and
-/// std::nullopt otherwise.
+/// Returns the bank of an access if, in each dimension, the factors of all counters are multiples of the number of
+/// banks. Returns std::nullopt otherwise.
 static std::optional<int64_t> onlyBank(const Step &step, ArrayRef<int64_t> banks) {
   int64_t bank = 0;
   for (auto [index, its] : llvm::zip(step.at, banks)) {
@@ -47,7 +47,7 @@ std::map<size_t, BankUse> bankUses(const PipelineNest &nest, ArrayRef<size_t> nu
     words *= inside;
   }
   std::vector<std::map<int64_t, std::set<int64_t>>> touched(numbers.size()); // accessed words, by bank
-  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that use one bank in an iteration
+  std::set<std::pair<size_t, size_t>> meet;                                  // pairs that share a bank in an iteration
   std::vector<int64_t> indices(banks.size());
   std::vector<std::vector<size_t>> in(count);
   const bool counted = forEachIteration(nest, [&](ArrayRef<int64_t> counters) {

@@ -2,7 +2,7 @@
 //
 //   assign task_gemm_0_valid_0 = task_gemm_0_running;                           // stage 0: an iteration begins
 //   assign task_gemm_0_s7 = task_gemm_0_s5_4 + task_gemm_0_s6;                  // stage 4: a sum ...
-//   always @(posedge clk) if (task_gemm_0_go_4) task_gemm_0_s7_r <= task_gemm_0_s7; // ... and the register after it
+//   always @(posedge clk) if (task_gemm_0_go_5) task_gemm_0_s7_r <= task_gemm_0_s7; // ... and the register after it
 //
 // Registers delay a value from the stage that computes it to the later stages that use it. If a queue is empty (or
 // full), the stage that reads (or writes) the queue and all earlier stages wait, and later stages continue.
@@ -256,8 +256,8 @@ private:
 
   std::string sum(const IndexSum &index, int64_t stage) { return sumOf(index, stage, "(", " + 0)"); }
 
-  /// Returns an index as an expression with the width of an address. Products with constants are printed as shifts and
-  /// additions, because indices should not use the chip's multipliers.
+  /// Returns an index as an expression with the width of an address. Products with positive constants are printed as
+  /// shifts and additions, because indices should not use the chip's multipliers.
   std::string address(const IndexSum &index, int64_t stage) { return sumOf(index, stage, "", ""); }
 
   /// Returns the expression of an index. `before` and `after` are printed around each counter that is multiplied by a
@@ -503,7 +503,8 @@ private:
     return use.banks;
   }
 
-  /// Returns the wire that identifies the bank, delayed to the cycle in which a memory returns the element.
+  /// Returns the wire that identifies the bank. If the array is a memory, the wire is delayed to the cycle in which the
+  /// memory returns the element.
   std::string chosen(const std::string &bankName, unsigned bits, const RtlArray &array, int64_t stage) {
     if (array.inRegisters())
       return bankName;
