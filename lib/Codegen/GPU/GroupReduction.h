@@ -38,7 +38,7 @@ private:
   mlir::Location loc;
   int64_t cluster;                    ///< number of blocks that share a row
   int64_t group;                      ///< number of threads that share a row, in all blocks of a cluster
-  std::array<mlir::Value, 2> buffers; ///< used alternately; null if a group is a part of a warp's lanes or a warp
+  std::array<mlir::Value, 2> buffers; ///< used alternately; null if a group is one warp
 };
 
 } // namespace tilewright::gpu
