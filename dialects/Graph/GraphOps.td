@@ -26,7 +26,9 @@ def TW_Dialect : Dialect {
     (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, scan, sort, random) are one op
     each. All other operators are expressed by elementwise ops, reductions, views, padding and concatenation. Ops of
     `tw` are independent of layouts, schedules and targets. These ops take and return values of builtin ranked tensor
-    types and have no side effects on memory.
+    types and have no side effects on memory. Convolutions and pooling ops to which `--tw-propagate-layout` has added
+    the attribute `tw.channels_last` have tensors N x spatial x C and weights spatial x C/groups x F (transposed
+    convolutions: spatial x C x F/groups).
 
     A dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from
     the symbols of the function to all sizes. Sizes with equal expressions are equal:
