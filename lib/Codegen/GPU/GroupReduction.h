@@ -7,8 +7,8 @@
 
 namespace tilewright::gpu {
 
-/// Combines one value of each thread of a group. The schedule `rows` determines the groups: a warp, several warps of a
-/// block, one thread of each of several warps, or all threads of the blocks of a cluster.
+/// Combines one value of each thread of a group. The schedule `rows` determines the groups: a warp, all threads of a
+/// block, one thread of each warp of a block, or all threads of the blocks of a cluster.
 class GroupReduction {
 public:
   explicit GroupReduction(ThreadKernel &kernel);
