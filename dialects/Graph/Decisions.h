@@ -6,7 +6,7 @@
 // (mlir/IR/Remarks.h), whose category is the kind of the decision. For example, tilewright-opt prints the remarks about
 // ops that are not fused with --remarks-filter-missed=fusion --remark-policy=all. The kinds of decisions are:
 //
-//   fusion     whether two ops are in one kernel
+//   fusion     whether two ops are in one kernel, and which attention is computed with its whole score matrix
 //   quantize   whether a product is computed in integers or in floats
 //   pack       whether a contraction reads a packed operand
 //   vectorize  whether a loop is vectorized or is executed element by element

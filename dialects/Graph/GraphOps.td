@@ -26,7 +26,9 @@ def TW_Dialect : Dialect {
     (matmul, convolution, attention, softmax, normalizations, pooling, gather/scatter, scan, sort, random) are one op
     each. All other operators are expressed by elementwise ops, reductions, views, padding and concatenation. Ops of
     `tw` are independent of layouts, schedules and targets. These ops take and return values of builtin ranked tensor
-    types and have no side effects on memory.
+    types and have no side effects on memory. Convolutions and pooling ops to which `--tw-propagate-layout` has added
+    the attribute `tw.channels_last` have tensors N x spatial x C and weights spatial x C/groups x F (transposed
+    convolutions: spatial x C x F/groups).
 
     A dimension with a symbolic size is `?` in the shape. The encoding of the tensor's type is then an affine map from
     the symbols of the function to all sizes. Sizes with equal expressions are equal:
@@ -428,7 +430,7 @@ def TW_ConvolutionOp : TW_Op<"convolution"> {
        positive, output paddings not negative.
     3. (convolution_c3) `groups` divides C and F, and the input has the number of channels that the weight requires.
     4. (convolution_c4) the result has the sizes that follow from the operands and attributes.
-    5. (convolution_c5) the constraint matmul_c5 holds for input and weight.
+    5. (convolution_c5) input and weight have the same element type, except that f8E4M3FN and f8E5M2 may be mixed.
   }];
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$weight, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
     DenseI64ArrayAttr:$dilation, UnitAttr:$transposed, DenseI64ArrayAttr:$output_padding, I64Attr:$groups);
@@ -441,7 +443,8 @@ def TW_ConvolutionWeightGradOp : TW_Op<"convolution_weight_grad"> {
   let description = [{
     1. (convolution_weight_grad_c1) the constraints convolution_c1 and convolution_c2 hold for the input, the gradient
        of the result and the weight; the weight's channels are those of the gradient and of the input.
-    2. (convolution_weight_grad_c2) the constraint matmul_c5 holds for the input and the gradient.
+    2. (convolution_weight_grad_c2) input and gradient have the same element type, except that f8E4M3FN and f8E5M2
+       may be mixed.
   }];
   let arguments = (ins TW_Tensor:$input, TW_Tensor:$grad, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding,
     DenseI64ArrayAttr:$dilation, I64Attr:$groups);
@@ -450,7 +453,7 @@ def TW_ConvolutionWeightGradOp : TW_Op<"convolution_weight_grad"> {
   let hasVerifier = 1;
 }
 def TW_AttentionOp : TW_Op<"attention"> {
-  let summary = "softmax(scale * Q K^T + mask) V, without storing the whole score matrix";
+  let summary = "softmax(scale * Q K^T + mask) V as one op, so that kernels need not store the whole score matrix";
   let description = [{
     The query is B x H x L x D, the key B x Hk x S x D and the value B x Hk x S x Dv. H is a multiple of Hk
     (grouped-query attention). The mask, if present, is boolean (true: attend) or float (added to the scores), and
@@ -474,8 +477,8 @@ def TW_AttentionGradientOp : TW_Op<"attention_gradient"> {
   let summary = "Gradients of tw.attention with respect to its query, key and value";
   let description = [{
     `result` and `logsumexp` are the results of the attention, and `grad` is the gradient of `result`. Shapes are
-    those of tw.attention with H = Hk. The scores are recomputed without storing the whole matrix. Rows with an
-    infinite logsumexp attend to no key and contribute nothing to the gradients.
+    those of tw.attention with H = Hk. Kernels recompute the scores, so that they need not store the whole matrix. Rows
+    with an infinite logsumexp attend to no key and contribute nothing to the gradients.
     1. (attention_gradient_c1) all ranks are 4 (logsumexp: 3), and the sizes B, H, L, D, S and Dv are equal in all
        operands.
     2. (attention_gradient_c2) the mask broadcasts.

@@ -25,14 +25,14 @@ struct RowMap {
 /// with the reason why the members cannot be tiled together.
 std::optional<RowMap> computeRows(llvm::ArrayRef<mlir::Operation *> members, std::string &reason);
 
-/// Returns the map from the parallel and reduction loops of the op that has `operand` to the operand's elements. The op
-/// is a linalg op or a tileable tw_tile op. A dimension that is read as a whole is a constant. An empty map means that
-/// the op cannot be tiled.
+/// Returns the map from the loops (numLoops()) of the op that has `operand` to the operand's elements. The op is a
+/// linalg op or a tileable tw_tile op. A dimension that a tw_tile op reads as a whole is the constant 0. A null map
+/// means that the op cannot be tiled.
 mlir::AffineMap operandMap(mlir::OpOperand &operand);
 /// Returns the map from the loops of the op to the elements of `result`, as operandMap() does for an operand.
 mlir::AffineMap resultMap(mlir::OpResult result);
-/// Returns the number of loops of a linalg op or a tw_tile op; 0 for tw_tile ops that clusters do not tile: pack, scan,
-/// sort and scatter.
+/// Returns the number of loops of a linalg op, or of the loops along which a tw_tile op can be tiled in a cluster. The
+/// latter is 0 for pack, scan, sort and scatter.
 int64_t numLoops(mlir::Operation *op);
 
 /// Returns true for a contraction, a convolution, or the gradient of a depthwise convolution's weight. Kernel formation

@@ -1,9 +1,9 @@
 //===- TileTiling.cpp - TilingInterface of the tw_tile ops --------------------===//
 //
-// A tile of matmul, a convolution, pack or attention is an op of the same kind on tiles of the operands. The loops are
-// parallel dimensions of a result: all dimensions for matmul and convolution; batch, row and column for grouped
-// convolution; batch and part for the depthwise gradient; the leading dimensions and the panel for pack; batch, head
-// and row for attention; batch and head for its gradient. Other dimensions are not tiled.
+// A tile of an op is an op of the same kind on tiles of the operands. The loops are parallel dimensions of a result:
+// all dimensions for matmul and convolution; batch, row and column for grouped convolution; batch and part for the
+// depthwise gradient; the batch dimensions and the panel for pack; batch, head and row for attention; batch and head
+// for its gradient. Other dimensions are not tiled. Scans, sorts and scatters do not implement the interface.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"

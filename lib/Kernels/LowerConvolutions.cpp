@@ -9,9 +9,10 @@
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
 // Only 2-D channels-last convolutions with one group become a linalg.conv_2d_nhwc_hwcf. LowerGroupedConvolutions.cpp
-// lowers grouped 2-D channels-last convolutions of floats with known sizes, LowerTransposedConvolutions.cpp transposed
-// convolutions, and LowerWeightGradients.cpp gradients of weights. Other convolutions, such as channels-first and 3-D
-// ones, become a linalg.generic with the input map `o * stride + k * dilation`.
+// lowers grouped 2-D channels-last convolutions of floats whose channels and weight sizes are known,
+// LowerTransposedConvolutions.cpp transposed convolutions, and LowerWeightGradients.cpp gradients of weights. Other
+// convolutions, such as channels-first and 3-D ones, become a linalg.generic with the input map
+// `o * stride + k * dilation`.
 //
 // Test: test/Kernels/lower-convolutions.mlir
 //

@@ -264,9 +264,9 @@ struct Lines {
   int64_t parts, lines, lanes;
 };
 
-/// Returns how the rows of an arg_reduce along the last dimension are divided if they are long but too few to fill the
-/// lanes of a vector, and if their length is a multiple of 16. Otherwise returns std::nullopt, and each row is searched
-/// as a whole.
+/// Returns how the rows of an arg_reduce along the last dimension are divided if all sizes are known, the rows are long
+/// but too few to fill the lanes of a vector, and their length is a multiple of 16. Otherwise returns std::nullopt, and
+/// each row is searched as a whole.
 static std::optional<Lines> linesOfFewRows(RankedTensorType type, int64_t dim) {
   constexpr int64_t longRow = 4096, mostParts = 16;
   if (!type.hasStaticShape() || type.getDimSize(dim) < longRow || dim + 1 != type.getRank() ||

@@ -88,8 +88,8 @@ Value extended(ImplicitLocOpBuilder &b, Value x) {
   Value word = arith::ExtUIOp::create(b, bits.integers(16), byte);
   if (!format.isE4m3) // the bits of f8E5M2 are the upper half of an f16
     return arith::ExtFOp::create(b, f32, arith::BitcastOp::create(b, f16, bits.left(word, 8)).getResult());
-  // Shifted, the bits of f8E4M3FN are an f16 with one more exponent bit. The biases differ by 8, so multiply by 2^8 =
-  // 256.
+  // Shifted left by 7, the magnitude of an f8E4M3FN is the magnitude of an f16, whose exponent has one bit more. The
+  // biases of the exponents differ by 8, so multiply by 2^8 = 256.
   Value magnitude = bits.mask(word, 0x7f), sign = bits.left(bits.mask(word, 0x80), 8);
   Value isNan = bits.compare(arith::CmpIPredicate::eq, magnitude, 0x7f);
   Value number = bits.select(isNan, bits.with(word, 0x7e00), bits.left(magnitude, 7));

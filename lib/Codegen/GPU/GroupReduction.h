@@ -7,8 +7,8 @@
 
 namespace tilewright::gpu {
 
-/// Combines one value of each thread of a group. The schedule `rows` determines the groups: a warp, several warps of a
-/// block, one thread of each of several warps, or all threads of the blocks of a cluster.
+/// Combines one value of each thread of a group. The schedule `rows` determines the groups: a warp, all threads of a
+/// block, one thread of each warp of a block, or all threads of the blocks of a cluster.
 class GroupReduction {
 public:
   explicit GroupReduction(ThreadKernel &kernel);
@@ -38,7 +38,7 @@ private:
   mlir::Location loc;
   int64_t cluster;                    ///< number of blocks that share a row
   int64_t group;                      ///< number of threads that share a row, in all blocks of a cluster
-  std::array<mlir::Value, 2> buffers; ///< used alternately; null if a group is a part of a warp's lanes or a warp
+  std::array<mlir::Value, 2> buffers; ///< used alternately; null if a group is one warp
 };
 
 } // namespace tilewright::gpu

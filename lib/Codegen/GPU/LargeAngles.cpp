@@ -1,13 +1,13 @@
 //===- LargeAngles.cpp - sine, cosine and tangent of large angles -------------------------===//
 //
 // The operand is x = m 2^e with a 24-bit integer m. To compute x 2/pi modulo 4, only 96 bits of 2/pi are needed,
-// starting e - 1 bits after the binary point. The bits before them contribute multiples of 4, and the bits after them
-// are negligible.
+// starting with bit e - 1 after the binary point. The bits before them contribute multiples of 4, and the bits after
+// them are negligible.
 //
 // m is shifted to the top of a word and multiplied by 192 bits of 2/pi. This product is exact. Its seven words are
 // shifted left by the exponent of x minus 1. The first two bits are then the quadrant, and the next 62 bits are the
-// position of x in the quadrant. This fraction times pi/2 is r, |r| <= pi/4, which is the argument of the series of
-// sine and cosine in f64.
+// position of x in the quadrant, a fraction. If it is at least 1/2, 1 is subtracted from the fraction and added to the
+// quadrant. The fraction times pi/2 is r, |r| <= pi/4, which is the argument of the series of sine and cosine in f64.
 //
 // Test: test/Python/test_cuda.py (test_sin_cos_and_tan_of_large_angles_match_eager)
 //

@@ -17,7 +17,7 @@
 //   bytes, 2 k    vpmaddwd
 //   f16, 2 k      AMX tiles of f16; on machines that only have tiles of bf16, products with few rows use FMAs in f32,
 //                 and all other products split each operand into two parts (SplitKernel.h)
-//   any, 1 k      FMAs
+//   floats, 1 k   FMAs
 // If A has 16-bit elements and is stored as k x rows, a kernel with AMX tiles first transposes it (TransposedKernel.h).
 // PackPanels.h lowers packs. PackWindows.h gathers the windows of images with few channels. WindowKernels.h lowers
 // convolutions with few channels per group, and the gradients of the weights of depthwise convolutions.

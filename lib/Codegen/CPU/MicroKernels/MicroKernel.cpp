@@ -143,7 +143,7 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
 }
 
 /// Returns the buffer into which A is copied for each K-block, or null if A is read in place. A is copied
-/// if all of these conditions hold: the product uses FMAs; no reduction loop except the innermost has more than one
+/// if all of these conditions hold: `product` is Product::Fma; no reduction loop except the innermost has more than one
 /// iteration; the number of rows is static and at least two blocks; A has a stride of 1 between rows and not along k;
 /// the copy has at most `mostBytes` bytes. If such an A were read in place, each k would be in another cache line,
 /// often in another page, and a block of rows would use only a part of the line.
@@ -202,10 +202,11 @@ static int64_t rowsKept(const BlockAccess &access, int64_t most, OpFoldResult ro
   return all && *all > 0 ? llvm::divideCeil(*all, llvm::divideCeil(*all, kept)) : kept;
 }
 
-/// Allocates buffers in which operands of less than 32 bits are converted to f32 once per K-block. The converted
-/// K-block of A is used for all panels of the task. A is converted if it is contiguous along k and the buffer has at
-/// most `mostBytes` bytes. The converted K-block of B is used for all rows. B is converted if the task has at least
-/// four blocks of rows; otherwise it is converted at each use.
+/// Allocates buffers in which K-blocks of operands of less than 32 bits are converted to f32. The converted K-block of
+/// A is used for all panels of the task, unless access.overLines is set: A is then converted again for each line and
+/// panel. A is converted if it is not packed (packedLhs()) and is contiguous along k, and if the buffer has at most
+/// `mostBytes` bytes. The converted K-block of B is used for all rows. B is converted if the task has at least four
+/// blocks of rows; otherwise it is converted at each use.
 static void widenBlocks(OpBuilder &builder, Location loc, PanelEmitter &emitter, const BlockAccess &access,
                         OpFoldResult rows, int64_t blockRows, int64_t columns) {
   constexpr int64_t mostBytes = 256 * 1024;

@@ -243,8 +243,8 @@ private:
   }
 
   /// Emits the last K-block, which has `count` steps. While the tile unit computes a block of two tiles of rows, each
-  /// step calls access.rowsDone for a few rows of the previous block. The caller must call access.rowsDone for the last
-  /// block.
+  /// step calls access.rowsDone for a few rows of the previous block. It does not call access.rowsDone for the last
+  /// block (`rowsLeft`).
   void overlappedBlocks(Value end, const SmallVector<Value> &outerIndices, Value from, Value to, int64_t count) {
     const int64_t blockRows = 2 * rowsOfTile;
     fetchFrom = from;

@@ -3,8 +3,9 @@
 // WindowLoops is the base class of the emitters for grouped convolutions and for gradients of depthwise weights, which
 // read their input without a padded copy. It has functions for index arithmetic and loops, for the taps of a window
 // that are inside of the image, and for loops over blocks of pixels. The set of taps that are inside of the image is
-// known at compile time for each block of pixels, except in three cases: the length of a line is unknown, the first
-// pixel of the tile is not known to be pixel 0 of a line, or a window has many taps along a line.
+// known at compile time for each block of pixels, except in three cases: the number of pixels of the tile or of an
+// input line is unknown, the first pixel of the tile is not known to be pixel 0 of a line, or a window has many taps
+// along a line.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_WINDOWLOOPS_H

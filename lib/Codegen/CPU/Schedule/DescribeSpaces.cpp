@@ -58,7 +58,8 @@ public:
     tiles = llvm::to_vector(selected.getTiles().asArrayRef());
   }
 
-  /// Sets `space` and `predict`. Returns false if the kernel has only one schedule.
+  /// Sets `space` and `predict`. Returns false if the space has only one schedule, or if the tuner does not support the
+  /// kernel (for example, a grouped convolution).
   bool run() {
     if (members.empty() || tiles.empty() || isa<PackOp, AttentionGradientOp>(members.back()))
       return false;

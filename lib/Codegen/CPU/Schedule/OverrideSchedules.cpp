@@ -10,7 +10,7 @@
 // The file may set only tile sizes that the kernel allows (openRows()). For example, the tile size of a product's
 // columns must be a multiple of the panel width of the packed operand, which is fixed. If an entry cannot be applied,
 // the error contains the file, the entry and the reason. If no kernel has the name in the entry, the error lists the
-// graph's kernels. dialects/Schedule/CpuSchedule.h lists the knobs. A knob that the entry does not contain is not
+// graph's kernels. dialects/Schedule/CpuSchedule.cpp lists the knobs. A knob that the entry does not contain is not
 // changed.
 //
 // Test: test/Codegen/CPU/Schedule/override-schedules.mlir

@@ -390,10 +390,10 @@ private:
 
   /// Returns true if a separate kernel should transpose `lhs`. Without this kernel, each task reads `lhs` with a
   /// stride along k. If the product's instructions take groups of consecutive elements along k, the elements of each
-  /// group must then be loaded one by one. In f32, the copy is amortized only if
-  /// four or more panels of columns read it (docs/decisions/0012). A product with fewer than 8 rows reads `lhs` without
-  /// a copy. If the product's kernel transposes the operand in registers (`turns`, 16-bit tiles) and m is the
-  /// contiguous dimension of `lhs`, no copy is made.
+  /// group must then be loaded one by one. In f32, the copy is amortized only if four or more panels of columns read it
+  /// (docs/decisions/0012). A product with fewer than 8 rows reads `lhs` without a copy. If the product's kernel
+  /// transposes the operand in registers (`turns`, 16-bit tiles) and m is the contiguous dimension of `lhs`, no copy is
+  /// made.
   static bool servesMany(Value lhs, const ContractionForm &form, ArrayRef<AffineExpr> outSizes, int64_t panel,
                          bool turns) {
     auto argument = dyn_cast<BlockArgument>(lhs);

@@ -222,7 +222,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                                     : std::clamp<int64_t>(cacheBytes / 2 / std::max<int64_t>(1, shape.k * shape.bytes),
                                                           128, grouped ? 512 : 256);
     ProductTiles tiles;
-    if (wholeRows) // C's rows are reduced: keep C's tile in the cache, with four tasks per thread
+    if (wholeRows) // C's rows are reduced: 32 to 128 rows keep C's tile in the cache; if possible, 4 tasks per thread
       tiles = {std::clamp<int64_t>(shape.m / (4 * threads) / 32 * 32, 32, 128), shape.panels};
     else if (isa<AffineConstantExpr>(own[rank - 2]))
       tiles = chooseProductTiles(shape, /*leastRows=*/32, most, machine);

@@ -15,7 +15,7 @@
 // only 17 and 18 bits, because their results are rounded to a type of 16 bits. Functions of f64 vectors are expanded as
 // in ExpandMath64.h, and remainders of vectors are exact. f64 scalars are unchanged, because the conversion to LLVM
 // lowers them to calls of libm. If there is no formula for a function of f64 vectors (cbrt, most powers), the op is
-// unrolled to scalars. Ops for which the CPU has instructions are unchanged: sqrt, fma, absf, copysign, floor, ceil,
+// unrolled to scalars. Ops that LLVM lowers to instructions are unchanged: sqrt, fma, absf, copysign, floor, ceil,
 // round, roundeven, trunc. f64 is rounded to bf16 through f32, as in all other passes. With the option
 // `bf16-denormals`, the second of these roundings is computed by integer ops.
 //

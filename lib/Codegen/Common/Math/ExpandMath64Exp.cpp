@@ -25,7 +25,7 @@ Lanes powerOfTwo(Lanes shifted) { return shiftLeft(shifted.asInteger(), 52).asFl
 
 constexpr int64_t wide = 8; ///< lanes of vscalefpd
 
-/// Returns p 2^n if `keep` is true, else 0, where p is between 2^-6 and 2, and n is an integer with |n| <= 1100. With
+/// Returns p 2^n if `keep` is true, else 0, where p is between 2^-7 and 2, and n is an integer with |n| <= 1100. With
 /// AVX-512, uses vscalefpd for vectors of 8 or 16 lanes. Otherwise multiplies by two powers of two. The first product
 /// is a normal number, so a denormal result is rounded only once.
 Lanes scaled(Lanes p, Lanes n, Lanes keep, bool avx512) {

@@ -60,8 +60,9 @@ public:
 
   /// Returns true if the two kernels may be joined. Both calls must be in one block, and the kernels must have known
   /// sizes and no schedules yet. The first kernel must have one result, and matchContraction() must accept it. The
-  /// second kernel must have reductions but no products or other ops than linalg ops and constants. Each op between the
-  /// calls that reads the result of the first call must be a reshape that can be moved after the second call.
+  /// second kernel must have reductions and no products, and may contain only linalg ops, constants and tensor.empty.
+  /// Each op between the calls that reads the result of the first call must be a reshape that can be moved after the
+  /// second call.
   bool possible() {
     product = symbols.lookup<func::FuncOp>(first.getCallee());
     rows = symbols.lookup<func::FuncOp>(second.getCallee());

@@ -343,7 +343,8 @@ private:
 };
 
 /// If the kernel is an attention or an attention gradient, has no schedule yet, and can use tensor cores, sets a
-/// schedule on tensor cores. Returns true if the kernel is one of these two and has a schedule afterwards.
+/// schedule on tensor cores. Returns true if matchAttention() or matchAttentionGradient() accepts the kernel and the
+/// kernel has a schedule afterwards.
 bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   std::optional<Schedule> schedule;

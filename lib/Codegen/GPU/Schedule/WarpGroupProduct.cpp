@@ -96,7 +96,8 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
                                        : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
   for (const Run &run : runs) {
-    // A box has one line in the contiguous dimension, and the whole extent of the tile in the other dimension.
+    // A box has one line in the contiguous dimension, one product in each dimension of the batch, and the whole extent
+    // of the tile in the other dimension.
     int64_t box = run.part == Part::Batch ? 1 : run.part == Part::Side && alongK ? side : lineElements(element);
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
   }
