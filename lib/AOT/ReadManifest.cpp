@@ -99,8 +99,8 @@ static bool fromJSON(const Value &value, LibraryManifest &manifest, Path path) {
          map.map("files", manifest.files);
 }
 
-/// Returns true if arrays and objects are nested at most 64 deep. Deeper nesting could overflow the stack in the
-/// recursive JSON parser.
+/// Returns true if brackets and braces, including those in strings, are nested at most 64 deep. Deeper nesting of
+/// arrays and objects could overflow the stack in the recursive JSON parser.
 static bool isShallow(llvm::StringRef text) {
   int depth = 0;
   for (char c : text) {

@@ -7,12 +7,12 @@ namespace tilewright::driver {
 /// `tilewright bench ...`: executes python3 -m tilewright.bench in this process. Returns only if the Python interpreter
 /// cannot be executed.
 int runBench(int argc, const char *const *argv);
-/// `tilewright cache ...`: lists, explains and prunes the object cache.
+/// `tilewright cache ...`: lists, explains, prunes or clears the entries of the object cache.
 int runCache(int argc, const char *const *argv);
 /// `tilewright calibrate`: measures and stores the host's rates.
 int runCalibrate(int argc, const char *const *argv);
-/// `tilewright compile ...`: compiles a model. argv[0] is "compile". Returns the exit status, which is 1 for an error
-/// and 2 for a wrong flag.
+/// `tilewright compile ...`: compiles a model. argv[0] is "compile". Returns the exit status, which is 0 for success, 2
+/// if the command line cannot be parsed, and 1 for any other error.
 int runCompile(int argc, const char *const *argv);
 /// `tilewright explain model.pt2`: reports how a model is compiled, as text, HTML or JSON.
 int runExplain(int argc, const char *const *argv);

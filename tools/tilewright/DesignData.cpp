@@ -1,13 +1,13 @@
 //===- DesignData.cpp - inputs and results for the test bench of a design ------------------===//
 //
-// data/input_N.bin and data/output_N.bin contain the elements in the format in which they are stored in memory.
-// data/output_N.bound contains the bound of the root mean square (RMS) error. By the numbers rule, the bound of floats
-// is twice the error of the target plain against the target reference, or three times this error for fewer than 1000
-// elements. The target plain runs the loops of the model in the model's dtypes, so that the bound does not depend on
-// the machine that writes it. The error counts as at least eps times R, the largest RMS of all results. The bound is at
-// most sqrt(eps) times R, so that a wrong result of the target plain cannot produce a bound that every result
-// satisfies. The bound of integers that depend on floats is three times the error, and allows at least a difference of
-// 1 in one element. The bound is 0 for other integers.
+// data/input_N.bin and data/output_N.bin contain the elements as in memory, except that an element smaller than a byte
+// takes a whole byte. data/output_N.bound contains the bound of the root mean square (RMS) error. By the numbers rule,
+// the bound of floats is twice the error of the target plain against the target reference, or three times this error
+// for fewer than 1000 elements. The target plain runs the loops of the model in the model's dtypes, so that the bound
+// does not depend on the machine that writes it. The error counts as at least eps times R, the largest RMS of all
+// results. The bound is at most sqrt(eps) times R, so that a wrong result of the target plain cannot produce a bound
+// that every result satisfies. The bound of integers that depend on floats is three times the error, and allows at
+// least a difference of 1 in one element. The bound is 0 for other integers.
 //
 //===----------------------------------------------------------------------===//
 #include "Design.h"

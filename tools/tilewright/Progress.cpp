@@ -5,7 +5,7 @@
 //   [0.1 s] graph (znver5)
 //   [0.4 s] structured (znver5)
 //   ...
-//   [2.9 s] resnet50.so 1.9 MB, resnet50.h 4.6 KB: 58 kernels, called 73 times, for znver5; weights 102.2 MB
+//   [2.9 s] resnet50.so 102.5 MB, resnet50.h 4.6 KB: 58 kernels, called 73 times, for znver5; weights 102.2 MB
 //
 // Test: test/Python/test_library.py
 //

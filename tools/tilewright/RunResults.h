@@ -17,8 +17,8 @@ llvm::Error writeResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std:
 /// Compares results with files. Each element of `expected` is "NAME=y.npy", with the name or number of a result. Sizes,
 /// integers and booleans must be equal, NaN and infinities must be at the same indices, and the RMS of the differences
 /// must be at most `tolerance` times the RMS of the file. If `tolerance` is 0, the default is used, which is 1e-12 for
-/// float64, 1e-5 for float32, 2e-3 for float16, and 1e-2 for other floats. Prints one line for each result. The error
-/// lists all results that differ.
+/// float64, 1e-5 for float32, 2e-3 for float16, and 1e-2 for other floats. Prints one line for each compared result
+/// that does not differ. The error lists all results that differ.
 llvm::Error compareResults(llvm::ArrayRef<HostTensor> results, llvm::ArrayRef<std::string> names,
                            llvm::ArrayRef<std::string> expected, double tolerance);
 

@@ -49,7 +49,7 @@ Results logSigmoidOnly(Node &n) {
 Results randomRelu(Node &n) {
   Value x = n.cast(n.tensor(0, "self"), computeType(n));
   double lower = n.number(1, "lower", 1.0 / 8), upper = n.number(2, "upper", 1.0 / 3);
-  if (!n.demand(!n.flag(3, "training"), "slopes that are drawn: call model.eval() before it is exported"))
+  if (!n.demand(!n.flag(3, "training"), "random slopes: call model.eval() before the model is exported"))
     return n.refused();
   Value below = n.op<MulOp>(x, (lower + upper) / 2);
   return n.cast(n.where(n.compare<GeOp>(x, n.scalar(0, n.elementOf(x))), x, below), n.element());
@@ -59,7 +59,7 @@ Results randomRelu(Node &n) {
 /// be -1. The compiled program checks the class values at each call.
 Results oneHot(Node &n) {
   Value x = n.tensor(0, "self");
-  if (!n.demand(n.type().getRank() == n.rankOf(x) + 1, "it gives one dimension more"))
+  if (!n.demand(n.type().getRank() == n.rankOf(x) + 1, "its result has another rank"))
     return n.refused();
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   Value classes = n.iota(sizes, n.rankOf(x), n.i64());
@@ -77,7 +77,7 @@ Results isClose(Node &n) {
   Type element = n.promoted({{0, "self"}, {1, "other"}});
   Value a = n.operand(0, "self", element), b = n.operand(1, "other", element);
   double relative = n.number(2, "rtol", 1e-5), absolute = n.number(3, "atol", 1e-8);
-  if (!n.demand(isa<FloatType>(element), "of integers"))
+  if (!n.demand(isa<FloatType>(element), "elements that are not floats"))
     return n.refused();
   Value difference = n.op<AbsOp>({n.op<SubOp>({a, b})});
   Value allowed = n.op<AddOp>(n.op<MulOp>(n.op<AbsOp>({b}), relative), absolute);
@@ -101,7 +101,7 @@ Results cosineSimilarity(Node &n) {
   b = n.broadcast(b, sizes);
   int64_t dim = n.dim(2, "dim", sizes.size(), 1);
   double eps = n.number(3, "eps", 1e-8);
-  if (!n.demand(!sizes.empty(), "of numbers"))
+  if (!n.demand(!sizes.empty(), "tensors without dimensions"))
     return n.refused();
   auto direction = [&](Value x) {
     Value square = n.reduce(ReduceKind::Sum, n.op<MulOp>({x, x}), {dim}, true);
@@ -116,8 +116,8 @@ Results leastAndGreatest(Node &n) {
   SmallVector<int64_t> dims =
       n.has(1, "dim") ? SmallVector<int64_t>{n.dim(1, "dim", n.rankOf(x))} : allDims(n.rankOf(x));
   bool keepdim = n.flag(2, "keepdim");
-  if (!n.demand(n.resultCount() == 2 && n.elementOf(x) == n.ordered(n.elementOf(x)), "of unsigned integers") ||
-      !n.demand(llvm::none_of(n.sizesIn(x), [&](AffineExpr size) { return size == n.constantSize(0); }), "of nothing"))
+  if (!n.demand(n.resultCount() == 2 && n.elementOf(x) == n.ordered(n.elementOf(x)), "unsigned integers") ||
+      !n.demand(llvm::none_of(n.sizesIn(x), [&](AffineExpr size) { return size == n.constantSize(0); }), "no elements"))
     return n.refused();
   return {n.reduce(ReduceKind::Min, x, dims, keepdim), n.reduce(ReduceKind::Max, x, dims, keepdim)};
 }

@@ -159,7 +159,7 @@ Results pad(Node &n) {
                      n.has(3, "value") ? argumentOf(n, 3, "value") : Arg(int64_t(0))});
   Value x = n.tensor(0, "self");
   SmallVector<int64_t> pads = n.integers(1, "pad");
-  if (!n.demand(mode == "reflect" || mode == "replicate" || mode == "circular", "the mode '" + mode + "' is none") ||
+  if (!n.demand(mode == "reflect" || mode == "replicate" || mode == "circular", "unknown mode '" + mode + "'") ||
       !n.demand(int64_t(pads.size()) <= 2 * n.rankOf(x) && pads.size() % 2 == 0 && n.type().getRank() == n.rankOf(x),
                 "pad has entries for more dimensions than there are"))
     return n.refused();

@@ -51,8 +51,8 @@ Results plainConvolution(Node &n) {
 }
 
 /// Imports embedding_bag(weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights,
-/// include_last_offset, padding_idx). A negative padding index counts from the end of the table; without the argument,
-/// there is none.
+/// include_last_offset, padding_idx). A negative padding index counts from the end of the table. Without the
+/// argument, no index is skipped.
 Results plainEmbeddingBag(Node &n) {
   int64_t padding = -1;
   if (n.has(8, "padding_idx")) {
@@ -227,7 +227,7 @@ Results bilinear(Node &n) {
   Type compute = n.accumulator(n.element());
   Value first = n.cast(n.tensor(0, "input1"), compute), second = n.cast(n.tensor(1, "input2"), compute);
   Value weight = n.cast(n.tensor(2, "weight"), compute), bias = n.optionalTensor(3, "bias");
-  if (!n.demand(isa<FloatType>(compute), "of integers"))
+  if (!n.demand(isa<FloatType>(compute), "elements that are not floats"))
     return n.refused();
   Results sums = einsum(n, "...i,oij,...j->...o", {first, weight, second});
   if (n.failed())

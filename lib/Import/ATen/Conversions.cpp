@@ -22,7 +22,8 @@ Results copyInto(Node &n) {
   return n.broadcast(n.cast(source, n.element()), sizesOf(n.type()));
 }
 
-/// Imports an assertion on the metadata of a tensor. No op is emitted, because torch's guards imply the assertion.
+/// Imports an assertion on the metadata of a tensor. No op is emitted, because torch has checked the assertion when it
+/// traced the graph, and the types of the inputs, which are checked at each call, imply it.
 Results nothing(Node &n) { return Results::none(); }
 
 } // namespace

@@ -91,8 +91,9 @@ std::pair<Value, Value> maximaOf(Node &n, Value rows, Value bags, AffineExpr tot
 
 /// Imports _embedding_bag and _embedding_bag_forward_only(weight, indices, offsets, scale_grad_by_freq, mode, sparse,
 /// per_sample_weights, include_last_offset, padding_idx). Returns (the row of each bag, the bag of each element, the
-/// number of elements of each bag, the indices of the rows with the maxima). The last three results have the sizes of
-/// torch's fake kernel, some of which depend on the mode and the device.
+/// number of elements of each bag, the indices of the rows with the maxima). As in eager, the last result repeats the
+/// numbers of elements in the mode "mean". The last three results have the sizes of torch's fake kernel, some of which
+/// depend on the mode and the device.
 Results embeddingBag(Node &n) {
   Value weight = n.tensor(0, "weight"), indices = asIndex(n, n.tensor(1, "indices")),
         offsets = asIndex(n, n.tensor(2, "offsets")), perSample = n.optionalTensor(6, "per_sample_weights");

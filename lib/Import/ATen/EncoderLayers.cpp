@@ -1,7 +1,8 @@
 //===- EncoderLayers.cpp - the fast path of torch.nn's transformer layers -----------------===//
 //
-// In inference, eager calls nn.MultiheadAttention and nn.TransformerEncoderLayer as one operator each. These
-// operators become matrix products, attention and norms, which are fused like those of other models:
+// In inference, eager runs nn.MultiheadAttention and nn.TransformerEncoderLayer as one operator each if their arguments
+// permit this fast path. These operators become matrix products, attention and norms, which are fused like those of
+// other models:
 //
 //   attended(x)      linear(attention(heads of linear(x)))
 //   encoder layer    norm2(y + forward(y)) with y = norm1(x + attended(x)), or, with norm_first,

@@ -4,7 +4,7 @@
 //
 // multiplies the rows before ends[0] by matrices[0], the rows from there to ends[1] by matrices[1], and so on (mixtures
 // of experts). Rows are gathered into blocks, so that all rows of a block are in one group, and each block is
-// multiplied by its group's matrix (decision 0020). The generated kernel reads the matrix without copying it.
+// multiplied by its group's matrix (decision 0020). The target cpu does not copy the matrices if they are a parameter.
 //
 // Test: test/Python/ops/test_decomposed.py
 //

@@ -290,8 +290,8 @@ llvm::Expected<OwningOpRef<ModuleOp>> GraphBuilder::finish() {
       continue;
     if (input >= int64_t(state->inputs.size()) ||
         block.getArgument(symbols + input).getType() != block.back().getOperand(i).getType())
-      return llvm::createStringError("output " + std::to_string(i) + " is not of the type of the input " +
-                                     std::to_string(input) + " that it shall be written into");
+      return llvm::createStringError("output " + std::to_string(i) + " has another type than the input " +
+                                     std::to_string(input) + ", into which it is written");
     im.function.setResultAttr(i, intoAttrName, b.getI64IntegerAttr(input));
   }
   if (!im.guards.empty())

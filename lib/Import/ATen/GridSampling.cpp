@@ -62,7 +62,7 @@ Results affineGrid(Node &n) {
 GridSampling readGridSampling(Node &n, unsigned first) {
   int64_t mode = n.integer(first, "interpolation_mode"), padding = n.integer(first + 1, "padding_mode");
   bool align = n.flag(first + 2, "align_corners");
-  if (!n.demand(mode >= 0 && mode <= 2 && padding >= 0 && padding <= 2, "its mode or padding is none"))
+  if (!n.demand(mode >= 0 && mode <= 2 && padding >= 0 && padding <= 2, "unknown mode or padding"))
     return {};
   return {GridSampling::Mode(mode), GridSampling::Padding(padding), align};
 }
@@ -76,7 +76,7 @@ bool fitsGrid(Node &n, Value image, Value grid, const GridSampling &how) {
                 "its grid does not fit its images") ||
       !n.demand(how.mode != GridSampling::Mode::Cubic || rank == 4,
                 "cubic interpolation takes images of two dimensions") ||
-      !n.demand(rank <= 5, "of more than three dimensions") ||
+      !n.demand(rank <= 5, "images of more than three dimensions") ||
       !n.demand(!llvm::is_contained(ArrayRef(n.sizesIn(image)).drop_front(2), n.constantSize(0)),
                 "an image without pixels"))
     return false;

@@ -8,9 +8,8 @@
 //
 // det and slogdet also return the factors, which the gradient uses. Eager factorizes the transpose of a row-major
 // matrix, because LAPACK reads the memory of a matrix in column-major order, and the gradient reads the factors
-// accordingly.
-// The callers of the importer therefore pass the strides of the matrices as the additional argument `memory`
-// (python/tilewright/fx/strided.py and ExportedModel).
+// accordingly. The callers of the importer therefore pass the strides of the matrices as the additional argument
+// `memory` (python/tilewright/fx/strided.py and ExportedModel).
 //
 // Test: test/Python/test_plain_exports.py, test/Python/ops/test_decomposed.py
 //

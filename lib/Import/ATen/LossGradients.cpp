@@ -28,7 +28,7 @@ Results nllLossBackward(Node &n) {
   int64_t reduction = n.integer(4, "reduction");
   Value ignored = n.operand(5, "ignore_index", n.i64()), totalWeight = n.cast(n.tensor(6, "total_weight"), compute);
   const int64_t rank = n.rankOf(x), dim = rank < 2 ? 0 : 1;
-  if (!n.demand(isa<FloatType>(n.element()) && rank > 0, "the gradient of a loss is of classes of floats"))
+  if (!n.demand(isa<FloatType>(n.element()) && rank > 0, "elements that are not floats, or no dimension"))
     return n.refused();
   AffineExpr one = n.constantSize(1), classes = n.sizesIn(x)[dim];
   if (rank == 1 && n.rankOf(target) == 1 && n.sizesIn(target)[0] == one)

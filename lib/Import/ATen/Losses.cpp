@@ -36,7 +36,7 @@ struct Pair {
 Pair pairOf(Node &n, unsigned first = 0, llvm::StringRef name = "self") {
   Type compute = n.accumulator(n.element());
   Pair pair{n.cast(n.tensor(first, name), compute), n.cast(n.tensor(first + 1, "target"), compute)};
-  n.demand(isa<FloatType>(compute), "the loss is of " + dtypeName(compute) + " tensors");
+  n.demand(isa<FloatType>(compute), "the loss of " + dtypeName(compute) + " tensors");
   return pair;
 }
 
@@ -178,7 +178,7 @@ Results marginRankingLoss(Node &n) {
   Value target = n.cast(n.tensor(2, "target"), compute);
   const double margin = n.number(3, "margin", 0);
   const int64_t reduction = n.integer(4, "reduction", meanReduction);
-  if (!n.demand(isa<FloatType>(compute), "the loss is of " + dtypeName(compute) + " tensors"))
+  if (!n.demand(isa<FloatType>(compute), "the loss of " + dtypeName(compute) + " tensors"))
     return n.refused();
   Value product = n.op<MulOp>({n.op<NegOp>({target}), n.op<SubOp>({first, second})});
   return reducedLoss(n, n.op<MaximumOp>(n.op<AddOp>(product, margin), 0.0), reduction);

@@ -6,7 +6,7 @@
 //   result = where(mask, source[k], x)
 //
 // A call fails if the source has fewer elements than the mask has true elements. On a CPU, the error is eager's. On a
-// GPU, it is an index out of range.
+// GPU, the error is an index out of range.
 //
 // Test: test/Python/test_data_dependent_errors.py, test/Python/test_plain_exports.py
 //
@@ -46,7 +46,7 @@ Results maskedScatter(Node &n) {
     return n.checked(fits, old, message);
   Value index = n.op<MaximumOp>({positions, n.scalarInt(0, n.i64())});
   Value taken = take(n, n.reshape(source, {given}), {index}, 0, /*wraps=*/false);
-  // The condition is checked after the indices, so that its message is the one that is reported.
+  // The condition is checked after the indices, so that a CPU reports its message instead of an index out of range.
   Value values = n.checked(fits, n.reshape(n.cast(taken, n.element()), sizes), message);
   return n.where(here, values, old);
 }

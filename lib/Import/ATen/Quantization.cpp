@@ -1,9 +1,9 @@
 //===- Quantization.cpp - torch's quantized_decomposed ops ----------------------------===//
 //
 // The emitted ops compute the same operations as torch.ao.quantization.fx._decomposed, so that integer results are
-// equal to eager's. For 8-bit integers, most operators use separate ops. tw.quantize takes few instructions, because
-// its result is an 8-bit integer, and the pass --tw-match-quantized matches tw.dequantize before products. Wider
-// integers use arithmetic ops.
+// equal to eager's. For 8-bit integers, most operators become tw.quantize or tw.dequantize. tw.quantize takes few
+// instructions, because its result is an 8-bit integer, and the pass --tw-match-quantized matches tw.dequantize before
+// products. For wider integers, the operators become arithmetic ops.
 //
 //===----------------------------------------------------------------------------===//
 #include "lib/Import/ATen/Table.h"
@@ -272,7 +272,7 @@ void registerQuantization(Table &t) {
   t[family + "choose_qparams_symmetric.tensor"] = [](Node &n) { return chooseForTensor(n, /*symmetric=*/true); };
   t[family + "choose_qparams_per_token_asymmetric.default"] = chooseForRows;
   t[family + "choose_qparams_per_token.default"] = [](Node &n) {
-    return n.refuse("torch says that it gives float64 and int64, and in eager it gives the input's dtype");
+    return n.refuse("torch declares results of float64 and int64, but eager returns the dtype of the input");
   };
 }
 

@@ -100,7 +100,7 @@ template <Cell cell> Results recurrent(Node &n) {
   auto steps = dyn_cast<AffineConstantExpr>(n.sizesIn(x)[0]);
   if (!n.demand(bool(steps), "the length of its sequence is symbolic") ||
       !n.demand(steps.getValue() > 0 && steps.getValue() <= mostUnrolledSteps,
-                "the steps of a sequence are written out, up to " + llvm::Twine(mostUnrolledSteps) + "; this one has " +
+                "sequences of 1 to " + llvm::Twine(mostUnrolledSteps) + " steps are supported; this one has " +
                     llvm::Twine(steps.getValue())))
     return n.refused();
   for (Value value : start)

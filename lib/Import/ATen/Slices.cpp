@@ -47,7 +47,7 @@ AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept,
   if (low >= 0)
     return start;
   if (high >= 0)
-    n.refuse("a start that may be negative or not: its range does not say");
+    n.refuse("the range of its start does not show whether it is negative");
   // The ranges of the symbols may prove whether the start is before the first element. Otherwise the number of kept
   // elements may prove it.
   AffineExpr offset = canonicalSize(size + start);
@@ -62,7 +62,7 @@ AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept,
     if (canonicalSize(kept) == canonicalSize(to - offset))
       return offset;
   }
-  n.refuse("a start that may lie before the first element or not: the range of the size does not say");
+  n.refuse("the range of the size does not show whether the slice starts before the first element");
   return zero;
 }
 
@@ -71,7 +71,7 @@ AffineExpr offsetOf(Node &n, AffineExpr start, AffineExpr size, AffineExpr kept,
 AffineExpr offsetOfIndex(Node &n, AffineExpr index, AffineExpr size) {
   auto [low, high] = rangeOf(index, n.importer.symbols);
   if (low < 0 && high >= 0)
-    n.refuse("an index that may be negative or not: its range does not say");
+    n.refuse("the range of its index does not show whether it is negative");
   return low >= 0 ? index : canonicalSize(size + index);
 }
 
@@ -188,7 +188,7 @@ Results selectScatter(Node &n) {
   Value base = n.tensor(0, "self"), part = n.tensor(1, "src");
   int64_t dim = n.dim(2, "dim", n.rankOf(base));
   AffineExpr index = n.size(3, "index");
-  if (!n.demand(n.rankOf(base) > 0 && n.rankOf(part) + 1 == n.rankOf(base), "a part has a dimension less"))
+  if (!n.demand(n.rankOf(base) > 0 && n.rankOf(part) + 1 == n.rankOf(base), "a part has another rank"))
     return n.refused();
   AffineExpr offset = offsetOfIndex(n, index, n.sizesIn(base)[dim]);
   return replaceAlong(n, base, n.unsqueeze(n.cast(part, n.element()), dim), dim, offset, n.constantSize(1), 1);
@@ -211,7 +211,7 @@ Results selectBackward(Node &n) {
   Value grad = n.tensor(0, "grad_output");
   int64_t dim = n.dim(2, "dim", n.rankOf(grad) + 1);
   AffineExpr index = n.size(3, "index");
-  if (!n.demand(n.type().getRank() == n.rankOf(grad) + 1, "a part has a dimension less"))
+  if (!n.demand(n.type().getRank() == n.rankOf(grad) + 1, "a part has another rank"))
     return n.refused();
   AffineExpr offset = offsetOfIndex(n, index, sizesOf(n.type())[dim]);
   return replaceAlong(n, n.zeros(), n.unsqueeze(grad, dim), dim, offset, n.constantSize(1), 1);
@@ -222,7 +222,7 @@ Results selectBackward(Node &n) {
 Results unfold(Node &n) {
   Value x = n.tensor(0, "self");
   int64_t dim = n.dim(1, "dimension", n.rankOf(x)), step = n.integer(3, "step");
-  if (!n.demand(n.type().getRank() == n.rankOf(x) + 1, "windows have a dimension more"))
+  if (!n.demand(n.type().getRank() == n.rankOf(x) + 1, "its result has another rank"))
     return n.refused();
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   if (n.rankOf(x) == 0)

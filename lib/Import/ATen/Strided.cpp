@@ -1,8 +1,9 @@
 //===- Strided.cpp - strided reads and writes of memory -----------------------------===//
 //
-// as_strided refers to the memory of a tensor, but a graph of values has no memory. python/tilewright/fx/strided.py
-// therefore passes the value that the memory contains, and its strides. This value, flattened in memory order,
-// represents the memory. A window of the memory is a reshape and a slice if its strides are nested:
+// as_strided refers to the memory of a tensor, but a graph of values has no memory. python/tilewright/fx/strided.py and
+// the importer of exported programs therefore pass the value that the memory contains, and its strides. This value,
+// flattened in memory order, represents the memory. A window of the memory is a reshape and a slice if its strides are
+// nested:
 //
 //   as_strided(memory of 576, [2, 3, 4, 4], [288, 36, 6, 1], 7)
 //     = memory reshaped to [2][8][6][6], then its slice [0:2, 0:3, 1:5, 1:5]

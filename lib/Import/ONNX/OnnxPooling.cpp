@@ -1,8 +1,9 @@
 //===- OnnxPooling.cpp - maximum, mean or norm of windows ----------------------------===//
 //
-// If windows are dilated, if their padding is uneven or negative, or if they extend beyond the padding (ceil_mode),
-// their mean is a sum divided by a count. The sum and the count are convolutions with weights of 1. The input of the
-// convolution for the count is 1 inside the image and, with count_include_pad, in its padding.
+// If windows are dilated, if their padding is uneven, negative or dependent on a symbolic size, or if they extend
+// beyond the padding (ceil_mode), their mean is a sum divided by a count. The sum and the count are convolutions with
+// weights of 1. The input of the convolution for the count is 1 inside the image and, with count_include_pad, in its
+// padding.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ONNX/OnnxTable.h"

@@ -1,8 +1,9 @@
 //===- OnnxResize.cpp - image resizing -------------------------------------------------===//
 //
 // Each axis is resized in a separate step. If the sizes of an axis are constant, positions and weights are computed at
-// compile time. The result is then a weighted sum of a few rows of the input, or, for many rows (antialias), a product
-// with a matrix of weights. For symbolic sizes, ops compute positions and weights in each call.
+// compile time. The result then consists of rows of the input (mode nearest), or it is a weighted sum of a few rows or,
+// for many rows (antialias), a product with a matrix of weights. For symbolic sizes, ops compute positions and weights
+// in each call.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Import/ATen/GridSampling.h"

@@ -2,8 +2,9 @@
 //
 //   (L['y'].size()[0] % 8) == 0 and L['x'].size()[0] <= 40
 //
-// is a guard with two comparisons. Sizes of inputs are replaced by expressions over the symbols. If the range of the
-// difference of the two sides proves a comparison, it is dropped. Each call checks the other comparisons (tw.guards).
+// is a guard with two comparisons. Sizes of inputs are replaced by expressions over the symbols. A comparison is
+// dropped if the range of the difference of its two sides proves it, or if it excludes only the sizes 0 and 1. Each
+// call checks the other comparisons (tw.guards). A comparison that no rule can express, such as a != b, is refused.
 //
 // Test: test/Python/test_exported.py
 //

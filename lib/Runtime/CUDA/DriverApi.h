@@ -133,7 +133,8 @@ struct Api {
 };
 
 /// Returns the driver API of the process, which the first call loads and initializes. Returns null with a reason in
-/// `error` if there is no driver, if the driver is too old, or if the driver finds no device. Thread-safe.
+/// `error` if there is no driver, if the driver is too old or cannot be initialized, or if it finds no device.
+/// Thread-safe.
 const Api *api(std::string &error);
 
 } // namespace tilewright::runtime::driver

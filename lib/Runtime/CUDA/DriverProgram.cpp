@@ -37,7 +37,8 @@ public:
   /// Determines whether each tensor is in device memory, and computes the size of the slab that the call needs.
   bool survey(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, RunError &error);
   bool allocate(CallersMemory *memory, RunError &error);
-  /// Copies tensors that kernels cannot access directly into the slab, and clears the statuses.
+  /// Assigns addresses in the slab to the tensors that kernels cannot access directly, copies the contents of those
+  /// that the call reads to these addresses, and clears the statuses.
   bool fill(RunError &error);
   /// Copies results back, starts the copy of the statuses to the host, and waits for the end of the call if necessary.
   bool finish(RunError &error);

@@ -6,8 +6,8 @@
 //
 //   | arena | statuses of the launches that check indices | copies of host tensors and of unaligned tensors |
 //
-// With `asGraph`, a call whose symbols equal those of the previous call enqueues all its steps as one CUDA graph
-// (LaunchGraph.h), unless CUDA_LAUNCH_BLOCKING is set.
+// With `asGraph`, a call whose symbols equal those of the previous call enqueues its steps, except `once` steps, as one
+// CUDA graph (LaunchGraph.h), unless CUDA_LAUNCH_BLOCKING is set.
 //
 // Tensors may be on the device or on the host; the driver reports which. Out-of-range indices that kernels report are
 // read after the device has finished, by the call itself if it waits, otherwise by a later call of the program.

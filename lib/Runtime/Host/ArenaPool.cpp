@@ -8,7 +8,7 @@ namespace tilewright::runtime {
 ArenaPool &ArenaPool::process() { return processWide<ArenaPool, &ArenaPool::mutex>(); }
 
 /// Returns true if blocks of this rounded size are allocated from the block pool: they are large, but not larger than
-/// the maximum size of blocks in the block pool.
+/// the total size of the blocks that the block pool may cache.
 static bool isShared(int64_t bytes) { return bytes >= ArenaPool::large && bytes <= BlockPool::most; }
 
 bool ArenaPool::borrow(int64_t bytes, Memory &block) {

@@ -16,8 +16,8 @@ namespace tilewright::runtime {
 MachineRates defaultRates(const MachineDescription &machine);
 
 /// Returns rounded rates of the host, measured on all CPUs that the process may use. Rates that cannot be measured have
-/// their default values. The rate of f16 is a fraction of the rate of bf16 on CPUs with AMX for bf16, and otherwise the
-/// rate of f32.
+/// their default values. The rate of f16 is not measured: on CPUs with AMX for bf16, it is the rate of bf16 times the
+/// ratio of the two default rates, and otherwise it is the rate of f32.
 MachineRates measureRates();
 
 /// Returns a key that contains the properties on which the host's rates depend: the CPU model and its instruction sets,

@@ -1,6 +1,6 @@
 //===- CallMemory.h - the memory of one call of a frame ------------------===//
 //
-// One block contains all memory that a call needs in addition to the caller's tensors:
+// One block contains the memory of a call, except for the caller's tensors, packs and constants:
 //
 //   [arena, 64-byte aligned][scratch of thread 0][scratch of thread 1]...[claims][operand pointers]
 //

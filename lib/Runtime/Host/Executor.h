@@ -141,7 +141,7 @@ private:
   std::atomic<bool> ahead{false};    ///< the thread of packAhead() may be running
   std::shared_ptr<Ahead> aheadState; ///< set before `ahead`
 
-  ForkMutex packMutex;                ///< held in refreshPacks() (PackLock); never taken while stateMutex is held
+  ForkMutex packMutex;                ///< see PackLock; never taken while stateMutex is held
   std::vector<PackHistory> histories; ///< by group, guarded by packMutex
   std::atomic<uint64_t> epoch{0};
   std::atomic<int64_t> packings{0};

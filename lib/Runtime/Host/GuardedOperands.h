@@ -8,7 +8,7 @@
 // 64 bytes.
 //
 // Guard pages make calls many times slower and are meant for tests (test/Unit/Runtime/Host/GuardedOperandsTest.cpp,
-// test/Conformance/onnx).
+// test/Conformance/onnx_sizes).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_GUARDEDOPERANDS_H

@@ -4,7 +4,7 @@
 // results are allocated before the call and all arguments are kept until its end, activations and gradients use memory
 // at the same time. The same holds for packs of parameters during training, each of which is used in one call only. The
 // steps are therefore divided at barriers into step ranges. Between step ranges, arguments and packs that no later step
-// reads are released, and results and packs that the next step range accesses are allocated:
+// reads are released, and results and packs that the next step range is the first to access are allocated:
 //
 //   steps        0     1     2   |   3     4     5          | is the barrier between two step ranges
 //   saved a   ---read--read      |                          a is released here,

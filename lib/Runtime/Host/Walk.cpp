@@ -154,8 +154,8 @@ void Walk::walkShare(int thread, int threads) {
       if (thread != 0)
         continue;
       ObservedStep observed(*this, step, thread);
-      // After a failed step, thread 0 only counts tiles as finished, until the barrier at which the other threads
-      // observe the failure.
+      // After a failed step, thread 0 skips serial steps, but counts them as finished, until the barrier at which the
+      // other threads observe the failure.
       if (failedStep.load(std::memory_order_relaxed) > i && !execute(step, 0, step.grid, 0))
         failedStep.store(i, std::memory_order_relaxed);
       count(step, 1);

@@ -2,8 +2,9 @@
 //
 // Thread 0 executes the serial steps. For each other step, every thread executes its share of the tiles. Before a
 // barrier, a thread executes remaining tiles of other threads' shares, and then waits for the tiles that other threads
-// still execute. Results do not depend on which thread executes a tile. The calling thread waits for tiles, not for
-// threads: all tiles of a thread that starts late may be executed by other threads.
+// still execute. At the end, only the calling thread does this. Results do not depend on which thread executes a tile.
+// The calling thread waits for tiles, not for threads: all tiles of a thread that starts late may be executed by other
+// threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_WALK_H
