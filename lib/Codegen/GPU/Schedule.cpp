@@ -40,7 +40,7 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   auto chosen = dyn_cast_or_null<schedule::GpuScheduleAttr>(attribute);
   if (!chosen) {
     InFlightDiagnostic error = kernel.emitOpError("has no schedule of the target cuda: expected tw.schedule = "
-                                                  "#tw_gpu.schedule<kind = elements, rows or mma, threads = ..., ...>");
+                                                  "#tw_gpu.schedule<kind = ..., threads = ..., ...>");
     if (attribute)
       error << ", not " << attribute;
     return std::nullopt;

@@ -221,7 +221,6 @@ Value splitHeads(OnnxNode &n, Value x, int64_t heads) {
 
 struct FusedAttention {
   Value q, k, v;     ///< B x H x L x D
-  Value past;        ///< 2 x B x H x P x D, or null
   AffineExpr before; ///< P, or null without a past
   double filter = -10000;
   bool causal = false;

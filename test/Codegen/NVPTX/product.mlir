@@ -24,7 +24,7 @@
 // CHECK: st.global.v2.b32
 // CHECK-NOT: call
 
-// HOPPER: // wgmma and TMA for products of bf16, f16, tf32, int8 and fp8
+// HOPPER: // wgmma and TMA for attention and for products of bf16, f16, tf32, int8 and fp8
 // HOPPER: .target sm_90a
 
 // RESULT: 4 operations, 1 kernels

@@ -1,7 +1,7 @@
 // A schedule that is invalid for its kernel is reported as an error before any code is generated.
 // RUN: tilewright-opt %s -split-input-file -verify-diagnostics --tw-cuda-lower-to-threads
 
-// expected-error @+1 {{has no schedule of the target cuda: expected tw.schedule = #tw_gpu.schedule<kind = elements, rows or mma, threads = ..., ...>, not #tw_cpu.schedule<tiles = [4]>}}
+// expected-error @+1 {{has no schedule of the target cuda: expected tw.schedule = #tw_gpu.schedule<kind = ..., threads = ..., ...>, not #tw_cpu.schedule<tiles = [4]>}}
 func.func private @none(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> attributes {tw.kernel, tw.schedule = #tw_cpu.schedule<tiles = [4]>} {
   return %x : tensor<4xf32>
 }

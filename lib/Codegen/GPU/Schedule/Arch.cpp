@@ -17,8 +17,8 @@ static constexpr Arch arches[] = {
     {"sm_86", 99 * 1024, "", 84, 1.74, 1024, 0, 690, 6e6, false},
     {"sm_89", 99 * 1024, "", 142, 2.49, 1024, 0, 860, 96e6, true},
     {"sm_90a", 227 * 1024,
-     "wgmma and TMA for products of bf16, f16, tf32, int8 and fp8, clusters for long rows; other kernels are the same "
-     "as for sm_80",
+     "wgmma and TMA for attention and for products of bf16, f16, tf32, int8 and fp8, clusters for long rows, "
+     "conversions of fp8; other code is the same as for sm_80",
      132, 1.7, 2560, 4096, 4300, 50e6, true},
 };
 

@@ -32,7 +32,8 @@ void RtlParts::gates(int64_t bits) { lut += bits; }
 void RtlParts::select(int64_t ways, int64_t bits) { lut += ways < 2 ? 0 : divideCeilSigned(ways - 1, 2) * bits; }
 /// A lookup table selects among four values by two bits of the select index. The next level of lookup tables selects
 /// among the results by the next two bits. If one value is left over, it is passed to the next level without a lookup
-/// table. The multiplexers of a slice could also be used, but yosys uses them only for functions of seven inputs.
+/// table. The multiplexers of a slice could also be used, but yosys uses them only for functions of seven
+/// and eight inputs (table()).
 void RtlParts::pick(int64_t ways, int64_t bits) {
   for (; ways > 1; ways = divideCeilSigned(ways, 4))
     lut += (ways + 2) / 4 * bits;
