@@ -1,4 +1,4 @@
-//===- ScheduleEnums.td - the enumeration in predictions of schedules -----------===//
+//===- ScheduleEnums.td - the enumeration of resources that limit a kernel -----------===//
 #ifndef TILEWRIGHT_DIALECTS_SCHEDULE_SCHEDULEENUMS
 #define TILEWRIGHT_DIALECTS_SCHEDULE_SCHEDULEENUMS
 

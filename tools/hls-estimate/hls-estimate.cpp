@@ -1,4 +1,4 @@
-//===- hls-estimate.cpp - estimates designs in JSON -----------------------===//
+//===- hls-estimate.cpp - estimates designs that JSON files describe -----===//
 //
 // The program prints one line of JSON for each design. The exit status is 0 if all designs were estimated, and 2 if no
 // file is given or a file could not be read.

@@ -74,7 +74,7 @@ llvm::Expected<Formats> Formats::parse(llvm::StringRef text) {
       continue;
     }
     if (usual)
-      return llvm::createStringError("two formats have no name, the second is '" + word +
+      return llvm::createStringError("two formats have no name; the second is '" + word +
                                      "'; add a name to it, for example fc1=8,3");
     formats.usual = *format;
     usual = true;

@@ -1,6 +1,7 @@
 //===- Distributions.cpp - samples computed from uniform and normal random numbers -------===//
 //
-// The samples are computed in f32, or in f64 for results of f64, and then rounded to the type of the result.
+// The samples are computed in f32, or in f64 for results of f64, and then rounded to the type of the result. Exceptions
+// are described at the functions.
 //
 //   exponential  -log(1 - u) / lambda                     u: uniform in [0, 1)
 //   cauchy       median + sigma * tan(pi * (u - 1/2))
@@ -8,7 +9,8 @@
 //   log_normal   exp(mean + std * z)                      z: normal with mean 0 and standard deviation 1
 //
 // multinomial without replacement, or of one sample, returns the indices of the largest p / e, where e is exponentially
-// distributed (Efraimidis and Spirakis, 2006). Otherwise it searches uniform numbers in the cumulative sums of p.
+// distributed (Efraimidis and Spirakis, 2006). Otherwise it searches the cumulative sums of p for uniform
+// numbers.
 //
 // Test: test/Python/ops/test_random.py, test/Python/test_data_dependent_errors.py
 //
@@ -35,7 +37,7 @@ Value normalSamples(Node &n, ArrayRef<AffineExpr> sizes, Type element) {
   return drawRandom(n, RandomKind::Normal, sizes, sampleType(n, element));
 }
 
-/// Refuses a call with a generator of the caller, whose numbers must be drawn by torch.
+/// Refuses the call if the caller passes a generator, because only torch can draw its numbers.
 bool drawsByDefault(Node &n, unsigned argument) {
   return n.demand(!n.has(argument, "generator"), "its random numbers come from a generator that the caller passes");
 }
@@ -132,7 +134,8 @@ Results multinomial(Node &n) {
   const int64_t count = n.integer(1, "num_samples");
   const bool replacement = n.flag(2, "replacement");
   if (!drawsByDefault(n, 3) || !n.demand(n.rankOf(p) == 1 || n.rankOf(p) == 2, "its probabilities have another rank") ||
-      !n.demand(isa<FloatType>(n.elementOf(p)) && count >= 0, "its probabilities are not floats"))
+      !n.demand(isa<FloatType>(n.elementOf(p)), "its probabilities are not floats") ||
+      !n.demand(count >= 0, "its number of samples is negative"))
     return n.refused();
   Type compute = sampleType(n, n.elementOf(p));
   const int64_t dim = n.rankOf(p) - 1;
@@ -181,7 +184,7 @@ Results randomizedReluBackward(Node &n) {
     return n.refused();
   Type compute = n.accumulator(n.element());
   grad = n.cast(grad, compute);
-  constexpr double leastRange = 1e-6; // eager ignores the noise for a smaller range of slopes (Activation.cpp)
+  constexpr double leastRange = 1e-6; // eager ignores the noise for a smaller range of slopes (torch's Activation.cpp)
   if (training && upper - lower > leastRange)
     return n.cast(n.op<MulOp>({grad, n.cast(noise, compute)}), n.element());
   Value isPositive = n.compare<GtOp>(x, n.scalar(0, n.elementOf(x)));

@@ -51,7 +51,7 @@ def rows(results: Results) -> list[tuple[str, str]]:
         ("gradients, f32: wrong results / crashes", f"{gradient['wrong']} / {gradient['crash'] + gradient['hang'] + gradient['memory']}"),
         ("dynamic=True: samples that pass", passing(dynamic)),
         ("dynamic=True: wrong results / crashes", f"{dynamic['wrong']} / {dynamic['crash'] + dynamic['hang'] + dynamic['memory']}"),
-        ("samples that eager refuses, that torch.compile refuses with aot_eager, too", f"{everything['eager']}, {everything['torch']}"),
+        ("samples that eager refuses, and samples that torch.compile with aot_eager refuses", f"{everything['eager']}, {everything['torch']}"),
     ]
 
 

@@ -1,4 +1,5 @@
-"""Tests torch.nn's transformer layers in inference, which eager calls as one operator each: no fallbacks, within the numbers rule."""
+"""Tests torch.nn's transformer layers in inference. Eager executes each layer as one operator. The compiled layers must have no fallbacks and
+satisfy the numbers rule."""
 
 import pytest
 import torch
@@ -19,8 +20,8 @@ CASES = {
     "padding": (dict(), dict(src_key_padding_mask=PADDING)), "all keys masked": (dict(), dict(src_key_padding_mask=NOTHING)),
     "causal": (dict(norm_first=True), dict(src_mask=CAUSAL)), "boolean": (dict(), dict(src_mask=CAUSAL < 0)),
 }  # fmt: skip
-ATTENTION = {"weights": (True, True, None, None), "no weights": (False, True, None, None), "of each head": (True, False, None, None),
-             "padding": (True, True, PADDING, 1), "causal": (False, True, CAUSAL < 0, 0), "of both": (False, True, (PADDING[:, None, None] | (CAUSAL < 0)).expand(3, 4, 9, 9), 2)}  # fmt: skip
+ATTENTION = {"weights": (True, True, None, None), "no weights": (False, True, None, None), "weights of each head": (True, False, None, None),
+             "padding": (True, True, PADDING, 1), "causal": (False, True, CAUSAL < 0, 0), "both masks": (False, True, (PADDING[:, None, None] | (CAUSAL < 0)).expand(3, 4, 9, 9), 2)}  # fmt: skip
 
 
 class Attention(nn.Module):

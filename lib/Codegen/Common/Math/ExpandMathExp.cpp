@@ -2,8 +2,9 @@
 //
 //   exp(x) = 2^n e^r, n = round(x / ln 2), r = x - n ln 2 in two steps
 //
-// Coefficients in braces come from tools/dev/fit_polynomials.py, under the function's name. Inputs are clamped first,
-// so that the integer arithmetic on their bits does not overflow.
+// tools/dev/fit_polynomials.py computes the coefficients of the polynomials. Its names for them begin with the name of
+// the function, for example exp_wide and tanh_small. Inputs are clamped first, so that the integer arithmetic on their
+// bits does not overflow.
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //

@@ -12,7 +12,8 @@
 
 namespace tilewright::gpu {
 
-/// The bytes of one cp.async, and of one row of ldmatrix.
+/// The size in bytes of a chunk, which is the size of the largest cp.async and of one row of a matrix that ldmatrix
+/// loads.
 inline constexpr int64_t chunkBytes = 16;
 
 /// Returns the size in bytes of an element type that tensor cores multiply: bf16, f16, i8, f32 as tf32, f8E4M3FN,

@@ -91,7 +91,7 @@ TEST(ReadProgram, PicklesAreRefused) {
           "'weight' is pickled, as tensor subclasses and other objects are, and Tilewright does not load pickles"));
 }
 
-TEST(ReadProgram, WeightsShareTheirStorage) {
+TEST(ReadProgram, InvalidMetadataOfWeightsIsRefused) {
   std::string name = "model_weights_config.json";
   EXPECT_TRUE(has(errorWith(name, "\"sizes\": [{\"as_int\": 8}]", "\"sizes\": [{\"as_int\": 9}]"),
                   "its elements do not fit into its 32 bytes"));
