@@ -9,12 +9,13 @@
 
 namespace tilewright::schedule {
 
-/// Returns true if `key` is a pattern. A pattern may match several kernels. A pattern that matches no kernel is not an
-/// error, because one schedule file may be used for several graphs.
+/// Returns true if `key` is a pattern: it contains *, ?, [ or {. A pattern may match several kernels. A pattern that
+/// matches no kernel is not an error, because one schedule file may be used for several graphs.
 bool isPattern(llvm::StringRef key);
 
 /// Returns the entries of a user's schedule file, a JSON object. Patterns come first, because an entry with the name of
-/// a kernel must override them. The message of an error continues the text "schedule file '...' ".
+/// a kernel must override them. Old names of knobs are replaced by the present ones. The message of an error continues
+/// the text "schedule file '...' ".
 llvm::Expected<std::vector<std::pair<std::string, llvm::json::Value>>> readScheduleFile(llvm::StringRef file);
 
 /// Returns the ops of `kernel` as the report and dumps print them: "matmul+add+gelu".

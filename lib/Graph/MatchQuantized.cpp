@@ -119,8 +119,8 @@ private:
     return Bytes{view->getResult(0), *scale, *zero};
   }
 
-  /// Returns a scale or zero point in the shape that it needs after the view `op` of the tensor to which it broadcasts.
-  /// Returns std::nullopt for views that are not supported.
+  /// Returns the scale or zero point `value`, which broadcasts to the operand of the view `op`, in a shape that
+  /// broadcasts to the result of `op`. Returns std::nullopt for views that are not supported.
   std::optional<Value> viewed(Operation *op, Value value, ArrayRef<AffineExpr> before, ArrayRef<AffineExpr> after) {
     ByteSizes own = sizesIn(value);
     if (llvm::all_of(own, isUnit))

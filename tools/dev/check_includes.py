@@ -50,7 +50,7 @@ LIBRARIES = {
     "lib/Import/ATen": {"dialects/Graph", "lib/Import/Builder", *BUILDER},
     # lib/Import/TorchExport reads from the table of ATen operators which ops return views.
     "lib/Import/TorchExport": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/ExportedModel.h", *BUILDER},
-    # The importer of composite ONNX operators calls functions of the ATen importer.
+    # Functions of the ATen importer import some ONNX operators, such as Conv, Einsum, GridSample and Mish.
     "lib/Import/ONNX": {"dialects/Graph", "lib/Import/ATen", "lib/Import/Builder", "tilewright/OnnxModel.h", *BUILDER},
     # The readers of .pt2 and .onnx files do not use MLIR, so that tests can read damaged files in builds with sanitizers.
     "lib/Import/TorchExport/Reader": {*DTYPES},

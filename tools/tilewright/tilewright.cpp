@@ -20,8 +20,9 @@ namespace {
 struct Command {
   llvm::StringLiteral name, summary;
   int (*run)(int argc, const char *const *argv);
-  /// True if each crash of the process is reported as a crash of the compiler, because the command does not run the
-  /// model without --measure. Other commands report a crash of the compiler only while they compile.
+  /// True if the command only compiles, or runs the model only with --measure. Without --measure, every crash of the
+  /// process is then reported as a crash of the compiler. All other runs report a crash of the compiler only while they
+  /// compile.
   bool onlyCompiles = false;
 };
 

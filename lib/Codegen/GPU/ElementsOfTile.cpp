@@ -6,8 +6,8 @@
 //             same result.
 //
 // If the index of a destination dimension is a loop over a source dimension, the destination's index determines the
-// source's index, so there is no loop over this dimension. Only the other destination dimensions are searched, such as
-// those that index tensors determine.
+// source's index, so there is no loop over this dimension. The thread iterates over the other source dimensions, and
+// compares the indices of the other destination dimensions, such as those that index tensors determine.
 //
 // Test: test/Python/test_cuda.py (test_cumsum_and_cumprod_match_eager, test_scatter_and_index_put_match_eager)
 //

@@ -195,7 +195,8 @@ private:
            });
   }
 
-  /// Stores the row that `op` computes in shared memory, where all threads of the group can read it.
+  /// If the row that `op` computes fits in shared memory, stores it there, so that all threads of the group can read
+  /// it.
   void share(linalg::LinalgOp op) {
     OpResult result = op->getResult(0);
     auto type = cast<RankedTensorType>(result.getType());

@@ -23,7 +23,8 @@ namespace {
 Results choleskyFactor(Node &n) {
   Value a = readSquareMatrices(n, 0, "self");
   const bool upper = n.flag(1, "upper");
-  if (!n.demand(!n.flag(2, "check_errors"), "check_errors=True reads the result in the call; use the result info"))
+  if (!n.demand(!n.flag(2, "check_errors"), "check_errors=True is not supported, because it reads `info` during the "
+                                            "call; check the result `info` instead"))
     return n.refused();
   if (upper)
     a = transposedMatrices(n, a);

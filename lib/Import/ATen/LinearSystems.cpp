@@ -58,7 +58,8 @@ Results luSolve(Node &n) {
 /// Imports linalg_inv_ex(A, *, check_errors).
 Results inverse(Node &n) {
   Value a = readSquareMatrices(n, 0, "A");
-  if (!n.demand(!n.flag(1, "check_errors"), "check_errors=True reads the result in the call; use the result info"))
+  if (!n.demand(!n.flag(1, "check_errors"), "check_errors=True is not supported, because it reads `info` during the "
+                                            "call; check the result `info` instead"))
     return n.refused();
   LuFactors lu = luFactorsOf(n, a);
   return {solveByLu(n, lu.factors, lu.pivots, identityLike(n, a), false), lu.info};
@@ -69,7 +70,8 @@ Results inverse(Node &n) {
 Results solveSystem(Node &n) {
   Value a = readSquareMatrices(n, 0, "A"), b = n.tensor(1, "B");
   const bool left = n.flag(2, "left", true), hasVectors = n.type() && n.type().getRank() < n.rankOf(a);
-  if (!n.demand(!n.flag(3, "check_errors"), "check_errors=True reads the result in the call; use the result info") ||
+  if (!n.demand(!n.flag(3, "check_errors"), "check_errors=True is not supported, because it reads `info` during the "
+                                            "call; check the result `info` instead") ||
       !n.demand(left || !hasVectors, "vectors from the left are not supported"))
     return n.refused();
   b = rightSideOf(n, a, hasVectors ? n.unsqueeze(b, n.rankOf(b)) : b, left);

@@ -133,7 +133,8 @@ Value unwanted(Node &n, Type element) { return n.broadcast(n.scalar(0, element),
 Results luFactor(Node &n) {
   Value a = readMatrices(n, 0, "A");
   const bool pivot = n.flag(1, "pivot", true);
-  if (!n.demand(!n.flag(2, "check_errors"), "check_errors=True reads the result in the call; use the result info"))
+  if (!n.demand(!n.flag(2, "check_errors"), "check_errors=True is not supported, because it reads `info` during the "
+                                            "call; check the result `info` instead"))
     return n.refused();
   LuFactors lu = luFactorsOf(n, a, pivot);
   return {lu.factors, lu.pivots, lu.info};

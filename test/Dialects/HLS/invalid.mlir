@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -verify-diagnostics -split-input-file
-// Each program violates one constraint of dialects/HLS/HLSOps.td, and is named after this constraint.
+// Each program violates one constraint of dialects/HLS/HLSOps.td, which its error message names.
 
 // expected-error @below {{loop_c0: label '3', ii = 1, unroll = 1; expected a C identifier}}
 #label = #tw_hls.loop<label = "3", ii = 1>

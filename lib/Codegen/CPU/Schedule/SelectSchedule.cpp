@@ -7,7 +7,8 @@
 // `tiles` has one size per row of the kernel (dialects/Tile/Rows.h), which is the size of the part that one task
 // computes. A size of 0 means that the row is not tiled. `k_block` is set for products with few rows and a long K whose
 // right-hand side exceeds the L2 cache. For products and elementwise kernels, the cost model (CostModel.h) selects the
-// candidate with the lowest predicted time, and determines the resource that limits the kernel. For convolutions and
+// candidate with the lowest predicted time, and determines the resource that limits the kernel. Exceptions are products
+// whose kernel also reduces rows, and elementwise kernels with symbolic sizes or little work. For convolutions and
 // attention, limits on the pixels, rows and bytes of a task and the number of threads determine the sizes. If a kernel
 // already has a schedule, the user has set it, and the pass does not change it.
 //

@@ -1,8 +1,8 @@
 //===- AttentionEmitter.h - common code of attention and its gradient -------------------===//
 //
 // AttentionEmitter operates on the matrices of one batch element and one head, which are stored in buffers. It emits
-// views and slices, panels, products, loops over blocks of rows, structured ops whose maps are strings of loop names,
-// and masked scores.
+// views and slices, panels, products, loops over blocks of rows, structured ops (whose maps the caller specifies as
+// strings of loop names), and masked scores.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_VECTORIZE_ATTENTIONEMITTER_H
