@@ -50,6 +50,8 @@ struct Contraction {
 /// Returns true if all arguments of `kernel` are tensors of static shape.
 bool sizesAreKnown(mlir::func::FuncOp kernel);
 
+/// Nanoseconds from the launch of a kernel to its end that do not depend on the schedule (decision 0030).
+inline constexpr double kernelLaunch = 3860;
 /// Nanoseconds that the cost models add for a second kernel, which starts after the first has ended.
 inline constexpr double secondKernel = 2500;
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
@@ -88,7 +89,7 @@ private:
 } // namespace
 
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch) {
-  const auto [m, n, k, batches, bytes, resultBytes, sets] = sizes;
+  const auto [m, n, k, batches, bytes, resultBytes, sets, math] = sizes;
   const double results = double(batches) * double(resultBytes) * double(m) * double(n);
   const double once = double(batches) * sizes.operands();
   if (sizes.operands() <= arch.cacheBytes)
@@ -117,7 +118,8 @@ double nanosecondsOfWaves(int64_t blocks, int64_t together, llvm::function_ref<d
   // If operands are large, add a fraction of the transfer time. Among schedules that take the same time, the schedule
   // that transfers fewer bytes is then preferred.
   constexpr double aside = 0.05;
-  return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0);
+  return std::max(cycles / arch.gigahertz, moving) + (sizes.operands() > arch.cacheBytes ? aside * moving : 0) +
+         kernelLaunch;
 }
 
 std::vector<int64_t> sortedWith(std::vector<int64_t> values, int64_t also) {
@@ -160,14 +162,31 @@ std::vector<int64_t> bandHeightsFor(const ProductSizes &sizes, const Arch &arch)
 }
 
 ProductSizes sizesOf(Contraction product, int64_t parts) {
-  const Type result = getElementTypeOrSelf(product.op->getResult(0).getType());
+  const Type sum = getElementTypeOrSelf(product.op->getResult(0).getType());
+  int64_t written = bytesOf(sum);
+  bool math = false;
+  auto kernel = product.op->getParentOfType<func::FuncOp>();
+  if (parts == 1 && kernel) {
+    written = 0;
+    const size_t loops = product.batches.size() + product.rows.size() + product.columns.size();
+    for (auto [type, indices] : llvm::zip(kernel.getResultTypes(), product.results))
+      if (indices.size() == loops)
+        written += bytesOf(getElementTypeOrSelf(type));
+    math = kernel
+               .walk([](Operation *op) {
+                 const bool function = op->getDialect() && isa<math::MathDialect>(op->getDialect());
+                 return function ? WalkResult::interrupt() : WalkResult::advance();
+               })
+               .wasInterrupted();
+  }
   return {product.likelySizeOf(product.rows),
           product.likelySizeOf(product.columns),
           product.likelySizeOf(product.depth) / parts,
           product.likelySizeOf(product.batches) * parts,
           bytesOf(elementOf(product)),
-          std::max<int64_t>(1, bytesOf(result)),
-          setsOfSums(product)};
+          std::max<int64_t>(1, written),
+          setsOfSums(product),
+          math};
 }
 
 ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &initial) {

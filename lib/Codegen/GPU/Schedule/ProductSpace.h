@@ -25,11 +25,14 @@ double nanosecondsOfMma(const Schedule &schedule, Contraction product, const Arc
 /// The sizes of a product in the cost model.
 struct ProductSizes {
   int64_t m, n, k, batches;
-  int64_t bytes, resultBytes;                                                   ///< bytes per element
-  int64_t sets;                                                                 ///< sets of sums that a thread has
+  int64_t bytes;       ///< bytes of an element of A or B
+  int64_t resultBytes; ///< bytes that the kernel writes for each element of the product
+  int64_t sets;        ///< sets of sums that a thread has
+  bool math;           ///< the epilogue computes functions such as erf or exp
   double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes of one product of the batch
 };
-/// Returns the sizes of `product` with its reduction split into `parts`. An unknown size is assumed to be 1024.
+/// Returns the sizes of `product` with its reduction split into `parts`. An unknown size is assumed to be 1024. If the
+/// reduction is split, the kernel has no epilogue and writes the sums.
 ProductSizes sizesOf(Contraction product, int64_t parts);
 /// Returns the bytes that are transferred from and to the card's memory if `together` tiles of `schedule` are computed
 /// at the same time. Results are written once. If the L2 cache can contain both operands, each operand is read once.

@@ -1,11 +1,7 @@
-//===- WgmmaSpace.cpp - search space and cost model of a product by warp groups -----------===//
+//===- WgmmaSpace.cpp - search space of a product by warp groups -------------------------===//
 //
-// This file defines the search space and the cost model of the schedule `wgmma`. The cost model is that of `mma`
-// (ProductSpace.cpp) with the rate of wgmma. The time of a step over k is the maximum of four times: the products on
-// the tensor cores; the accesses of shared memory, from which each wgmma reads A and B and to which TMA writes; the
-// transfer of the tiles from the L2 cache; and the latency of this transfer, divided by the number of stages that hide
-// it. If a block computes several tiles, its startup time is added only once, and the operands of the next tile are
-// loaded before the block reaches that tile.
+// This file defines the search space of the schedule `wgmma`, and selects the schedule with the least time that the
+// cost model (WgmmaModel.h) predicts.
 //
 // Tests: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
@@ -13,6 +9,7 @@
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
+#include "lib/Codegen/GPU/Schedule/WgmmaModel.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -23,58 +20,6 @@ namespace {
 /// The numbers of the knobs in the search space.
 struct WgmmaKnob {
   enum : size_t { consumerRows, consumers, columns, stages, tileRowsPerBand, tilesPerBlock, cluster };
-};
-
-class WgmmaEstimate {
-public:
-  WgmmaEstimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch)
-      : schedule(schedule), arch(arch), sizes(sizes), m(sizes.m), n(sizes.n), k(sizes.k), batches(sizes.batches),
-        bytes(sizes.bytes), resultBytes(sizes.resultBytes) {}
-
-  double nanoseconds() const {
-    const auto tiles = int64_t(llvm::divideCeil(m, schedule.m * schedule.cluster) * llvm::divideCeil(n, schedule.n)) *
-                       schedule.cluster * batches;
-    const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.tilesPerBlock));
-    return nanosecondsOfWaves(
-        blocks, blocksTogether(), [this](int64_t together) { return cyclesOf(together); }, sizes, schedule, arch);
-  }
-
-private:
-  /// Returns the number of blocks that a multiprocessor executes at the same time.
-  int64_t blocksTogether() const {
-    constexpr int64_t registerFile = 65536, reserved = 1024;
-    // Three warp groups are launched with almost all registers of the multiprocessor.
-    const int64_t registers =
-        schedule.consumers > 1 ? registerFile : registersOfConsumer(schedule, sizes.sets) * schedule.threads;
-    return std::max<int64_t>(
-        1, std::min((arch.sharedBytes + reserved) / (bytesOfRing(schedule) + reserved), registerFile / registers));
-  }
-
-  /// Returns the cycles of `blocks` blocks on one multiprocessor, from start to end.
-  double cyclesOf(int64_t blocks) const {
-    // The constants have the meanings of those in ProductSpace.cpp; `wait` is the additional cost of a step, the wait
-    // for its tiles.
-    constexpr double sharedRate = 128, cacheRate = 48, latency = 800, aside = 2000, wait = 40;
-    const double there = double(blocks), tile = double((schedule.m + schedule.n) * schedule.k * bytes);
-    // Each block of a cluster reads only a part of B's tile from the L2 cache. The time of the wait for other blocks is
-    // an assumption.
-    const int64_t columnsRead = schedule.n / schedule.cluster, groups = schedule.m / groupRows;
-    const double asked = double((schedule.m + columnsRead) * schedule.k * bytes);
-    const double others = schedule.cluster > 1 ? 20 : 0;
-    const double multiply =
-        2 * double(schedule.m * schedule.n * schedule.k) * there / (arch.groupFlops * 2 / double(bytes));
-    const double operands = double(groups * (groupRows + schedule.n) * schedule.k * bytes);
-    const double shared = (operands + tile) * there / sharedRate;
-    const double step = std::max({multiply, shared, asked * there / cacheRate, latency / double(schedule.stages - 1)});
-    const double results = double(schedule.m * schedule.n * resultBytes) * there / cacheRate;
-    const double each = double(llvm::divideCeil(k, schedule.k)) * (step + wait / there + others) + results;
-    return double(schedule.tilesPerBlock) * each + latency + aside;
-  }
-
-  const Schedule &schedule;
-  const Arch &arch;
-  const ProductSizes &sizes;
-  const int64_t m, n, k, batches, bytes, resultBytes;
 };
 
 /// Returns the candidates for the number of tiles per block: 1, and larger numbers up to the number of tiles of the
@@ -170,7 +115,7 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
 }
 
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
-  return WgmmaEstimate(schedule, sizesOf(product, parts), arch).nanoseconds();
+  return nanosecondsOfWgmma(schedule, sizesOf(product, parts), arch);
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
@@ -182,7 +127,7 @@ Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   space.knobs[WgmmaKnob::cluster].values = {1};
   return fastestOf(
       space, initial, [&](const SchedulePoint &point) { return wgmmaAt(product, point); },
-      [&](const Schedule &schedule) { return WgmmaEstimate(schedule, sizes, arch).nanoseconds(); });
+      [&](const Schedule &schedule) { return nanosecondsOfWgmma(schedule, sizes, arch); });
 }
 
 } // namespace tilewright::gpu

@@ -1,4 +1,4 @@
-//===- WgmmaSpace.h - search space and cost model of a product by warp groups -------------===//
+//===- WgmmaSpace.h - search space of a product by warp groups ---------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WGMMASPACE_H
 #define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WGMMASPACE_H
 

@@ -1,0 +1,134 @@
+//===- WgmmaModel.cpp - cost model of a product by warp groups ------------------------------===//
+//
+// A multiprocessor executes as many blocks at the same time as its shared memory and registers allow. Blocks are
+// executed in waves, and the last wave may be partial. The time of a step over k is the norm (smoothMaximum()) of five
+// times:
+//
+//   - the products on the tensor cores;
+//   - the accesses of shared memory: each wgmma reads A and B, and TMA writes the tiles;
+//   - the transfer of the tiles from the L2 cache;
+//   - the time from the request for a tile until its last bytes have arrived, divided by the number of stages. It grows
+//     with the share of the bytes that come from the card's memory;
+//   - if a tile has more rows than the product, a time that grows with the number of blocks that request the same rows.
+//     The cause of this effect, which was measured, is not known.
+//
+// After the last step of a tile, each warp group converts and stores its results. The total time is the norm of the
+// time of all waves and of the time to transfer operands and results from and to the card's memory, plus the time of
+// the launch.
+//
+// Tests: test/Python/test_gpu_model.py, test/Codegen/NVPTX/wgmma.mlir
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/Schedule/WgmmaModel.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
+
+namespace tilewright::gpu {
+namespace {
+
+/// Returns the eighth root of the sum of the eighth powers. It is slightly above the maximum if several times are
+/// nearly as large, because the parts of a step then do not overlap completely.
+double smoothMaximum(std::initializer_list<double> times) {
+  const double largest = std::max(times);
+  double sum = 0;
+  for (double time : times) {
+    const double square = (time / largest) * (time / largest), fourth = square * square;
+    sum += fourth * fourth;
+  }
+  return largest * std::sqrt(std::sqrt(std::sqrt(sum)));
+}
+
+class WgmmaEstimate {
+public:
+  WgmmaEstimate(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch, const WgmmaRates &rates)
+      : schedule(schedule), sizes(sizes), arch(arch), rates(rates),
+        tileRows(double(llvm::divideCeil(sizes.m, schedule.m * schedule.cluster) * uint64_t(schedule.cluster))),
+        tileColumns(double(llvm::divideCeil(sizes.n, schedule.n))),
+        steps(double(llvm::divideCeil(sizes.k, schedule.k))) {}
+
+  double nanoseconds() const {
+    const auto tiles = int64_t(tileRows * tileColumns) * sizes.batches;
+    const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.tilesPerBlock));
+    const int64_t together = blocksTogether(), wave = together * arch.multiprocessors;
+    double cycles = double(blocks / wave) * cyclesOf(together, wave);
+    if (const int64_t left = blocks % wave)
+      cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)), left);
+    const double computing = cycles / arch.gigahertz,
+                 moving = bytesMoved(sizes, schedule, wave, arch) / arch.deviceRate;
+    return std::sqrt(computing * computing + moving * moving) + rates.launch;
+  }
+
+private:
+  /// Returns the number of blocks that a multiprocessor executes at the same time.
+  int64_t blocksTogether() const {
+    constexpr int64_t registerFile = 65536, reserved = 1024, threads = 2048, mostRegisters = 255, unit = 8;
+    // The numbers of registers that ptxas assigns in addition to the sums: 22 to 34, and up to 44 more if the epilogue
+    // computes math functions. Three warp groups are launched with almost all registers of the multiprocessor.
+    const int64_t sums = sizes.sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize;
+    const int64_t used = std::min(mostRegisters, sums + (sizes.math ? 72 : 28));
+    const int64_t registers =
+        schedule.consumers > 1 ? registerFile : int64_t(llvm::alignTo(used, unit)) * schedule.threads;
+    return std::max<int64_t>(1, std::min({(arch.sharedBytes + reserved) / (bytesOfRing(schedule) + reserved),
+                                          registerFile / registers, threads / schedule.threads}));
+  }
+
+  /// Returns the cycles of `there` blocks on one multiprocessor, from start to end. The card executes `together` blocks
+  /// at the same time.
+  double cyclesOf(int64_t there, int64_t together) const {
+    constexpr double sharedRate = 128; // bytes per cycle of shared memory, as the hardware documentation states
+    const double blocks = double(there), rows = double(std::min(schedule.m, sizes.m));
+    // Each block of a cluster reads only a part of B's tile from the L2 cache.
+    const double line = double(schedule.k * sizes.bytes);
+    const double tile = double(schedule.m + schedule.n) * line;
+    const double asked = (rows + double(schedule.n / schedule.cluster)) * line;
+    const double multiply =
+        2 * double(schedule.m * schedule.n * schedule.k) * blocks / (arch.groupFlops * 2 / double(sizes.bytes));
+    const double read = double(schedule.m / groupRows) * double(groupRows + schedule.n) * line;
+    const double shared = (read + tile) * blocks / sharedRate;
+    const double transfer = asked * blocks / rates.cacheRate;
+    // The share of the requested bytes that come from the card's memory.
+    const double share = std::min(1.0, sizes.operands() / (tileRows * tileColumns * steps * asked));
+    const double arrival = rates.latency + rates.memoryLatency * std::sqrt(share) + 2 * transfer;
+    const double readers = schedule.m > sizes.m ? std::min(tileColumns, double(together)) : 0;
+    double step =
+        smoothMaximum({multiply, shared, transfer, arrival / double(schedule.stages), rates.fewRows * readers});
+    const double elements = double(schedule.m * schedule.n);
+    if (sizes.sets > 1)
+      step += rates.promotion * blocks * elements / (128 * 128);
+    const double stored = elements * double(sizes.resultBytes);
+    const double convert = (stored + (sizes.math ? 2 * elements * rates.mathFunction : 0)) /
+                           (rates.epilogueRate * double(schedule.consumers));
+    const double results = convert + stored * blocks / rates.storeRate;
+    return double(schedule.tilesPerBlock) * (steps * step + results) + rates.block;
+  }
+
+  const Schedule &schedule;
+  const ProductSizes &sizes;
+  const Arch &arch;
+  const WgmmaRates &rates;
+  const double tileRows, tileColumns, steps; ///< of the product, of one batch
+};
+
+} // namespace
+
+llvm::ArrayRef<WgmmaRate> wgmmaRates() {
+  static constexpr WgmmaRate rates[] = {{"cacheRate", &WgmmaRates::cacheRate, 30, 90},
+                                        {"latency", &WgmmaRates::latency, 200, 2000},
+                                        {"memoryLatency", &WgmmaRates::memoryLatency, 50, 4000},
+                                        {"fewRows", &WgmmaRates::fewRows, 0.1, 20},
+                                        {"promotion", &WgmmaRates::promotion, 1, 300},
+                                        {"epilogueRate", &WgmmaRates::epilogueRate, 3, 500},
+                                        {"mathFunction", &WgmmaRates::mathFunction, 0.1, 30},
+                                        {"storeRate", &WgmmaRates::storeRate, 10, 500},
+                                        {"block", &WgmmaRates::block, 1, 5000},
+                                        {"launch", &WgmmaRates::launch, 1500, 6000}};
+  return rates;
+}
+
+double nanosecondsOfWgmma(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch,
+                          const WgmmaRates &rates) {
+  return WgmmaEstimate(schedule, sizes, arch, rates).nanoseconds();
+}
+
+} // namespace tilewright::gpu

@@ -1,0 +1,195 @@
+"""Fits the parameters of the cost model of GPU products (lib/Codegen/GPU/Schedule/WgmmaModel.h) to recorded tables.
+
+    .venv/bin/python tools/dev/fit_wgmma.py                      judges the present parameters, and fits of all other tables
+    .venv/bin/python tools/dev/fit_wgmma.py --fit                also prints the parameters of a fit of all tables
+
+The program build/bin/gpu-model evaluates the model. For each table, the script prints how fast the schedule is that the
+model prefers (time of the best schedule / time of this schedule), the same for the best of the 16 schedules that it
+prefers, the rank correlation of predicted and measured times (Spearman; times that differ by less than 3% are ties), and
+the median relative error of the predicted times.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import subprocess
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).parents[2]
+PROGRAM = ROOT / "build" / "bin" / "gpu-model"
+TABLES = ROOT / "test" / "Tuner" / "Inputs" / "gpu" / "h200-products.jsonl"
+TIES = 1.03
+MEASUREMENTS = 16  # of the tier `quick` of the tuner
+
+
+class Model:
+    """The running program `gpu-model`, with the tables that it has read."""
+
+    def __init__(self, tables: pathlib.Path, program: pathlib.Path = PROGRAM):
+        self.process = subprocess.Popen([program, f"--tables={tables}"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        start = json.loads(self.process.stdout.readline())
+        self.kernels = start["kernels"]
+        self.measured = [np.array(times) for times in start["measured"]]
+        self.parameters = [parameter["name"] for parameter in start["parameters"]]
+        self.initial, self.least, self.most = (
+            np.log([parameter[key] for parameter in start["parameters"]]) for key in ("value", "least", "most")
+        )
+
+    def predict(self, logarithms: np.ndarray) -> list[np.ndarray]:
+        """Returns the predicted times in nanoseconds of each table, for the logarithms of the parameters."""
+        self.process.stdin.write(json.dumps(list(np.exp(logarithms))) + "\n")
+        self.process.stdin.flush()
+        return [np.array(times) for times in json.loads(self.process.stdout.readline())]
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+def fit(model: Model, tables: list[int], most_steps: int = 60) -> np.ndarray:
+    """Returns the logarithms of the parameters that predict these tables best.
+
+    The method is Levenberg-Marquardt on the logarithms of predicted / measured. In each table, a schedule has a weight
+    proportional to the square of 1 / time, because the order of fast schedules matters most. Residuals above about 0.05
+    count with less than their square, so that single schedules do not determine the fit.
+    """
+    weights = [(times.min() / times) ** 2 for times in model.measured]
+    weights = [np.sqrt(weight / weight.sum()) for weight in weights]
+    attraction, scale, difference = 0.02, 0.05, 1e-4
+    start = (model.least + model.most) / 2
+
+    def residuals(x: np.ndarray) -> np.ndarray:
+        predicted = model.predict(x)
+        errors = [weights[i] * np.log(predicted[i] / model.measured[i]) for i in tables]
+        return np.concatenate([*errors, attraction * (x - start)])
+
+    def loss(r: np.ndarray) -> float:
+        return float(np.sum(np.sqrt(1 + (r / scale) ** 2) - 1))
+
+    x, damping = start, 1e-2
+    r = residuals(x)
+    for _ in range(most_steps):
+        jacobian = np.stack([(residuals(x + difference * unit) - r) / difference for unit in np.eye(len(x))], axis=1)
+        robust = 1 / np.sqrt(1 + (r / scale) ** 2)
+        gradient, curvature = jacobian.T @ (robust * r), jacobian.T @ (robust[:, None] * jacobian)
+        # A parameter at a bound that the gradient pushes against stays there.
+        free = ~(((x <= model.least) & (gradient > 0)) | ((x >= model.most) & (gradient < 0)))
+        while damping < 1e6:
+            step = np.zeros_like(x)
+            inner = curvature[np.ix_(free, free)]
+            step[free] = -np.linalg.solve(inner + damping * np.diag(np.diag(inner)), gradient[free])
+            moved = np.clip(x + step, model.least, model.most)
+            tried = residuals(moved)
+            if loss(tried) < loss(r):
+                break
+            damping *= 4
+        else:
+            return x
+        gain = loss(r) - loss(tried)
+        x, r, damping = moved, tried, damping / 4
+        if gain < 1e-6 * loss(r):
+            return x
+    return x
+
+
+def rank_correlation(predicted: np.ndarray, measured: np.ndarray) -> float:
+    """Returns Spearman's rank correlation. Groups of measured times within 3% have the mean of their ranks in both orders."""
+    order = np.argsort(measured)
+    groups, first = [[order[0]]], measured[order[0]]
+    for index in order[1:]:
+        if measured[index] > first * TIES:
+            groups.append([])
+            first = measured[index]
+        groups[-1].append(index)
+    ranks = np.argsort(np.argsort(measured)).astype(float), np.argsort(np.argsort(predicted)).astype(float)
+    for rank in ranks:
+        for group in groups:
+            rank[group] = rank[group].mean()
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
+@dataclasses.dataclass
+class Quality:
+    first: float  # time of the best schedule / time of the schedule with the least predicted time
+    quick: float  # the same for the best of the 16 schedules with the least predicted times
+    rank: float
+    error: float  # median of |predicted / measured - 1|
+
+    @staticmethod
+    def of(predicted: np.ndarray, measured: np.ndarray) -> "Quality":
+        order = np.argsort(predicted, kind="stable")
+        return Quality(
+            float(measured.min() / measured[order[0]]),
+            float(measured.min() / measured[order[:MEASUREMENTS]].min()),
+            rank_correlation(predicted, measured),
+            float(np.median(np.abs(predicted / measured - 1))),
+        )
+
+
+@dataclasses.dataclass
+class Summary:
+    first: float  # geometric mean
+    quick: float  # geometric mean
+    rank: float  # median
+    least_rank: float
+    error: float  # median
+
+    @staticmethod
+    def of(tables: list[Quality]) -> "Summary":
+        def mean(values: list[float]) -> float:
+            return float(np.exp(np.mean(np.log(values))))
+
+        ranks = [table.rank for table in tables]
+        return Summary(
+            mean([table.first for table in tables]),
+            mean([table.quick for table in tables]),
+            float(np.median(ranks)),
+            min(ranks),
+            float(np.median([table.error for table in tables])),
+        )
+
+
+def present(model: Model) -> list[Quality]:
+    """Returns the quality of the parameters in the source code for each table."""
+    return [Quality.of(p, m) for p, m in zip(model.predict(model.initial), model.measured, strict=True)]
+
+
+def unseen(model: Model) -> list[Quality]:
+    """Returns the quality for each table of a fit to all other tables."""
+    result = []
+    for left_out in range(len(model.kernels)):
+        x = fit(model, [i for i in range(len(model.kernels)) if i != left_out])
+        result.append(Quality.of(model.predict(x)[left_out], model.measured[left_out]))
+    return result
+
+
+def show(model: Model, title: str, tables: list[Quality]) -> None:
+    print(f"{title:30s} first  quick  rank   error")
+    for kernel, quality in zip(model.kernels, tables, strict=True):
+        print(f"  {kernel:28s} {quality.first:.3f}  {quality.quick:.3f}  {quality.rank:.3f}  {quality.error:.2f}")
+    total = Summary.of(tables)
+    print(f"  {'mean (rank, error: median)':28s} {total.first:.3f}  {total.quick:.3f}  {total.rank:.3f}  {total.error:.2f}; least rank {total.least_rank:.3f}\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", type=pathlib.Path, default=TABLES)
+    parser.add_argument("--fit", action="store_true")
+    given = parser.parse_args()
+    model = Model(given.tables)
+    show(model, "present parameters", present(model))
+    if given.fit:
+        x = fit(model, list(range(len(model.kernels))))
+        for name, value, before in zip(model.parameters, np.exp(x), np.exp(model.initial), strict=True):
+            print(f"  {name:16s} {value:9.4g}  (present value {before:.4g})")
+        predicted = model.predict(x)
+        show(model, "fit of all tables", [Quality.of(p, m) for p, m in zip(predicted, model.measured, strict=True)])
+    show(model, "fit of all other tables", unseen(model))
+    model.close()
+
+
+if __name__ == "__main__":
+    main()
