@@ -82,12 +82,23 @@ for name, dtype in TYPES.items():
 
 for name, dtype in TYPES.items():
     row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))
-row("split-f32-linear-1", F.linear, random(1, 2048), random(72, 2048), random(72), kinds={"sm_80": ["fma"], "sm_90a": ["fma"]})
-for m in (1, 3, 17):
+for m in (3, 17):
     row(f"{'split' if m < 16 else 'product-long'}-linear-{m}", lambda x, w, b: F.gelu(F.linear(x, w, b)), random(m, 4096, dtype=BF16), random(64, 4096, dtype=BF16), random(64, dtype=BF16))
 row("split-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), random(5, 2048, dtype=BF16), random(72, 2048, dtype=BF16), random(5, 72, dtype=BF16))
 row("split-batched", torch.matmul, random(2, 3, 2048, dtype=F16), random(2, 2048, 40, dtype=F16))
 row("split-two-results", lambda a, b: (a @ b, torch.relu(a @ b).t()), random(24, 2048, dtype=BF16), random(2048, 40, dtype=BF16))
+
+# Products with one row or one column whose operands are contiguous along the sum are dot products, which have the
+# schedule `rows`.
+
+for name, dtype in TYPES.items():
+    row(f"dot-products-{name}", lambda x, w: x @ w.t(), random(1, 264, dtype=dtype), random(72, 264, dtype=dtype), kinds={"sm_80": ["rows"], "sm_90a": ["rows"]})
+row("dot-products-epilogue", lambda x, w, b, r: F.gelu(F.linear(x, w, b)) + r, random(1, 1, 1000, dtype=BF16), random(72, 1000, dtype=BF16), random(72, dtype=BF16),
+    random(1, 1, 72, dtype=BF16), kinds={"sm_80": ["rows"], "sm_90a": ["rows"]})  # fmt: skip
+row("dot-products-column", lambda x, w: x @ w, random(72, 264, dtype=BF16), random(264, 1, dtype=BF16), kinds={"sm_80": ["rows"], "sm_90a": ["rows"]})
+row("dot-products-batched", lambda x, w: x @ w.mT, random(3, 1, 264, dtype=BF16), random(3, 72, 264, dtype=BF16), kinds={"sm_80": ["rows"], "sm_90a": ["rows"]})
+row("dot-products-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), random(1, 512, dtype=BF16), random(72, 512, dtype=BF16), random(1, 72, dtype=BF16))
+row("split-dot-products", F.linear, random(1, 32768, dtype=BF16), random(5, 32768, dtype=BF16), random(5, dtype=BF16))
 
 # The following kernels compute attention and its gradient.
 

@@ -15,17 +15,34 @@ bool isProduct(linalg::LinalgOp op) {
   if (op.getNumReductionLoops() == 0)
     return false;
   int64_t reread = 0;
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   for (OpOperand *input : op.getDpsInputOperands()) {
     AffineMap map = op.getMatchingIndexingMap(input);
     bool summed = false, repeated = false;
     for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
       bool used = map.isFunctionOfDim(loop);
       summed |= used && kind == utils::IteratorType::reduction;
-      repeated |= !used && kind == utils::IteratorType::parallel;
+      repeated |= !used && kind == utils::IteratorType::parallel && ranges[loop] != 1;
     }
     reread += summed && repeated;
   }
   return reread > 1;
+}
+
+bool isDotProducts(Contraction &contraction) {
+  if (isProduct(contraction.op) || !contraction.rowSums.empty())
+    return false;
+  SmallVector<int64_t> ranges = contraction.op.getStaticLoopRanges();
+  return llvm::all_of(contraction.op.getDpsInputOperands(), [&](OpOperand *operand) {
+    for (AffineExpr expr : llvm::reverse(contraction.op.getMatchingIndexingMap(operand).getResults())) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim || dim.getPosition() == contraction.depth.back())
+        return bool(dim);
+      if (ranges[dim.getPosition()] != 1)
+        return false;
+    }
+    return false;
+  });
 }
 
 int64_t paddingOf(Type type) { return std::max<int64_t>(1, 16 / bytesInMemory(type)); }

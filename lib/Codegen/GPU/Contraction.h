@@ -69,9 +69,14 @@ std::optional<Schedule> chooseFma(Contraction contraction);
 std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 
 /// Returns true if `op` is a sum of products that reads the elements of both operands repeatedly, because neither
-/// operand is indexed by all loops of the result. A kernel that consists only of such a product cannot have the
-/// schedule `rows`. A matrix-vector product can, because it reads the matrix once.
+/// operand is indexed by all loops of the result that have more than one iteration. A kernel that consists only of such
+/// a product cannot have the schedule `rows`. A matrix-vector product can, because it reads the matrix once.
 bool isProduct(mlir::linalg::LinalgOp op);
+
+/// Returns true if the product has only one row or one column, and all operands are contiguous along the reduction. Each
+/// result is then the dot product of a contiguous row of a matrix and a vector. The schedule `rows` reads the matrix in
+/// pieces of 16 bytes. A tile for tensor cores would consist of padding except for one row.
+bool isDotProducts(Contraction &contraction);
 
 /// Returns the number of padding elements after each row of a tile of `type`. The padding takes 16 bytes, so rows
 /// remain aligned to 16 bytes if their length is a multiple of 16 bytes.

@@ -106,6 +106,9 @@ public:
     Schedule schedule;
     std::string reason;
     if (std::optional<Contraction> contraction = matchContraction(kernel, reason)) {
+      if (isDotProducts(*contraction))
+        if (std::optional<tile::RowMap> rows = tile::computeRows(members, reason); rows && wantsRows(*rows))
+          return chooseRows(*rows);
       if (arch.groupFlops > 0 && whyNotOnWarpGroups(*contraction, arch.formats()).empty())
         if (Schedule wgmma = chooseWgmma(*contraction, arch);
             whyNotWgmma(wgmma, *contraction, arch.sharedBytes).empty())

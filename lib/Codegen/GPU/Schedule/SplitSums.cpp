@@ -344,7 +344,8 @@ void splitSums(ModuleOp module, const Arch &arch) {
     if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(scheduleAttrName))
       continue;
     std::string reason;
-    if (std::optional<Contraction> product = matchContraction(kernel, reason)) {
+    std::optional<Contraction> product = matchContraction(kernel, reason);
+    if (product && !isDotProducts(*product)) {
       if (int64_t parts = product->rowSums.empty() ? partsOf(kernel, *product, arch) : 1; parts > 1)
         Split(kernel, product->op, product->depth[0], parts).run(module, symbols);
       continue;

@@ -18,7 +18,14 @@
 // FILE-SAME: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [32, 32, {{[0-9]+}}]
 // REFUSED: entry 'product' does not fit product (): a warp has 7 rows, which is not a multiple of 16
 
+// A product with one row whose operands are contiguous along the sum has the schedule `rows`.
+// CHECK: func.func private @one_row
+// CHECK-SAME: kind = rows, threads = 128, vector = 8, group = 32
+// HOPPER: func.func private @one_row
+// HOPPER-SAME: kind = rows, threads = 128, vector = 8, group = 32
+
 #a = affine_map<(m, n, k) -> (m, k)>
+#bt = affine_map<(m, n, k) -> (n, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 func.func private @product(%a: tensor<256x128xbf16>, %b: tensor<128x192xbf16>, %out: tensor<256x192xf32>) -> tensor<256x192xf32> attributes {tw.kernel} {
@@ -34,6 +41,20 @@ func.func private @product(%a: tensor<256x128xbf16>, %b: tensor<128x192xbf16>, %
     linalg.yield %s : f32
   } -> tensor<256x192xf32>
   return %0 : tensor<256x192xf32>
+}
+func.func private @one_row(%a: tensor<1x512xbf16>, %b: tensor<192x512xbf16>, %out: tensor<1x192xf32>) -> tensor<1x192xf32> attributes {tw.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %init = linalg.fill ins(%zero : f32) outs(%out : tensor<1x192xf32>) -> tensor<1x192xf32>
+  %0 = linalg.generic {indexing_maps = [#a, #bt, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<1x512xbf16>, tensor<192x512xbf16>) outs(%init : tensor<1x192xf32>) {
+  ^bb0(%x: bf16, %y: bf16, %sum: f32):
+    %p = arith.extf %x : bf16 to f32
+    %q = arith.extf %y : bf16 to f32
+    %r = arith.mulf %p, %q : f32
+    %s = arith.addf %sum, %r : f32
+    linalg.yield %s : f32
+  } -> tensor<1x192xf32>
+  return %0 : tensor<1x192xf32>
 }
 func.func @main(%a: tensor<256x128xbf16>, %b: tensor<128x192xbf16>) -> tensor<256x192xf32> {
   %empty = tensor.empty() : tensor<256x192xf32>
