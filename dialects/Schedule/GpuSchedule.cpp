@@ -25,7 +25,7 @@ void GpuScheduleDialect::initialize() {
 LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, GpuKind kind, int64_t threads,
                                       int64_t vector, int64_t group, DenseI64ArrayAttr block, DenseI64ArrayAttr warps,
                                       DenseI64ArrayAttr tile, int64_t consumers, int64_t stages,
-                                      int64_t tileRowsPerBand, int64_t tilesPerBlock, int64_t cluster,
+                                      int64_t tileRowsPerBand, int64_t tilesPerBlock, int64_t cluster, bool swapped,
                                       bool rowsAcrossLanes) {
   constexpr int64_t warp = 32, mostThreads = 1024, mostAdjacent = 32;
   const bool mma = kind == GpuKind::Mma, wgmma = kind == GpuKind::Wgmma, fma = kind == GpuKind::Fma,
@@ -71,6 +71,8 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
       (tilesPerBlock > 1 && !wgmma))
     return emitError() << "(schedule_c5) " << stringifyGpuKind(kind) << " with tile_rows_per_band = " << tileRowsPerBand
                        << ", tiles_per_block = " << tilesPerBlock;
+  if (swapped && !wgmma)
+    return emitError() << "(schedule_c5) " << stringifyGpuKind(kind) << " has no swapped operands";
   const bool clusterOfRows = rows && !rowsAcrossLanes && group == threads && llvm::is_contained({2, 4, 8}, cluster);
   if (cluster > 1 && !wgmma && !clusterOfRows)
     return emitError() << "(schedule_c5) a cluster of " << cluster << " blocks; wgmma may have one, and rows of 2, 4 "

@@ -58,7 +58,9 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
       warp groups multiplies 64 or 128 rows of the tile. With `tiles_per_block`, a block computes up to that many tiles
       one after the other, and loads the next tile's operands while it stores the results of a tile. The indices of
       consecutive tiles of a block differ by the size of the grid. With `cluster = 2`, each of two blocks, whose tiles
-      are in the same column, loads a part of B's tile into the shared memory of both.
+      are in the same column, loads a part of B's tile into the shared memory of both. With `swapped`, the tile is that
+      of the transposed product: its M are the columns and its N the rows of the kernel's product. A product with few
+      rows then needs tiles of few columns, which may have 8, instead of tiles of few rows, which have at least 64.
     - **fma**: a block computes a tile `block` of a product of any type, and each thread a smaller `tile` in registers.
     - **attention**: a block processes rows of queries of one head, 16 per warp, and iterates over tiles of keys. If the
       query heads that share keys have only a few rows together, a block processes all of these heads. In the gradient,
@@ -76,8 +78,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     3. (schedule_c3) `vector` is at most 32, because the code for the adjacent elements is unrolled.
     4. (schedule_c4) `group` is 32 or `threads`; with `rows_across_lanes`, `threads` is 32 times `group`.
     5. (schedule_c5) `tile_rows_per_band` is allowed for the kinds mma and wgmma, and `tiles_per_block` for wgmma.
-       `cluster` is allowed for wgmma, and for rows if `group` equals `threads` and `rows_across_lanes` is not set; for
-       rows, it is 2, 4 or 8.
+       `swapped` is allowed for wgmma. `cluster` is allowed for wgmma, and for rows if `group` equals `threads` and
+       `rows_across_lanes` is not set; for rows, it is 2, 4 or 8.
   }];
   let parameters = (ins EnumParameter<GpuSchedule_Kind>:$kind,
     "int64_t":$threads,
@@ -91,6 +93,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     DefaultValuedParameter<"int64_t", "1">:$tile_rows_per_band,
     DefaultValuedParameter<"int64_t", "1">:$tiles_per_block,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
+    DefaultValuedParameter<"bool", "false">:$swapped,
     DefaultValuedParameter<"bool", "false">:$rows_across_lanes);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;

@@ -84,9 +84,9 @@ for name, dtype in TYPES.items():
     row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))
 for m in (3, 17):
     row(f"{'split' if m < 16 else 'product-long'}-linear-{m}", lambda x, w, b: F.gelu(F.linear(x, w, b)), random(m, 4096, dtype=BF16), random(64, 4096, dtype=BF16), random(64, dtype=BF16))
-row("split-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), random(5, 2048, dtype=BF16), random(72, 2048, dtype=BF16), random(5, 72, dtype=BF16))
-row("split-batched", torch.matmul, random(2, 3, 2048, dtype=F16), random(2, 2048, 40, dtype=F16))
-row("split-two-results", lambda a, b: (a @ b, torch.relu(a @ b).t()), random(24, 2048, dtype=BF16), random(2048, 40, dtype=BF16))
+row("split-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), random(5, 8192, dtype=BF16), random(72, 8192, dtype=BF16), random(5, 72, dtype=BF16))
+row("split-batched", torch.matmul, random(2, 3, 8192, dtype=F16), random(2, 8192, 40, dtype=F16))
+row("split-two-results", lambda a, b: (a @ b, torch.relu(a @ b).t()), random(24, 4096, dtype=BF16), random(4096, 40, dtype=BF16))
 
 # Products with one row or one column whose operands are contiguous along the sum are dot products, which have the
 # schedule `rows`.

@@ -47,6 +47,13 @@ bool isDotProducts(Contraction &contraction) {
 
 int64_t paddingOf(Type type) { return std::max<int64_t>(1, 16 / bytesInMemory(type)); }
 
+Contraction Contraction::transposed() const {
+  Contraction other = *this;
+  other.swapped = !swapped;
+  std::swap(other.rows, other.columns);
+  return other;
+}
+
 int64_t Contraction::sizeOf(ArrayRef<unsigned> loops) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t size = 1;

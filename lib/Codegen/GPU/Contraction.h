@@ -27,9 +27,13 @@ struct Contraction {
   llvm::SmallVector<llvm::SmallVector<unsigned>> results;
   /// The row reductions after the contraction, in order. Only schedules whose warps compute whole rows support them.
   llvm::SmallVector<RowSum> rowSums;
+  /// A is the second operand of `op`, and B the first. C is then the transposed product.
+  bool swapped = false;
 
-  mlir::OpOperand *lhs() { return op.getDpsInputOperand(0); }
-  mlir::OpOperand *rhs() { return op.getDpsInputOperand(1); }
+  mlir::OpOperand *lhs() { return op.getDpsInputOperand(swapped ? 1 : 0); }
+  mlir::OpOperand *rhs() { return op.getDpsInputOperand(swapped ? 0 : 1); }
+  /// Returns the transposed product of the same op.
+  Contraction transposed() const;
   /// Returns the number of iterations of `loops`, or kDynamic if a size is unknown.
   int64_t sizeOf(llvm::ArrayRef<unsigned> loops);
   /// Returns the product of the sizes of `loops` as an expression of the kernel's index arguments. All loops must index
@@ -73,9 +77,9 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 /// a product cannot have the schedule `rows`. A matrix-vector product can, because it reads the matrix once.
 bool isProduct(mlir::linalg::LinalgOp op);
 
-/// Returns true if the product has only one row or one column, and all operands are contiguous along the reduction. Each
-/// result is then the dot product of a contiguous row of a matrix and a vector. The schedule `rows` reads the matrix in
-/// pieces of 16 bytes. A tile for tensor cores would consist of padding except for one row.
+/// Returns true if the product has only one row or one column, and all operands are contiguous along the reduction.
+/// Each result is then the dot product of a contiguous row of a matrix and a vector. The schedule `rows` reads the
+/// matrix in pieces of 16 bytes. A tile for tensor cores would consist of padding except for one row.
 bool isDotProducts(Contraction &contraction);
 
 /// Returns the number of padding elements after each row of a tile of `type`. The padding takes 16 bytes, so rows

@@ -23,7 +23,8 @@ void setSchedule(func::FuncOp kernel, const Schedule &chosen) {
                       mma ? sizes({chosen.warpsM, chosen.warpsN}) : DenseI64ArrayAttr(),
                       fma ? sizes({chosen.tileM, chosen.tileN}) : DenseI64ArrayAttr(),
                       wgmma || attention ? chosen.consumers : 0, mma || wgmma || attention ? chosen.stages : 0,
-                      chosen.tileRowsPerBand, chosen.tilesPerBlock, chosen.cluster, chosen.rowsAcrossLanes));
+                      chosen.tileRowsPerBand, chosen.tilesPerBlock, chosen.cluster, chosen.swapped,
+                      chosen.rowsAcrossLanes));
 }
 
 /// Returns true if the row length of every result is a multiple of `vector`.
@@ -64,6 +65,7 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   values.tileRowsPerBand = chosen.getTileRowsPerBand();
   values.tilesPerBlock = chosen.getTilesPerBlock();
   values.cluster = chosen.getCluster();
+  values.swapped = chosen.getSwapped();
   values.rowsAcrossLanes = chosen.getRowsAcrossLanes();
   const bool adjacent = values.kind == Schedule::Kind::Elements || values.kind == Schedule::Kind::Scatter;
   if (!adjacent || inVectors(kernel, values.vector))

@@ -33,6 +33,7 @@ struct Schedule {
   int64_t tileRowsPerBand = 1;    ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
   int64_t tilesPerBlock = 1;      ///< wgmma: tiles that a block computes one after the other
   int64_t cluster = 1;            ///< wgmma: blocks that share B's tile; rows: blocks that share a row
+  bool swapped = false;           ///< wgmma: `m` are columns and `n` rows of the kernel's product
   // Parameter of mma, wgmma and attention:
   int64_t stages = 0; ///< number of slots in shared memory for tiles of A and B, or of keys and values
 };

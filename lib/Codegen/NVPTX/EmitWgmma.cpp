@@ -21,6 +21,9 @@
 // block, so a block loads its part into a slot only after all blocks have read the slot. The blocks wait for each other
 // before they exit, because a block may still write to the shared memory of another block.
 //
+// With `swapped`, A and B are the kernel's second and first operand, and the block computes a tile of the transposed C.
+// Only the stores of the results differ.
+//
 // With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring.
 // While the consumers store the sums of one tile, the producer loads the first slots of the next tile.
 //
@@ -304,7 +307,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
   // The limit is INT64_MAX, because the size of shared memory was checked when the schedule was selected.
   if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `wgmma` is invalid: ") << wrong;
-  return WgmmaEmitter(kernel, std::move(*product)).run();
+  return WgmmaEmitter(kernel, inOrderOf(kernel.schedule, std::move(*product))).run();
 }
 
 } // namespace tilewright::cuda

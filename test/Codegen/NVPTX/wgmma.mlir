@@ -54,14 +54,20 @@
 // OLDER-NOT: wgmma
 // OLDER: ret;
 
+// A product with few rows is computed with swapped operands: a tile has 64 columns and 8 or 16 rows of the product.
+// TILED: @matmul_3({{.*}}kind = wgmma, threads = 256, block = [64, {{8|16}}, 64], {{.*}}, swapped = true>
+// TARGET: @matmul_3({{.*}}tw_cuda.maps = ["1:bf16:128:64*512,64*1024", "0:bf16:128:64*512,{{8|16}}*12"]
+// CHECK: .entry matmul_3(
+// CHECK: wgmma.mma_async.sync.aligned.m64n{{8|16}}k16.f32.bf16.bf16
+
 #s = affine_map<()[s0] -> (s0, 72)>
 #t = affine_map<()[s0] -> (s0, 64)>
 #st = affine_map<()[s0] -> (72, s0)>
 func.func @main(%k: index {tw.symbol = "k", tw.min = 1 : i64, tw.max = 1024 : i64},
                 %x: tensor<2048x256xbf16>, %w: tensor<1536x256xbf16> {tw.static}, %b: tensor<1536xbf16> {tw.static}, %r: tensor<2048x1536xbf16>,
                 %s: tensor<?x72xf16, #s>, %t: tensor<?x64xf16, #t>,
-                %u: tensor<40x36xbf16>, %v: tensor<36x20xbf16>)
-    -> (tensor<2048x1536xbf16>, tensor<72x64xf16>, tensor<40x20xbf16>) {
+                %u: tensor<40x36xbf16>, %v: tensor<36x20xbf16>, %f: tensor<12x512xbf16>, %g: tensor<1024x512xbf16>)
+    -> (tensor<2048x1536xbf16>, tensor<72x64xf16>, tensor<40x20xbf16>, tensor<12x1024xbf16>) {
   %wt = tw.permute %w {permutation = array<i64: 1, 0>} : tensor<1536x256xbf16> -> tensor<256x1536xbf16>
   %m = tw.matmul %x, %wt : (tensor<2048x256xbf16>, tensor<256x1536xbf16>) -> tensor<2048x1536xbf16>
   %a = tw.add %m, %b : (tensor<2048x1536xbf16>, tensor<1536xbf16>) -> tensor<2048x1536xbf16>
@@ -69,5 +75,7 @@ func.func @main(%k: index {tw.symbol = "k", tw.min = 1 : i64, tw.max = 1024 : i6
   %st = tw.permute %s {permutation = array<i64: 1, 0>} : tensor<?x72xf16, #s> -> tensor<72x?xf16, #st>
   %p = tw.matmul %st, %t : (tensor<72x?xf16, #st>, tensor<?x64xf16, #t>) -> tensor<72x64xf16>
   %q = tw.matmul %u, %v : (tensor<40x36xbf16>, tensor<36x20xbf16>) -> tensor<40x20xbf16>
-  return %o, %p, %q : tensor<2048x1536xbf16>, tensor<72x64xf16>, tensor<40x20xbf16>
+  %gt = tw.permute %g {permutation = array<i64: 1, 0>} : tensor<1024x512xbf16> -> tensor<512x1024xbf16>
+  %few = tw.matmul %f, %gt : (tensor<12x512xbf16>, tensor<512x1024xbf16>) -> tensor<12x1024xbf16>
+  return %o, %p, %q, %few : tensor<2048x1536xbf16>, tensor<72x64xf16>, tensor<40x20xbf16>, tensor<12x1024xbf16>
 }

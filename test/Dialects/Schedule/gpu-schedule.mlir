@@ -61,3 +61,8 @@ func.func private @three_blocks() attributes {tw.schedule = #tw_gpu.schedule<kin
 // expected-error @+2 {{failed to parse GpuSchedule_ScheduleAttr parameter 'kind'}}
 // expected-error @+1 {{to be one of: elements, rows, scatter, mma, wgmma, fma, attention}}
 func.func private @no_kind() attributes {tw.schedule = #tw_gpu.schedule<kind = tensor, threads = 128>}
+
+// -----
+
+// expected-error @+1 {{(schedule_c5) mma has no swapped operands}}
+func.func private @swapped() attributes {tw.schedule = #tw_gpu.schedule<kind = mma, threads = 128, block = [128, 64, 32], warps = [2, 2], stages = 3, swapped = true>}

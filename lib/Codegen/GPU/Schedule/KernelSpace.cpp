@@ -1,6 +1,7 @@
 //===- KernelSpace.cpp - the search space of a kernel, by the kind of its schedule ------------===//
 #include "lib/Codegen/GPU/Schedule/KernelSpace.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 
 using namespace mlir;
@@ -13,8 +14,8 @@ std::optional<KernelSpace> KernelSpace::of(func::FuncOp kernel, const Schedule &
   bool isWgmma = initial.kind == Schedule::Kind::Wgmma;
   if ((initial.kind != Schedule::Kind::Mma && !isWgmma) || !product)
     return std::nullopt;
-  KernelSpace made(*product, initial.kind, arch);
-  made.space = isWgmma ? spaceOfWgmma(*product, arch, initial) : spaceOfMma(*product, arch, initial);
+  KernelSpace made(inOrderOf(initial, *product), initial.kind, arch);
+  made.space = isWgmma ? spaceOfWgmma(made.product, arch, initial) : spaceOfMma(made.product, arch, initial);
   return made;
 }
 

@@ -113,6 +113,10 @@ std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats) {
   return reason;
 }
 
+Contraction inOrderOf(const Schedule &schedule, Contraction product) {
+  return product.swapped == schedule.swapped ? product : product.transposed();
+}
+
 int64_t registersOfConsumer(const Schedule &schedule, int64_t sets) {
   return sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize + otherRegisters;
 }
@@ -124,6 +128,9 @@ int64_t bytesOfRing(const Schedule &schedule) {
 
 std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
   auto text = [](int64_t number) { return std::to_string(number); };
+  if (schedule.swapped && !product.rowSums.empty())
+    return "it swaps the operands of a kernel that reduces rows of results";
+  product = inOrderOf(schedule, std::move(product));
   if (schedule.consumers > 2)
     return "it has " + text(schedule.consumers) + " consumer warp groups, but must have one or two";
   int64_t rows = schedule.m / schedule.consumers;

@@ -62,6 +62,9 @@ bool multiplySize(MappedOperand::Run &run, mlir::AffineExpr size);
 std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side,
                                         std::string &reason);
 
+/// Returns `product` or the transposed product, whichever has the order of operands of `schedule` (`swapped`).
+Contraction inOrderOf(const Schedule &schedule, Contraction product);
+
 /// Returns the reason why warp groups cannot compute the product, or an empty string if a schedule `wgmma` can.
 std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats);
 
@@ -71,6 +74,7 @@ int64_t registersOfConsumer(const Schedule &schedule, int64_t sets);
 int64_t bytesOfRing(const Schedule &schedule);
 
 /// Returns the reason why a schedule cannot be emitted with this much shared memory, or an empty string if it can.
+/// `product` may have either order of operands.
 std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes);
 
 } // namespace tilewright::gpu

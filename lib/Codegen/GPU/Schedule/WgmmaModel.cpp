@@ -10,7 +10,7 @@
 //   - the time from the request for a tile until its last bytes have arrived, divided by the number of stages. It grows
 //     with the share of the bytes that come from the card's memory;
 //   - if a tile has more rows than the product, a time that grows with the number of blocks that request the same rows.
-//     The cause of this effect, which was measured, is not known.
+//     The cause of this effect, which was measured, is not known. The model assumes the same effect for columns.
 //
 // After the last step of a tile, each warp group converts and stores its results. The total time is the norm of the
 // time of all waves and of the time to transfer operands and results from and to the card's memory, plus the time of
@@ -77,11 +77,12 @@ private:
   /// at the same time.
   double cyclesOf(int64_t there, int64_t together) const {
     constexpr double sharedRate = 128; // bytes per cycle of shared memory, as the hardware documentation states
-    const double blocks = double(there), rows = double(std::min(schedule.m, sizes.m));
+    const double blocks = double(there), rows = double(std::min(schedule.m, sizes.m)),
+                 columns = double(std::min(schedule.n, sizes.n));
     // Each block of a cluster reads only a part of B's tile from the L2 cache.
     const double line = double(schedule.k * sizes.bytes);
     const double tile = double(schedule.m + schedule.n) * line;
-    const double asked = (rows + double(schedule.n / schedule.cluster)) * line;
+    const double asked = (rows + columns / double(schedule.cluster)) * line;
     const double multiply =
         2 * double(schedule.m * schedule.n * schedule.k) * blocks / (arch.groupFlops * 2 / double(sizes.bytes));
     const double read = double(schedule.m / groupRows) * double(groupRows + schedule.n) * line;
@@ -90,7 +91,8 @@ private:
     // The share of the requested bytes that come from the card's memory.
     const double share = std::min(1.0, sizes.operands() / (tileRows * tileColumns * steps * asked));
     const double arrival = rates.latency + rates.memoryLatency * std::sqrt(share) + 2 * transfer;
-    const double readers = schedule.m > sizes.m ? std::min(tileColumns, double(together)) : 0;
+    const double readers = std::min(
+        double(together), std::max(schedule.m > sizes.m ? tileColumns : 0, schedule.n > sizes.n ? tileRows : 0));
     double step =
         smoothMaximum({multiply, shared, transfer, arrival / double(schedule.stages), rates.fewRows * readers});
     const double elements = double(schedule.m * schedule.n);

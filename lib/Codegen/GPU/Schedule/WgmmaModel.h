@@ -21,7 +21,8 @@ struct WgmmaRates {
   double latency = 972;
   /// Additional cycles if all bytes come from the card's memory.
   double memoryLatency = 1376;
-  /// Cycles per step and block that requests the same rows of A, if a tile has more rows than the product.
+  /// Cycles per step and block that requests the same rows of A (columns of B), if a tile has more rows (columns) than
+  /// the product.
   double fewRows = 4.07;
   /// Cycles that one step of a tile of 128 x 128 elements takes to add its sums to the accumulators (8-bit floats).
   double promotion = 9.9;

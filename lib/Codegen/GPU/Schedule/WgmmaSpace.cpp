@@ -49,7 +49,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   // More slots than tiles along k are not useful, but whyNotWgmma() requires at least two slots.
   const int64_t tiles =
       int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), lineElements(elementOf(product))));
-  std::vector<int64_t> slots{2, 3, 4, 5, 6, 8};
+  std::vector<int64_t> slots{2, 3, 4, 5, 6, 8, 12, 16};
   llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(2, tiles); });
   ScheduleSpace space;
   space.knobs = {{"consumer_rows", sortedWith({groupRows, 2 * groupRows}, rows), rows},
@@ -110,15 +110,17 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   schedule.tileRowsPerBand = point[WgmmaKnob::tileRowsPerBand];
   schedule.tilesPerBlock = point[WgmmaKnob::tilesPerBlock];
   schedule.cluster = point[WgmmaKnob::cluster];
+  schedule.swapped = product.swapped;
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;
   return schedule;
 }
 
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
-  return nanosecondsOfWgmma(schedule, sizesOf(product, parts), arch);
+  return nanosecondsOfWgmma(schedule, sizesOf(inOrderOf(schedule, product), parts), arch);
 }
 
-Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
+/// Returns the schedule of the space with the least predicted time, for the order of operands of `product`.
+static Schedule chooseInOrder(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
   const Schedule initial = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1});
   const ProductSizes sizes = sizesOf(product, parts);
@@ -128,6 +130,17 @@ Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   return fastestOf(
       space, initial, [&](const SchedulePoint &point) { return wgmmaAt(product, point); },
       [&](const Schedule &schedule) { return nanosecondsOfWgmma(schedule, sizes, arch); });
+}
+
+Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
+  Schedule schedule = chooseInOrder(product, arch, parts);
+  // A tile has at least 64 rows, but may have 8 columns.
+  if (!product.rowSums.empty() || product.likelySizeOf(product.rows) >= groupRows)
+    return schedule;
+  Schedule swapped = chooseInOrder(product.transposed(), arch, parts);
+  const bool faster =
+      nanosecondsOfWgmma(swapped, product, arch, parts) < nanosecondsOfWgmma(schedule, product, arch, parts);
+  return faster ? swapped : schedule;
 }
 
 } // namespace tilewright::gpu

@@ -11,10 +11,11 @@ namespace tilewright::gpu {
 /// Returns the space of `product`, for which whyNotOnWarpGroups() must return an empty string. The knobs are the rows
 /// of a warp group, the number of warp groups, the columns, the number of stages, the number of rows of tiles in a
 /// band, the tiles per block, and the blocks of a cluster. whyNotWgmma() accepts all points, except possibly `initial`.
-/// If the kernel reduces rows, tiles must have all columns, and whyNotWgmma() accepts no point if it does not accept
-/// this number of columns.
+/// The order of operands is that of `product` and not a knob. If the kernel reduces rows, tiles must have all columns,
+/// and whyNotWgmma() accepts no point if it does not accept this number of columns.
 ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial);
 
+/// Returns the schedule at `point` of the space of `product`.
 Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
 
 /// Returns the time in nanoseconds that the cost model predicts on a card of `arch`. An unknown size is assumed to be
@@ -22,7 +23,8 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point);
 /// (SplitSums.h).
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts = 1);
 
-/// Returns the schedule of the space with the least predicted time, for a reduction that is split into `parts` parts.
+/// Returns the schedule with the least predicted time, for a reduction that is split into `parts` parts. If the product
+/// has fewer rows than a tile, the schedule may swap the operands.
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts = 1);
 
 } // namespace tilewright::gpu
