@@ -26,7 +26,7 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
                                       int64_t vector, int64_t group, DenseI64ArrayAttr block, DenseI64ArrayAttr warps,
                                       DenseI64ArrayAttr tile, int64_t consumers, int64_t stages,
                                       int64_t tileRowsPerBand, int64_t tilesPerBlock, int64_t cluster, bool swapped,
-                                      bool rowsAcrossLanes) {
+                                      bool rowsAcrossLanes, StringRef record) {
   constexpr int64_t warp = 32, mostThreads = 1024, mostAdjacent = 32;
   const bool mma = kind == GpuKind::Mma, wgmma = kind == GpuKind::Wgmma, fma = kind == GpuKind::Fma,
              rows = kind == GpuKind::Rows, attention = kind == GpuKind::Attention;
@@ -80,6 +80,55 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
   return success();
 }
 
+bool GpuScheduleAttr::isTunable() const { return getKind() == GpuKind::Mma || getKind() == GpuKind::Wgmma; }
+
+/// Returns `schedule` with another record.
+static GpuScheduleAttr replaceRecord(GpuScheduleAttr schedule, StringRef record) {
+  return GpuScheduleAttr::get(schedule.getContext(), schedule.getKind(), schedule.getThreads(), schedule.getVector(),
+                              schedule.getGroup(), schedule.getBlock(), schedule.getWarps(), schedule.getTile(),
+                              schedule.getConsumers(), schedule.getStages(), schedule.getTileRowsPerBand(),
+                              schedule.getTilesPerBlock(), schedule.getCluster(), schedule.getSwapped(),
+                              schedule.getRowsAcrossLanes(), record);
+}
+
+Attribute GpuScheduleAttr::withRecord(StringRef record) const { return replaceRecord(*this, record); }
+Attribute GpuScheduleAttr::withoutOrigin() const { return replaceRecord(*this, ""); }
+
+Attribute GpuScheduleAttr::withKnobs(KnobValues values) const {
+  if (!isTunable())
+    return {};
+  constexpr int64_t warp = 32, warpGroup = 128;
+  const bool mma = getKind() == GpuKind::Mma;
+  // The numbers of warps, or of consumer warp groups, along the rows and columns of the block's tile.
+  int64_t rowParts = mma ? getWarps()[0] : getConsumers(), columnParts = mma ? getWarps()[1] : 1;
+  int64_t rows = getBlock()[0] / rowParts, columns = getBlock()[1] / columnParts, depth = getBlock()[2];
+  int64_t stages = getStages(), band = getTileRowsPerBand(), tiles = getTilesPerBlock(), cluster = getCluster();
+  using Knob = std::pair<StringRef, int64_t *>;
+  const SmallVector<Knob> knobs =
+      mma ? SmallVector<Knob>{{"warp_m", &rows},
+                              {"warp_n", &columns},
+                              {"warps_m", &rowParts},
+                              {"warps_n", &columnParts},
+                              {"k", &depth},
+                              {"stages", &stages},
+                              {"tile_rows_per_band", &band}}
+          : SmallVector<Knob>{{"consumer_rows", &rows}, {"consumers", &rowParts},      {"n", &columns},
+                              {"stages", &stages},      {"tile_rows_per_band", &band}, {"tiles_per_block", &tiles},
+                              {"cluster", &cluster}};
+  for (const auto &[name, value] : values) {
+    const Knob *knob = llvm::find_if(knobs, [&](const Knob &known) { return known.first == name; });
+    if (knob == knobs.end() || value < 1)
+      return {};
+    *knob->second = value;
+  }
+  auto sizes = [&](ArrayRef<int64_t> of) { return DenseI64ArrayAttr::get(getContext(), of); };
+  const int64_t threads = mma ? rowParts * columnParts * warp : (rowParts + 1) * warpGroup;
+  return GpuScheduleAttr::get(getContext(), getKind(), threads, getVector(), getGroup(),
+                              sizes({rows * rowParts, columns * columnParts, depth}),
+                              mma ? sizes({rowParts, columnParts}) : DenseI64ArrayAttr(), getTile(), mma ? 0 : rowParts,
+                              stages, band, tiles, cluster, getSwapped(), getRowsAcrossLanes(), "");
+}
+
 std::string GpuScheduleAttr::describe() const {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -104,6 +153,8 @@ std::string GpuScheduleAttr::describe() const {
   number("tile_rows_per_band", getTileRowsPerBand(), 1);
   number("tiles_per_block", getTilesPerBlock(), 1);
   number("cluster", getCluster(), 1);
+  if (getSwapped())
+    stream << ", swapped";
   if (getRowsAcrossLanes())
     stream << ", rows_across_lanes";
   return text;

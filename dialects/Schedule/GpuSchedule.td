@@ -13,8 +13,8 @@ def GpuSchedule_Dialect : Dialect {
   let summary = "Schedules of kernels for GPUs";
   let description = [{
     The attribute of this dialect is the value of a kernel's attribute `tw.schedule`. `--tw-cuda-select-schedule`
-    selects a schedule by the sizes of the kernel and the architecture, `--tw-cuda-override-schedules` replaces it by
-    that of the user's file, and `--tw-cuda-lower-to-threads` generates the code of a thread according to it.
+    selects a schedule by the sizes of the kernel and the architecture, `--tw-apply-records` replaces it by a measured
+    one, `--tw-cuda-override-schedules` replaces it by that of the user's file, and `--tw-cuda-lower-to-threads` generates the code of a thread according to it.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -28,7 +28,7 @@ def GpuSchedule_Kind : I32EnumAttr<"GpuKind", "the way in which a kernel is mapp
 }
 
 def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
-    [DeclareAttrInterfaceMethods<ScheduleAttrInterface>]> {
+    [DeclareAttrInterfaceMethods<ScheduleAttrInterface, ["isTunable", "withKnobs", "withRecord", "withoutOrigin"]>]> {
   let mnemonic = "schedule";
   let summary = "How a kernel is mapped to the threads of a grid";
   let description = [{
@@ -70,7 +70,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     `threads` is the number of threads per block, and `stages` the number of slots in shared memory for tiles of A and
     B, or of keys and values. With `tile_rows_per_band`, blocks of mma and wgmma process tiles in bands of that many
     rows of tiles, column by column. Concurrent blocks then read fewer rows and columns of operands that do not fit in
-    the L2 cache.
+    the L2 cache. `record` is the key of the tuning record that has this schedule.
 
     1. (schedule_c1) `threads` is positive; for elements, rows and scatter it is a multiple of 32 and at most 1024.
     2. (schedule_c2) the parameters that the examples show for the kind are positive (`consumers` of attention may be 0).
@@ -94,7 +94,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     DefaultValuedParameter<"int64_t", "1">:$tiles_per_block,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"bool", "false">:$swapped,
-    DefaultValuedParameter<"bool", "false">:$rows_across_lanes);
+    DefaultValuedParameter<"bool", "false">:$rows_across_lanes,
+    StringRefParameter<"key of a tuning record", "\"\"">:$record);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -87,6 +87,20 @@ struct KernelTime {
 using ReleaseInput = std::function<bool(size_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const void>> packs)>;
 
+/// Memory and a clock of the device on which a program runs, for measurements. Functions that return false or null set
+/// the reason in `error`.
+class DeviceTimer {
+public:
+  virtual ~DeviceTimer() = default;
+  /// Returns `bytes` bytes of the device's memory, which the DeviceTimer frees when it is destroyed.
+  virtual void *allocate(int64_t bytes, RunError &error) = 0;
+  virtual bool copyIn(void *to, const void *from, int64_t bytes, RunError &error) = 0;
+  virtual bool copyOut(void *to, const void *from, int64_t bytes, RunError &error) = 0;
+  /// Replaces the contents of the device's caches, calls `call`, and waits until the device has finished the work of
+  /// the call. `nanoseconds` is the time that the device needed for this work.
+  virtual bool time(const std::function<bool(RunError &)> &call, double &nanoseconds, RunError &error) = 0;
+};
+
 /// A compiled graph. Thread-safe: calls may run concurrently.
 class Program {
 public:
@@ -117,6 +131,10 @@ public:
   virtual void profile(bool) {}
   /// Returns the times of the steps since profile(true); flops and bytes are those of one call with these symbols.
   virtual std::vector<KernelTime> times(const int64_t *symbols) { return {}; }
+
+  /// Returns a timer of the device that runs the program. Returns null if the host runs it. Returns null with a reason
+  /// in `error` if the device has not enough memory.
+  virtual std::unique_ptr<DeviceTimer> deviceTimer(RunError &) { return nullptr; }
 
   /// Returns, for each input, true if it is packed and read only in packed form. Returns an empty list if the program
   /// packs no inputs.

@@ -54,11 +54,17 @@ struct DeviceOptions {
 
 llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const DeviceOptions &options);
 
+/// Assembles the kernels of `artifact` for the device, and stores the result in the cache of assembled code, where a
+/// later loadDeviceArtifact() finds it, possibly in another process. Does nothing if there is no ptxas or no GPU.
+llvm::Error assembleDeviceArtifact(llvm::StringRef artifact, const DeviceOptions &options);
+
 /// Returns an error if `device` is not the name of a device of a GPU target (DeviceOptions).
 llvm::Error checkDevice(llvm::StringRef device);
 
 /// Returns the compute capability of a GPU, such as 90 for 9.0; 0: `device` is no GPU, or there is no driver.
 int deviceCapability(llvm::StringRef device);
+/// Returns the name of a GPU, such as "NVIDIA H200"; empty: `device` is no GPU, or there is no driver.
+std::string deviceName(llvm::StringRef device);
 
 } // namespace tilewright
 

@@ -45,6 +45,9 @@ public:
   /// Returns true if the target runs on a device other than the host.
   virtual bool hasDevices() const { return false; }
 
+  /// Returns true if the tuner can run and measure programs of this target on this machine.
+  virtual bool canMeasure(const Options &) { return false; }
+
   /// Returns the machine's part of the key of the object cache: machines with equal keys can run each other's code.
   virtual std::string machineKey(const Options &options) = 0;
   /// Returns a key of the properties on which measured times depend. Tuning records are valid on machines with an equal
@@ -72,6 +75,8 @@ public:
 
   /// Returns the lowered module as bytes that load() reads, possibly in another process.
   virtual llvm::Expected<std::string> emit(mlir::ModuleOp module, const Options &options) = 0;
+  /// Does a part of the work of load() in advance, possibly in another process: assembles the code for a device.
+  virtual llvm::Error prepareToLoad(llvm::StringRef, const Options &) { return llvm::Error::success(); }
   /// Returns the program of an artifact of emit().
   virtual llvm::Expected<std::shared_ptr<Program>> load(llvm::StringRef artifact, const Options &options) = 0;
   /// Returns the lowered module as text in the machine's language (assembly), for users.

@@ -52,10 +52,10 @@ AlignedBuffer allocateAligned(int64_t bytes) {
 
 class CheckedProgram final : public Program {
 public:
-  std::shared_ptr<Program> watched, exact, plain;
+  std::shared_ptr<Program> watched, exact, plain; ///< if `plain` is null, results of `exact` are used instead
   std::vector<WatchedResult> results;
   unsigned inputs = 0, outputs = 0;
-  std::string target;
+  std::string target, standard; ///< names for messages: the target, and what its results are compared with
 
   void repack() override { watched->repack(); }
 
@@ -93,7 +93,8 @@ public:
     if (!watched->run(given, watchedOutputs.data(), symbols, versions, threads, error, nullptr))
       return false;
     for (auto &[judge, into] : {std::pair{exact.get(), &exactOutputs}, std::pair{plain.get(), &plainOutputs}})
-      if (!results.empty() && !judge->run(judged.data(), into->data(), symbols, nullptr, threads, error, nullptr)) {
+      if (judge && !results.empty() &&
+          !judge->run(judged.data(), into->data(), symbols, nullptr, threads, error, nullptr)) {
         error.text = "the reference of check=reference: " + error.text;
         return false;
       }
@@ -104,12 +105,12 @@ public:
           largest = std::max(largest, rmsOf(results[j].kind, sizes[j], exactOutputs[j]));
       for (const plan::Expr &reduction : results[i].reductions)
         length += double(plan::evaluate(reduction, symbols, error.text));
-      std::string wrong =
-          compareResult({results[i].kind, sizes[i], watchedOutputs[outputs + i], exactOutputs[i], plainOutputs[i]},
-                        length, largest, target);
+      std::string wrong = compareResult({results[i].kind, sizes[i], watchedOutputs[outputs + i], exactOutputs[i],
+                                         plain ? plainOutputs[i] : exactOutputs[i]},
+                                        length, largest, target);
       if (wrong.empty())
         continue;
-      error = "check=reference: " + results[i].kernel + " differs from the reference: " + wrong;
+      error = "check=reference: " + results[i].kernel + " differs from " + standard + ": " + wrong;
       return false;
     }
     return true;
@@ -263,10 +264,14 @@ llvm::Expected<std::shared_ptr<Program>> finishProgram(ModuleOp module, Target &
 
 } // namespace
 
-llvm::Expected<std::shared_ptr<Program>> compileChecked(ModuleOp module, Target &target, const Options &options) {
+/// Compiles a program that compares the kernels of `target` with those of `exact` and, if it is not null, of `plain`,
+/// which are compiled with `ofExact`.
+static llvm::Expected<std::shared_ptr<Program>> compileWith(ModuleOp module, Target &target, const Options &options,
+                                                            Target &exact, Target *plain, const Options &ofExact) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   auto program = std::make_shared<CheckedProgram>();
   program->target = target.name().str();
+  program->standard = plain ? "the reference" : "the kernel with the default schedule";
   program->outputs = main.getNumResults();
   program->inputs = llvm::count_if(main.getArgumentTypes(), [](Type type) { return isa<RankedTensorType>(type); });
   llvm::Expected<std::vector<WatchedResult>> results = describeResults(module, main);
@@ -282,17 +287,29 @@ llvm::Expected<std::shared_ptr<Program>> compileChecked(ModuleOp module, Target 
   OwningOpRef<ModuleOp> plainJudge = judge->clone();
   returnKernelResults(main, /*onlyThese=*/false);
 
-  std::unique_ptr<Target> reference = createReferenceTarget(), plain = createPlainTarget();
   std::shared_ptr<Program> *into[] = {&program->watched, &program->exact, &program->plain};
   ModuleOp modules[] = {module, *judge, *plainJudge};
-  Target *targets[] = {&target, reference.get(), plain.get()};
-  for (auto [destination, part, with] : llvm::zip_equal(into, modules, targets)) {
-    llvm::Expected<std::shared_ptr<Program>> made = finishProgram(part, *with, options);
+  Target *targets[] = {&target, &exact, plain};
+  const Options *with[] = {&options, &ofExact, &ofExact};
+  for (auto [destination, part, of, given] : llvm::zip_equal(into, modules, targets, with)) {
+    if (!of)
+      continue;
+    llvm::Expected<std::shared_ptr<Program>> made = finishProgram(part, *of, *given);
     if (!made)
       return made.takeError();
     *destination = std::move(*made);
   }
   return program;
+}
+
+llvm::Expected<std::shared_ptr<Program>> compileChecked(ModuleOp module, Target &target, const Options &options) {
+  std::unique_ptr<Target> reference = createReferenceTarget(), plain = createPlainTarget();
+  return compileWith(module, target, options, *reference, plain.get(), options);
+}
+
+llvm::Expected<std::shared_ptr<Program>> compileCompared(ModuleOp module, Target &target, const Options &options,
+                                                         const Options &defaults) {
+  return compileWith(module, target, options, target, /*plain=*/nullptr, defaults);
 }
 
 } // namespace tilewright

@@ -200,6 +200,7 @@ CompileCache::CompileCache(ModuleOp module, const Options &options, Target &targ
   }
   if (std::string records = recordsDigest(options.records); !records.empty()) {
     add("records", records);
+    add("measured on", target.recordKey(options));
     add("deterministic", options.deterministic ? "yes" : "no");
     add("tune", options.tune);
   }

@@ -11,8 +11,10 @@
 #include "lib/Driver/HostArtifact.h"
 #include "lib/Plan/PlanFromIR.h"
 #include "lib/Runtime/CUDA/DriverProgram.h"
+#include "lib/Runtime/CUDA/DriverTimer.h"
 #include "lib/Runtime/CUDA/EmulatedDevice.h"
 #include "lib/Runtime/Plan/Plan.h"
+#include "lib/Runtime/Plan/StepWork.h"
 #include "llvm/ADT/StringExtras.h"
 #include <numeric>
 
@@ -46,6 +48,25 @@ private:
   std::unique_ptr<runtime::EmulatedDevice> device;
 };
 
+class TimerOfDriver final : public DeviceTimer {
+public:
+  explicit TimerOfDriver(std::unique_ptr<runtime::DriverTimer> timer) : timer(std::move(timer)) {}
+
+  void *allocate(int64_t bytes, RunError &error) override { return timer->allocate(size_t(bytes), error); }
+  bool copyIn(void *to, const void *from, int64_t bytes, RunError &error) override {
+    return timer->copyIn(to, from, size_t(bytes), error);
+  }
+  bool copyOut(void *to, const void *from, int64_t bytes, RunError &error) override {
+    return timer->copyOut(to, from, size_t(bytes), error);
+  }
+  bool time(const std::function<bool(RunError &)> &call, double &nanoseconds, RunError &error) override {
+    return timer->time(call, nanoseconds, error);
+  }
+
+private:
+  std::unique_ptr<runtime::DriverTimer> timer;
+};
+
 class DriverProgram final : public Program {
 public:
   explicit DriverProgram(std::unique_ptr<runtime::DriverProgram> program) : program(std::move(program)) {}
@@ -57,6 +78,25 @@ public:
   }
   void repack() override { program->repack(); }
   int64_t packedBytes() override { return program->packedBytes(); }
+
+  void profile(bool on) override { program->profile(on); }
+  std::vector<KernelTime> times(const int64_t *symbols) override {
+    std::vector<KernelTime> result;
+    const plan::Plan &plan = program->planOf();
+    std::string error;
+    for (auto [step, nanoseconds] : llvm::zip(plan.steps, program->times())) {
+      const plan::StepWork work = plan::workOf(plan, step, symbols, error);
+      const bool launches = step.kind == plan::Step::Kind::Launch;
+      result.push_back({launches ? plan.kernels[size_t(step.callee)] : "", step.label, step.schedule, nanoseconds,
+                        work.flops, work.bytes, work.kept});
+    }
+    return result;
+  }
+
+  std::unique_ptr<DeviceTimer> deviceTimer(RunError &error) override {
+    std::unique_ptr<runtime::DriverTimer> timer = runtime::DriverTimer::create(program->contextOf(), error);
+    return timer ? std::make_unique<TimerOfDriver>(std::move(timer)) : nullptr;
+  }
 
 private:
   std::unique_ptr<runtime::DriverProgram> program;
@@ -91,6 +131,11 @@ int deviceCapability(StringRef device) {
   return ordinal ? runtime::DriverContext::capabilityOf(*ordinal) : 0;
 }
 
+std::string deviceName(StringRef device) {
+  std::optional<int> ordinal = ordinalOf(device);
+  return ordinal ? runtime::DriverContext::nameOf(*ordinal) : "";
+}
+
 llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, ArrayRef<DeviceKernel> kernels) {
   llvm::Expected<plan::Plan> plan = planOf(module);
   if (!plan)
@@ -107,6 +152,15 @@ llvm::Expected<std::string> emitDeviceArtifact(ModuleOp module, StringRef ptx, A
   }
   std::vector<uint8_t> image = plan::serialize(*plan);
   return packHostArtifact({StringRef(reinterpret_cast<const char *>(image.data()), image.size()), table, {ptx}});
+}
+
+llvm::Error assembleDeviceArtifact(StringRef artifact, const DeviceOptions &options) {
+  llvm::Expected<HostArtifact> parts = readHostArtifact(artifact);
+  if (!parts)
+    return parts.takeError();
+  if (int capability = deviceCapability(options.device); capability && !parts->objects.empty())
+    assemblePtx(parts->objects.front(), capability, options.cache);
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(StringRef artifact, const DeviceOptions &options) {

@@ -62,7 +62,7 @@ public:
       const plan::Step &step = *time.step;
       bool launch = step.kind == plan::Step::Kind::Launch;
       result.push_back({launch ? executable->plan().kernels[step.callee] : "", step.label, step.schedule,
-                        time.nanoseconds, time.flops, time.bytes, time.kept});
+                        time.nanoseconds, time.work.flops, time.work.bytes, time.work.kept});
     }
     return result;
   }

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace fake {
 
@@ -36,6 +38,10 @@ void Driver::set(const std::string &settings) {
       pools = value != "0";
     else if (name == "fault")
       fault = value;
+    else if (name == "times")
+      readTimes(value);
+    else if (name == "execute")
+      execute = value != "0";
     else if (name == "mended")
       sticky = success;
     else if (name == "fail") {
@@ -47,6 +53,27 @@ void Driver::set(const std::string &settings) {
       std::abort();
     }
   }
+}
+
+void Driver::readTimes(const std::string &path) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    Timing timing{};
+    std::string schedule;
+    if (!(words >> timing.nanoseconds >> timing.outcome) || !std::getline(words >> std::ws, schedule)) {
+      std::fprintf(stderr, "TILEWRIGHT_FAKE_CUDA: %s: cannot read the line: %s\n", path.c_str(), line.c_str());
+      std::abort();
+    }
+    timings[schedule] = timing;
+  }
+}
+
+/// Returns the schedule of a kernel, which is in a comment of the PTX: "// kernel_0: mma, threads 128, ...".
+static std::string scheduleOf(const Function &function) {
+  const std::string begin = "// " + function.name + ": ", &text = function.module->text;
+  const size_t at = text.find(begin);
+  return at == std::string::npos ? "" : text.substr(at + begin.size(), text.find('\n', at) - at - begin.size());
 }
 
 void Driver::forgetCalls() {
@@ -172,6 +199,31 @@ Code Driver::runKernel(const Function &function, const tilewright::ptx::Launch &
     return sticky;
   if (function.name == fault)
     return illegalAddress;
+  const auto timing = timings.find(scheduleOf(function));
+  const std::string outcome = timing == timings.end() ? "good" : timing->second.outcome;
+  clock += timing != timings.end() ? timing->second.nanoseconds : execute ? 1e3 : 1e6;
+  if (outcome == "fault")
+    return illegalAddress;
+  while (outcome == "hang")
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (Code code = execute ? interpret(function, launch, arguments, ordinal) : success; code != success)
+    return code;
+  if (outcome == "wrong")
+    for (auto argument = arguments.rbegin(); argument != arguments.rend(); ++argument) {
+      uint64_t address = 0;
+      if (argument->size() != sizeof(address))
+        continue;
+      std::memcpy(&address, argument->data(), sizeof(address));
+      if (const Allocation *result = find(address, 64); result && result->ordinal == ordinal) {
+        std::memset(reinterpret_cast<void *>(address), 0x41, 64);
+        break;
+      }
+    }
+  return success;
+}
+
+Code Driver::interpret(const Function &function, const tilewright::ptx::Launch &launch,
+                       const std::vector<tilewright::ptx::Argument> &arguments, int ordinal) {
   tilewright::ptx::Memory memory;
   size_t count = 0;
   for (auto [address, allocation] : allocations)

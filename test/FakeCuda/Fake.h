@@ -12,8 +12,13 @@
 //
 // TILEWRIGHT_FAKE_CUDA="devices=2,capability=9.0,memory=1048576,version=12040,fail=cuMemAllocAsync:2:2,fault=kernel_0"
 // sets the configuration: `memory` is bytes per device, `fail` makes the second call of cuMemAllocAsync return 2,
-// `fault` makes kernel_0 fail. fakeCudaSet() changes the configuration and resets the call counts; "mended" clears a
-// kernel's failure. fakeCudaReport() returns the calls and the resources that are not yet released, as JSON.
+// `fault` makes kernel_0 fail. `times=FILE` names a file with the times of kernels by their schedules, which the PTX
+// has in comments. A line of the file has the nanoseconds, what happens, and the schedule:
+//     41600 good wgmma, threads 256, block 64x128x64, consumers 1, stages 3
+// Instead of `good`, `fault` makes the kernel fail, `hang` makes it never end, and `wrong` changes its last result.
+// Other kernels take 1 us, or with `execute=0` 1 ms. With `execute=0`, no kernel is executed. fakeCudaSet() changes the
+// configuration and resets the call counts; "mended" clears a kernel's failure. fakeCudaReport() returns the calls and
+// the resources that are not yet released, as JSON.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_TEST_FAKECUDA_FAKE_H
@@ -49,6 +54,7 @@ struct Allocation {
 
 struct Module {
   std::unique_ptr<tilewright::ptx::Module> code;
+  std::string text;
   Context *context = nullptr;
 };
 
@@ -62,6 +68,7 @@ struct Event {
   uint64_t ticket = 0;  ///< of the last cuEventRecord; 0: none
   uintptr_t stream = 0; ///< where it was recorded
   bool asked = false;   ///< queried since the last record
+  double when = -1;     ///< nanoseconds of the device's clock; negative: the work before it has not been executed
 };
 
 using Work = std::function<Code()>;
@@ -112,6 +119,9 @@ public:
   Code drainAll();
   Code runKernel(const Function &function, const tilewright::ptx::Launch &launch,
                  const std::vector<tilewright::ptx::Argument> &arguments, int ordinal);
+  /// Executes a launch in the PTX interpreter.
+  Code interpret(const Function &function, const tilewright::ptx::Launch &launch,
+                 const std::vector<tilewright::ptx::Argument> &arguments, int ordinal);
 
   std::string report() const;
   void set(const std::string &settings);
@@ -121,10 +131,11 @@ public:
   // The configuration.
   int devices = 1, major = 8, minor = 0, version = 12040;
   uint64_t memory = UINT64_MAX;
-  bool pools = true;
+  bool pools = true, execute = true;
   // The state.
   bool initialized = false;
   Code sticky = success;
+  double clock = 0; ///< nanoseconds that the device has spent
   std::map<int, Context> contexts;
   std::map<uint64_t, Allocation> allocations; ///< by address
   std::map<Module *, std::unique_ptr<Module>> modules;
@@ -135,9 +146,17 @@ public:
   std::map<uintptr_t, Queue> streams;
 
 private:
+  /// The behaviour of a kernel with a certain schedule.
+  struct Timing {
+    double nanoseconds;
+    std::string outcome; ///< good, fault, hang, wrong
+  };
+
   Driver();
+  void readTimes(const std::string &path);
   std::map<std::string, uint64_t> calls, launches;
   std::map<std::string, std::map<uint64_t, Code>> failures;
+  std::map<std::string, Timing> timings; ///< by the text of the schedule
   std::string fault, findings;
   uint64_t tickets = 0, used = 0;
 };

@@ -32,6 +32,7 @@ public:
     return llvm::Error::success();
   }
 
+  bool canMeasure(const Options &) override { return true; }
   std::string machineKey(const Options &options) override {
     return llvm::cantFail(describeHost(options.cpu)).key + "|" + std::to_string(options.threads);
   }

@@ -24,7 +24,7 @@ void setSchedule(func::FuncOp kernel, const Schedule &chosen) {
                       fma ? sizes({chosen.tileM, chosen.tileN}) : DenseI64ArrayAttr(),
                       wgmma || attention ? chosen.consumers : 0, mma || wgmma || attention ? chosen.stages : 0,
                       chosen.tileRowsPerBand, chosen.tilesPerBlock, chosen.cluster, chosen.swapped,
-                      chosen.rowsAcrossLanes));
+                      chosen.rowsAcrossLanes, /*record=*/""));
 }
 
 /// Returns true if the row length of every result is a multiple of `vector`.

@@ -6,6 +6,7 @@
 // docs/targets/cuda.md.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Schedule/Schedule.h"
 #include "lib/Codegen/NVPTX/CudaOptions.h"
 #include "lib/Codegen/NVPTX/EmitPtx.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -63,6 +64,14 @@ public:
 
   /// All devices of an architecture, including the emulated one, run the same PTX.
   std::string machineKey(const Options &options) override { return readCuda(options).arch; }
+  /// Times depend on the chip. The key does not contain the version of the driver, because records of an earlier
+  /// version are better than none.
+  std::string recordKey(const Options &options) override {
+    const CudaOptions own = readCuda(options);
+    const std::string chip = deviceName(own.device);
+    return chip.empty() ? own.arch : chip + ", " + own.arch;
+  }
+  bool canMeasure(const Options &options) override { return !deviceName(readCuda(options).device).empty(); }
 
   void buildGraph(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createPackElements());
@@ -84,18 +93,25 @@ public:
     SelectCudaScheduleOptions select;
     select.arch = readCuda(options).arch;
     pm.addPass(createSelectCudaSchedule(select));
+    const bool stamps = options.tune == "stamp", strict = options.tune == "strict";
+    if (stamps || strict) {
+      DescribeCudaSpacesOptions spaces;
+      spaces.arch = readCuda(options).arch;
+      pm.addNestedPass<func::FuncOp>(createDescribeCudaSpaces(spaces));
+    }
+    ApplyRecordsOptions records;
+    if (strict || options.tune == "records")
+      records.records = options.records;
+    if (stamps || !records.records.empty()) {
+      records.target = name().str();
+      records.machine = recordKey(options);
+      records.strict = strict;
+      records.deterministic = options.deterministic;
+      records.stamp = stamps;
+      pm.addPass(createApplyRecords(records));
+    }
     if (!options.scheduleFile.empty())
       pm.addPass(createOverrideCudaSchedules({options.scheduleFile, readCuda(options).arch}));
-    if (options.tune != "stamp")
-      return;
-    DescribeCudaSpacesOptions spaces;
-    spaces.arch = readCuda(options).arch;
-    pm.addNestedPass<func::FuncOp>(createDescribeCudaSpaces(spaces));
-    ApplyRecordsOptions records;
-    records.target = name().str();
-    records.machine = recordKey(options);
-    records.stamp = true;
-    pm.addPass(createApplyRecords(records));
   }
 
   SmallVector<std::string> dialectsAfter(StringRef stage) const override {
@@ -138,6 +154,9 @@ public:
     return emitDeviceArtifact(module, *ptx, kernels);
   }
 
+  llvm::Error prepareToLoad(StringRef artifact, const Options &options) override {
+    return assembleDeviceArtifact(artifact, {readCuda(options).device, /*graph=*/false, options.cache});
+  }
   llvm::Expected<std::shared_ptr<Program>> load(StringRef artifact, const Options &options) override {
     const CudaOptions own = readCuda(options);
     return loadDeviceArtifact(artifact, {own.device, own.graph, options.cache});
@@ -153,9 +172,15 @@ private:
   static llvm::Expected<std::string> ptxOf(ModuleOp module, const Options &options, bool locations) {
     Arch arch = llvm::cantFail(findArch(readCuda(options).arch));
     llvm::Expected<std::string> ptx = emitPtx(module, arch, locations);
-    if (ptx && !arch.note.empty())
-      return ("// " + arch.note + "\n").str() + *ptx;
-    return ptx;
+    if (!ptx)
+      return ptx;
+    std::string comments;
+    if (!arch.note.empty())
+      comments += ("// " + arch.note + "\n").str();
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      if (auto schedule = schedule::scheduleOf(function))
+        comments += ("// " + function.getName() + ": " + schedule.describe() + "\n").str();
+    return comments + *ptx;
   }
 };
 } // namespace

@@ -78,6 +78,7 @@ Opened open() {
   need("cuEventRecord", api.recordEvent);
   need("cuEventQuery", api.queryEvent);
   need("cuEventSynchronize", api.synchronizeEvent);
+  need("cuEventElapsedTime", api.elapsedTime);
   need("cuPointerGetAttributes", api.pointerAttributes);
   need("cuGetErrorName", api.errorName);
   need("cuGetErrorString", api.errorString);

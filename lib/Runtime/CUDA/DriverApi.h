@@ -32,7 +32,7 @@ using GraphExec = struct GraphExecTag *;
 constexpr Code kOutOfMemory = 2, kNotReady = 600, kNoBinaryForDevice = 209, kInvalidPtx = 218, kUnsupportedPtx = 222;
 
 // CUdevice_attribute
-constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kSharedOptIn = 97, kMemoryPools = 115;
+constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kSharedOptIn = 97, kMemoryPools = 115, kCacheBytes = 38;
 // Values of CUpointer_attribute, and of CUmemorytype.
 constexpr int kPointerMemoryType = 2, kPointerOrdinal = 9;
 constexpr uint32_t kHostMemory = 1, kDeviceMemory = 2;
@@ -108,6 +108,7 @@ struct Api {
   Code (*recordEvent)(Event, Stream);
   Code (*queryEvent)(Event);
   Code (*synchronizeEvent)(Event);
+  Code (*elapsedTime)(float *milliseconds, Event from, Event to);
   Code (*pointerAttributes)(unsigned, int *, void **, Address);
   Code (*errorName)(Code, const char **);
   Code (*errorString)(Code, const char **);

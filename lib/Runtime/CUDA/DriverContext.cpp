@@ -38,6 +38,7 @@ std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error
   step([&] { return api->deviceAttribute(&major, driver::kCapabilityMajor, fresh->device); });
   step([&] { return api->deviceAttribute(&minor, driver::kCapabilityMinor, fresh->device); });
   step([&] { return api->deviceAttribute(&fresh->sharedOptIn, driver::kSharedOptIn, fresh->device); });
+  step([&] { return api->deviceAttribute(&fresh->cacheBytes, driver::kCacheBytes, fresh->device); });
   step([&] { return api->deviceAttribute(&pools, driver::kMemoryPools, fresh->device); });
   step([&] { return api->retainPrimary(&fresh->context, fresh->device); });
   if (code != 0) {
@@ -56,16 +57,32 @@ std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error
   return fresh;
 }
 
-int DriverContext::capabilityOf(int ordinal) {
+/// Returns the driver, and sets `device` to the device with number `ordinal`. Returns null if there is no driver or
+/// device.
+static const driver::Api *findDevice(int ordinal, driver::Device &device) {
   std::string error;
   const driver::Api *api = driver::api(error);
+  int count = 0;
+  const bool found =
+      api && api->deviceCount(&count) == 0 && ordinal >= 0 && ordinal < count && api->deviceGet(&device, ordinal) == 0;
+  return found ? api : nullptr;
+}
+
+int DriverContext::capabilityOf(int ordinal) {
   driver::Device device = 0;
-  int count = 0, major = 0, minor = 0;
-  if (!api || api->deviceCount(&count) != 0 || ordinal < 0 || ordinal >= count ||
-      api->deviceGet(&device, ordinal) != 0 || api->deviceAttribute(&major, driver::kCapabilityMajor, device) != 0 ||
+  int major = 0, minor = 0;
+  const driver::Api *api = findDevice(ordinal, device);
+  if (!api || api->deviceAttribute(&major, driver::kCapabilityMajor, device) != 0 ||
       api->deviceAttribute(&minor, driver::kCapabilityMinor, device) != 0)
     return 0;
   return major * 10 + minor;
+}
+
+std::string DriverContext::nameOf(int ordinal) {
+  driver::Device device = 0;
+  char name[256] = "";
+  const driver::Api *api = findDevice(ordinal, device);
+  return api && api->deviceName(name, sizeof(name), device) == 0 ? name : "";
 }
 
 DriverContext::~DriverContext() {

@@ -22,11 +22,14 @@ public:
   /// Returns a device's compute capability (90 for 9.0) without creating a context, or 0 if there is no device or
   /// driver.
   static int capabilityOf(int ordinal);
+  /// Returns a device's name without creating a context, or "" if there is no device or driver.
+  static std::string nameOf(int ordinal);
 
   const driver::Api &api;
   const int ordinal;
   int capability = 0;  ///< 90 for 9.0
   int sharedOptIn = 0; ///< maximum bytes of dynamic shared memory of a kernel
+  int cacheBytes = 0;  ///< size of the L2 cache
   bool pools = false;  ///< the device supports stream-ordered allocation
   std::string name;    ///< "NVIDIA H200"
 

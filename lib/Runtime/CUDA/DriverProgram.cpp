@@ -32,6 +32,10 @@ public:
   ~Call() override {
     if (ownSlab)
       program.context->pools ? api.freeAsync(slab, stream) : api.free(slab);
+    for (const TimedStep &each : timed)
+      for (driver::Event event : {each.from, each.to})
+        if (event)
+          api.destroyEvent(event);
   }
 
   /// Determines whether each tensor is in device memory, and computes the size of the slab that the call needs.
@@ -45,6 +49,9 @@ public:
 
   bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) override;
   bool launch(const GridLaunch &launch, RunError &error) override;
+
+  /// Waits for the call, and adds the times of its steps to program.stepNanoseconds.
+  bool addTimes(RunError &error);
 
   bool good(driver::Code code, const char *what, RunError &error) const {
     if (code != 0)
@@ -68,6 +75,15 @@ private:
     bool onHost, read, written;
   };
 
+  /// A step with the events that were recorded before and after it.
+  struct TimedStep {
+    size_t step;
+    driver::Event from = nullptr, to = nullptr;
+  };
+
+  /// Records an event before (after) step `step`, if steps are timed.
+  bool beginStep(size_t step, RunError &error);
+  bool endStep(RunError &error);
   bool resolve(const void *data, int64_t bytes, bool read, bool written, const std::string &name, uint64_t &address,
                RunError &error);
 
@@ -77,6 +93,7 @@ private:
   uint64_t slabBytes = 0, statusOffset = 0;
   size_t mostChecks = 0;
   std::vector<Staged> staged;
+  std::vector<TimedStep> timed;
 };
 
 bool DriverProgram::Call::resolve(const void *data, int64_t bytes, bool read, bool written, const std::string &name,
@@ -169,6 +186,8 @@ bool DriverProgram::Call::fill(RunError &error) {
 bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) {
   if (to == from || bytes == 0)
     return true;
+  if (!beginStep(size_t(step), error))
+    return false;
   // The source and the destination of a cuMemcpy must not overlap. If they overlap, split the copy into pieces that are
   // at most as long as the distance between the source and the destination. Copy the pieces sequentially, in the
   // direction in which no bytes are overwritten before they are read.
@@ -180,6 +199,31 @@ bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_
                 : good(api.copyWithin(to + at, from + at, piece, stream), "to copy a tensor", error)))
       return false;
     done += piece;
+  }
+  return endStep(error);
+}
+
+bool DriverProgram::Call::beginStep(size_t step, RunError &error) {
+  if (program.stepNanoseconds.empty())
+    return true;
+  TimedStep &made = timed.emplace_back(TimedStep{step});
+  return good(api.createEvent(&made.from, 0), "to create an event", error) &&
+         good(api.createEvent(&made.to, 0), "to create an event", error) &&
+         good(api.recordEvent(made.from, stream), "to record an event", error);
+}
+
+bool DriverProgram::Call::endStep(RunError &error) {
+  return program.stepNanoseconds.empty() || good(api.recordEvent(timed.back().to, stream), "to record an event", error);
+}
+
+bool DriverProgram::Call::addTimes(RunError &error) {
+  if (!good(api.synchronize(stream), "to finish a call", error))
+    return false;
+  for (const TimedStep &each : timed) {
+    float milliseconds = 0;
+    if (!good(api.elapsedTime(&milliseconds, each.from, each.to), "to read the time of an event", error))
+      return false;
+    program.stepNanoseconds[each.step] += int64_t(double(milliseconds) * 1e6);
   }
   return true;
 }
@@ -196,13 +240,16 @@ bool DriverProgram::Call::launch(const GridLaunch &launch, RunError &error) {
   if (graph)
     return graph->launch(launch.number, {function, launch.grid, kernel.threads, kernel.shared, parameters.data()},
                          outcome == LaunchParameters::Outcome::Changed, error.text);
+  const bool isTimed = !launch.once && !program.stepNanoseconds.empty();
+  if (isTimed && !beginStep(size_t(launch.number), error))
+    return false;
   driver::Code code = api.launchKernel(function, launch.grid, 1, 1, kernel.threads, 1, 1, kernel.shared, stream,
                                        parameters.data(), nullptr);
   const bool launched = code == 0;
   if (launched && program.blocking)
     code = api.synchronize(stream);
   if (code == 0)
-    return true;
+    return !isTimed || endStep(error);
   error = launch.failure("kernel " + kernel.name + (launched ? " failed on " : " cannot be launched on ") +
                          program.context->describe() + ": " + api.explain(code) +
                          (launched || program.blocking ? ""
@@ -467,7 +514,7 @@ bool DriverProgram::mark(driver::Event &event, const Call &call, RunError &error
 
 bool DriverProgram::walk(Call &call, const std::shared_ptr<const GridPlan::Sized> &sized, RunError &error) {
   const bool again = std::exchange(lastSized, sized) == sized;
-  if (asGraph && !blocking && again)
+  if (asGraph && !blocking && again && stepNanoseconds.empty())
     return walkAsGraph(call, sized, error);
   return plan->walk(*sized, call.addresses, call, error);
 }
@@ -519,7 +566,17 @@ bool DriverProgram::run(const void *const *inputs, void *const *outputs, const i
     error = why;
     return false;
   }
-  return walked && call.finish(error);
+  return walked && call.finish(error) && (stepNanoseconds.empty() || call.addTimes(error));
+}
+
+void DriverProgram::profile(bool on) {
+  std::lock_guard lock(mutex);
+  stepNanoseconds.assign(on ? plan->plan().steps.size() : 0, 0);
+}
+
+std::vector<int64_t> DriverProgram::times() {
+  std::lock_guard lock(mutex);
+  return stepNanoseconds;
 }
 
 } // namespace tilewright::runtime

@@ -46,6 +46,15 @@ public:
   bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
            CallersMemory *memory, RunError &error);
 
+  /// Enables or disables the timing of each step. While it is enabled, every call waits for the device, and no call is
+  /// one CUDA graph.
+  void profile(bool on);
+  /// Returns the sum of the nanoseconds of each step, by index in plan.steps, since profile(true).
+  std::vector<int64_t> times();
+
+  const plan::Plan &planOf() const { return plan->plan(); }
+  const std::shared_ptr<DriverContext> &contextOf() const { return context; }
+
   /// Makes the next call recompute the packed buffers.
   void repack();
   int64_t packedBytes();
@@ -83,6 +92,7 @@ private:
   std::vector<driver::Function> functions; ///< by index of the kernel
   driver::Address constants = 0;
   bool blocking = false, asGraph = false;
+  std::vector<int64_t> stepNanoseconds; ///< by index of the step; empty: steps are not timed
 
   std::mutex mutex; ///< held while a call enqueues its work
   std::vector<driver::Address> packed;

@@ -201,29 +201,9 @@ std::vector<StepTime> Executable::times(const int64_t *symbols, std::string &err
   std::vector<StepTime> times;
   if (!busy)
     return times;
-  auto value = [&](const plan::Expr &expr) { return error.empty() ? plan::evaluate(expr, symbols, error) : 0; };
   for (size_t i = 0; i < program.steps.size(); ++i) {
     const plan::Step &step = program.steps[i];
-    StepTime time{&step, busy[i].load(std::memory_order_relaxed), value(step.flops), 0};
-    int64_t read = 0, written = 0, kept = 0;
-    for (size_t k = 0; k < step.operands.size(); ++k) {
-      const plan::Buffer &buffer = program.buffers[step.operands[k].buffer];
-      int64_t bytes = value(buffer.bytes);
-      if (plan::writesOperand(step, k)) {
-        written += bytes;
-        continue;
-      }
-      // Most kernels with checks are gathers. A gather reads at most as many bytes of its table as it writes to its
-      // result. For other kernels with checks, the number is an estimate.
-      if (step.checks)
-        bytes = std::min(bytes, value(program.buffers[step.operands.back().buffer].bytes));
-      read += bytes;
-      if (buffer.kind != plan::Buffer::Kind::Arena && buffer.kind != plan::Buffer::Kind::Output)
-        kept += bytes;
-    }
-    time.bytes = read + written;
-    time.kept = kept;
-    times.push_back(time);
+    times.push_back({&step, busy[i].load(std::memory_order_relaxed), plan::workOf(program, step, symbols, error)});
   }
   return times;
 }

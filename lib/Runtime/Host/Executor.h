@@ -17,6 +17,7 @@
 #include "lib/Runtime/Host/Kernel.h"
 #include "lib/Runtime/Host/Packing.h"
 #include "lib/Runtime/Host/ThreadTeam.h"
+#include "lib/Runtime/Plan/StepWork.h"
 #include "tilewright/CallersMemory.h"
 
 #include <atomic>
@@ -27,9 +28,7 @@ namespace tilewright::runtime {
 struct StepTime {
   const plan::Step *step = nullptr;
   int64_t nanoseconds = 0; ///< summed over all threads and calls
-  int64_t flops = 0;       ///< operations of the contractions in one call
-  int64_t bytes = 0;       ///< bytes of the accessed buffers in one call; of a gathered table at most the result's size
-  int64_t kept = 0;        ///< the part of `bytes` that no step of the call wrote: packed weights, constants, arguments
+  plan::StepWork work;     ///< of one call
 };
 
 class Executable {

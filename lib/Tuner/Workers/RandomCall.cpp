@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/APFloat.h"
 
+#include <chrono>
 #include <random>
 
 using namespace mlir;
@@ -68,6 +69,7 @@ llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int6
       return made.takeError();
     fill(*made, count, element, random);
     call.inputs.push_back(*made);
+    call.inputBytes.push_back(count * widthOf(element));
   }
   for (Value result : main.getBody().front().getTerminator()->getOperands()) {
     if (!isa<RankedTensorType>(result.getType()))
@@ -78,8 +80,26 @@ llvm::Expected<RandomCall> RandomCall::make(ModuleOp module, llvm::ArrayRef<int6
     if (!made)
       return made.takeError();
     call.outputs.push_back(*made);
+    call.outputBytes.push_back(count * widthOf(element));
   }
   return call;
+}
+
+llvm::Error RandomCall::useDeviceOf(Program &program) {
+  RunError error;
+  if (timer || !(timer = program.deviceTimer(error)))
+    return error.text.empty() ? llvm::Error::success() : llvm::createStringError(error.text);
+  for (auto [input, bytes] : llvm::zip_equal(inputs, inputBytes)) {
+    void *there = timer->allocate(bytes, error);
+    if (!there || !timer->copyIn(there, input, bytes, error))
+      return llvm::createStringError(error.text);
+    input = there;
+  }
+  for (auto [output, bytes] : llvm::zip_equal(outputs, outputBytes))
+    if (!(output = timer->allocate(bytes, error)))
+      return llvm::createStringError(error.text);
+  memory.clear();
+  return llvm::Error::success();
 }
 
 llvm::Error RandomCall::run(Program &program, int threads) {
@@ -87,6 +107,24 @@ llvm::Error RandomCall::run(Program &program, int threads) {
   std::vector<uint64_t> versions(inputs.size(), 0);
   if (program.run(inputs.data(), outputs.data(), symbols.data(), versions.data(), threads, error, nullptr))
     return llvm::Error::success();
+  return llvm::createStringError(error.text);
+}
+
+llvm::Expected<double> RandomCall::time(Program &program, int threads) {
+  if (!timer) {
+    auto start = std::chrono::steady_clock::now();
+    if (llvm::Error failed = run(program, threads))
+      return std::move(failed);
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+  }
+  RunError error;
+  double nanoseconds = 0;
+  std::vector<uint64_t> versions(inputs.size(), 0);
+  auto call = [&](RunError &why) {
+    return program.run(inputs.data(), outputs.data(), symbols.data(), versions.data(), threads, why, nullptr);
+  };
+  if (timer->time(call, nanoseconds, error))
+    return nanoseconds;
   return llvm::createStringError(error.text);
 }
 

@@ -2,7 +2,7 @@
 //
 // A RandomCall has random inputs for a module at the end of the structured stage. Floats are uniform in [-1, 1).
 // Integers and booleans are 0 or 1, which are valid indices for most dimensions. All programs that a RandomCall runs
-// write their results to the same memory.
+// write their results to the same memory. This memory is on the host, or on the device after useDeviceOf().
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_WORKERS_RANDOMCALL_H
@@ -17,8 +17,13 @@ public:
   /// `sizes` are the values of the symbolic sizes, in order. A missing value is 8, clamped to the range of the size.
   static llvm::Expected<RandomCall> make(mlir::ModuleOp module, llvm::ArrayRef<int64_t> sizes);
 
-  /// Runs `program` once and returns its error.
+  /// If a device runs `program`, copies the inputs to this device. Later calls run there.
+  llvm::Error useDeviceOf(Program &program);
+
+  /// Runs `program` once and returns its error. On a device, the call may return before the device has finished.
   llvm::Error run(Program &program, int threads);
+  /// Runs `program` once and returns the time in nanoseconds, on a device that of the device with empty caches.
+  llvm::Expected<double> time(Program &program, int threads);
 
   llvm::ArrayRef<int64_t> symbolValues() const { return symbols; }
 
@@ -32,6 +37,8 @@ private:
   std::vector<Memory> memory;
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
+  std::vector<int64_t> inputBytes, outputBytes;
+  std::unique_ptr<DeviceTimer> timer; ///< of the device, which has the memory of `inputs` and `outputs`
 };
 
 } // namespace tilewright

@@ -48,10 +48,10 @@ llvm::Error TuneSession::prepare() {
   if (!chosen)
     return chosen.takeError();
   target = *chosen;
-  if (options.target != "cpu" && !target->hasDevices())
+  if (!target->canMeasure(options) && !target->hasDevices())
     return llvm::createStringError(
-        "target '%s' has no schedule space that can be searched: schedules of cpu are measured, schedules of cuda are "
-        "ranked by the cost model, and `tilewright tune --target=hls` searches designs",
+        "target '%s' has no schedule space that can be searched: schedules of cpu and cuda are measured, and "
+        "`tilewright tune --target=hls` searches designs",
         options.target.c_str());
   options.tune = "off";
   if (llvm::Error failed = lowerToStructured(session, module, options))

@@ -41,9 +41,9 @@ public:
 
   double secondsSpent() const;
   bool interrupted() const { return tune.interrupted && tune.interrupted(); }
-  /// Returns true if the target's kernels run on the host, where they are measured. For other targets, the cost model
+  /// Returns true if schedules are measured. If the target's device does not exist on this machine, the cost model
   /// ranks the schedules.
-  bool isMeasured() const { return !target->hasDevices(); }
+  bool isMeasured() const { return target->canMeasure(options); }
   /// Returns the target's key of the machine for which the kernels are compiled.
   std::string machine() const { return target->machineKey(options); }
   bool isOver() const { return interrupted() || secondsSpent() > seconds; }

@@ -2,12 +2,14 @@
 //
 // The worker and the tuner exchange JSON objects, one per line. The worker reads requests from standard input:
 //   {"do": "hello"}
-//   {"do": "load", "module": FILE, "target": .., "own": {..}, "cpu": .., "threads": N, "sizes": [..]}
+//   {"do": "load", "module": FILE, "target": .., "own": {..}, "cpu": .., "threads": N, "sizes": [..], "runs": BOOL}
 //   {"do": "build", "schedule": FILE or "", "artifact": FILE}
 //   {"do": "race", "artifacts": [FILES], "rounds": N, "limit": NANOSECONDS}
 //   {"do": "check", "schedule": FILE or ""}
 //   {"do": "profile", "artifact": FILE}
-// Answers on standard output: {"ok": ..} or {"error": TEXT} ends a request. A race prints {"lane": N} before it runs
+// A worker that was loaded with "runs": false only builds. Answers on standard output: {"ok": ..} or {"error": TEXT}
+// ends a request. {"error": TEXT, "fatal": true} requires a new worker, because the device of this one may have failed.
+// A race prints {"lane": N} before it runs
 // the program of artifact N for the first time, so that the tuner can identify a program that crashes or hangs. Before
 // the rounds, it prints {"lane": N} with the number of artifacts.
 //
@@ -106,6 +108,9 @@ public:
     return llvm::createStringError("unknown request '" + what + "'");
   }
 
+  /// Returns true if the worker has run programs on a device, whose state an error may have damaged.
+  bool runsOnDevice() const { return call && target->hasDevices(); }
+
 private:
   llvm::Expected<json::Value> load(const json::Object &request) {
     programs.clear();
@@ -124,6 +129,8 @@ private:
     if (!chosen)
       return chosen.takeError();
     target = *chosen;
+    // A builder passes the assembled code of a device to the runner through the cache.
+    options.cache = target->hasDevices();
     const std::string file = request.getString("module").value_or("").str();
     module = parseSourceFile<ModuleOp>(file, ParserConfig(&session.context()));
     if (!module)
@@ -132,6 +139,8 @@ private:
     if (const json::Array *given = request.getArray("sizes"))
       for (const json::Value &size : *given)
         sizes.push_back(size.getAsInteger().value_or(0));
+    if (!request.getBoolean("runs").value_or(true))
+      return json::Value(json::Object{{"ok", true}});
     llvm::Expected<RandomCall> made = RandomCall::make(*module, sizes);
     if (!made)
       return made.takeError();
@@ -156,6 +165,8 @@ private:
     const std::string path = request.getString("artifact").value_or("").str();
     if (llvm::Error failed = tuner::writeFile(path, [&](llvm::raw_ostream &out) { out << *artifact; }))
       return std::move(failed);
+    if (llvm::Error failed = target->prepareToLoad(*artifact, chosen))
+      return std::move(failed);
     return json::Value(json::Object{{"ok", true}});
   }
 
@@ -174,7 +185,8 @@ private:
   }
 
   /// In each round, calls every program the same number of times, at most 64, so that the fastest program runs for
-  /// about 0.1 ms. If every program takes longer, each is called once. The order of the programs varies between rounds.
+  /// about 0.1 ms. If every program takes longer, each is called once. On a device, whose clock measures short calls,
+  /// each is called once. The order of the programs varies between rounds.
   llvm::Expected<json::Value> race(const json::Object &request) {
     const int64_t rounds = request.getInteger("rounds").value_or(1);
     const double limit = request.getNumber("limit").value_or(0);
@@ -187,6 +199,9 @@ private:
         return made.takeError();
       lanes.push_back(*made);
     }
+    const bool onDevice = target->hasDevices();
+    if (llvm::Error failed = lanes.empty() ? llvm::Error::success() : call->useDeviceOf(*lanes[0]))
+      return std::move(failed);
     std::vector<std::vector<double>> times(lanes.size());
     std::vector<std::string> failures(lanes.size());
     // All lanes make the same number of calls per round. Otherwise, a lane with more calls would have a larger share of
@@ -199,18 +214,21 @@ private:
       // The first call packs parameters; then take the fastest of up to three calls, to exclude other load.
       double once = 0;
       for (int warm = 0; warm < 4 && failures[lane].empty(); ++warm) {
-        auto start = Clock::now();
-        if (llvm::Error failed = call->run(*lanes[lane], options.threads))
-          failures[lane] = llvm::toString(std::move(failed));
-        const double took = nanosecondsSince(start);
-        once = warm <= 1 ? took : std::min(once, took);
+        llvm::Expected<double> took = call->time(*lanes[lane], options.threads);
+        if (!took && onDevice)
+          return took.takeError(); // the device may not be able to run the other lanes
+        if (!took) {
+          failures[lane] = llvm::toString(took.takeError());
+          break;
+        }
+        once = warm <= 1 ? *took : std::min(once, *took);
         if (warm >= 1 && (limit <= 0 || once <= limit))
           break;
       }
       // Do not apply the limit to lanes of the first artifact, from whose time the limit was derived.
       if (failures[lane].empty() && limit > 0 && once > limit && names[lane] != names[0] && !madeUp)
         failures[lane] = "it takes more than three times the default's time";
-      if (failures[lane].empty())
+      if (failures[lane].empty() && !onDevice)
         calls = std::max(calls, std::clamp<int64_t>(int64_t(1e5 / std::max(once, 1.0)), 1, 64));
     }
     say(json::Object{{"lane", int64_t(lanes.size())}});
@@ -223,6 +241,13 @@ private:
         const size_t lane = (position + size_t(round / 2)) % lanes.size();
         if (!failures[lane].empty())
           continue;
+        if (onDevice) {
+          llvm::Expected<double> took = call->time(*lanes[lane], options.threads);
+          if (!took)
+            return took.takeError();
+          times[lane].push_back(*took);
+          continue;
+        }
         auto start = Clock::now();
         for (int64_t i = 0; i < calls && failures[lane].empty(); ++i)
           if (llvm::Error failed = call->run(*lanes[lane], options.threads))
@@ -243,12 +268,22 @@ private:
 
   llvm::Expected<json::Value> check(const json::Object &request) {
     OwningOpRef<ModuleOp> copy = module->clone();
-    llvm::Expected<std::shared_ptr<Program>> checked = compileChecked(*copy, *target, with(request));
+    llvm::Expected<std::shared_ptr<Program>> checked = target->hasDevices()
+                                                           ? compileCompared(*copy, *target, with(request), options)
+                                                           : compileChecked(*copy, *target, with(request));
     if (!checked)
       return checked.takeError();
+    // The comparison reads results on the host.
+    std::vector<int64_t> sizes(call->symbolValues());
+    llvm::Expected<RandomCall> onHost = RandomCall::make(*module, sizes);
+    if (!onHost)
+      return onHost.takeError();
     std::string wrong;
-    if (llvm::Error failed = call->run(**checked, options.threads))
+    if (llvm::Error failed = onHost->run(**checked, options.threads)) {
+      if (target->hasDevices())
+        return std::move(failed); // a fault on the device would make the next requests fail
       wrong = llvm::toString(std::move(failed));
+    }
     return json::Value(json::Object{{"ok", true}, {"wrong", wrong}});
   }
 
@@ -256,6 +291,8 @@ private:
     llvm::Expected<Program *> made = program(request.getString("artifact").value_or("").str());
     if (!made)
       return made.takeError();
+    if (llvm::Error failed = call->useDeviceOf(**made))
+      return std::move(failed);
     for (int warm = 0; warm < 2; ++warm)
       if (llvm::Error failed = call->run(**made, options.threads))
         return std::move(failed);
@@ -297,7 +334,7 @@ int runTuneWorker() {
     if (answer)
       say(*answer);
     else
-      say(json::Object{{"error", llvm::toString(answer.takeError())}});
+      say(json::Object{{"error", llvm::toString(answer.takeError())}, {"fatal", worker.runsOnDevice()}});
   }
   return 0;
 }

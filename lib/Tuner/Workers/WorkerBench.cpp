@@ -30,7 +30,7 @@ WorkerBench::WorkerBench(Workers &workers, const Options &options, BenchSubject 
       stop(std::move(stop)) {}
 
 llvm::Error WorkerBench::load() {
-  auto request = [&] {
+  auto request = [&](bool runs) {
     json::Array sizes;
     for (int64_t size : subject.sizes)
       sizes.push_back(size);
@@ -38,15 +38,15 @@ llvm::Error WorkerBench::load() {
     for (const auto &[name, value] : options.own)
       own[name] = value;
     return json::Object{
-        {"do", "load"},       {"module", subject.module},   {"target", options.target}, {"own", std::move(own)},
-        {"cpu", options.cpu}, {"threads", options.threads}, {"sizes", std::move(sizes)}};
+        {"do", "load"},       {"module", subject.module},   {"target", options.target},  {"own", std::move(own)},
+        {"cpu", options.cpu}, {"threads", options.threads}, {"sizes", std::move(sizes)}, {"runs", runs}};
   };
   for (auto &builder : workers.builders) {
-    llvm::Expected<json::Object> answer = builder->load(request(), loadDeadline);
+    llvm::Expected<json::Object> answer = builder->load(request(/*runs=*/false), loadDeadline);
     if (!answer)
       return answer.takeError();
   }
-  llvm::Expected<json::Object> answer = workers.runner.load(request(), loadDeadline);
+  llvm::Expected<json::Object> answer = workers.runner.load(request(/*runs=*/true), loadDeadline);
   return answer ? llvm::Error::success() : answer.takeError();
 }
 

@@ -126,8 +126,11 @@ llvm::Expected<json::Object> WorkerProcess::exchange(const json::Object &request
           llvm::consumeError(value.takeError());
         continue; // the line is not JSON, but for example the output of a library
       }
-      if (auto error = object->getString("error"))
+      if (auto error = object->getString("error")) {
+        if (object->getBoolean("fatal").value_or(false))
+          stop();
         return llvm::createStringError(error->str());
+      }
       if (object->get("ok"))
         return std::move(*object);
       if (onLine)

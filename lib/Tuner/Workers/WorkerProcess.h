@@ -12,7 +12,8 @@
 namespace tilewright {
 
 /// Starts `command` (lib/Tuner/Workers/Worker.cpp) and sends it requests. If the process crashes, hangs or is killed,
-/// its current request fails; the next request starts a new process and repeats the last `load`.
+/// or if it reports a fatal error, its current request fails. The next request starts a new process and repeats the
+/// last `load`.
 class WorkerProcess {
 public:
   explicit WorkerProcess(std::vector<std::string> command) : command(std::move(command)) {}

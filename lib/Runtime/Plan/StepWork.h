@@ -1,0 +1,22 @@
+//===- StepWork.h - the operations and bytes of a step, for profiles ------------------------===//
+#ifndef TILEWRIGHT_LIB_RUNTIME_PLAN_STEPWORK_H
+#define TILEWRIGHT_LIB_RUNTIME_PLAN_STEPWORK_H
+
+#include "lib/Runtime/Plan/Plan.h"
+
+namespace tilewright::plan {
+
+/// The work of a step in one call.
+struct StepWork {
+  int64_t flops = 0; ///< operations of the contractions
+  int64_t bytes = 0; ///< bytes of the accessed buffers; of a gathered table at most the result's size
+  int64_t kept = 0;  ///< the part of `bytes` that no step of the call wrote: packed weights, constants, arguments
+};
+
+/// Returns the work of `step`, a step of `plan`, for these values of the symbols. If a size cannot be computed, sets
+/// `error`, and the work is incomplete.
+StepWork workOf(const Plan &plan, const Step &step, const int64_t *symbols, std::string &error);
+
+} // namespace tilewright::plan
+
+#endif
