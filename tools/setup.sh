@@ -56,16 +56,21 @@ fi
 
 # The virtual environment.
 requirements="torch==2.13.0 transformers==5.23.0 numpy pybind11 lit pytest pytest-xdist hypothesis expecttest rich cmake onnx==1.23.2 onnxscript==0.7.2 onnxruntime==1.32.0 sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19"
+# ptxas and nvdisasm, which tests and readers of generated code use. The packages are installed without their dependencies, which contain CUDA's
+# headers and libraries.
+cuda_tools="nvidia-cuda-nvcc==13.2.78 nvidia-cuda-nvdisasm==13.2.78"
 stamp=.venv/tilewright-requirements
 if [ ! -x .venv/bin/python ]; then
   say "creating .venv"
   "$python" -m venv .venv
 fi
-if [ "$(cat "$stamp" 2>/dev/null)" != "$requirements" ]; then
-  say "installing into .venv: $requirements"
+if [ "$(cat "$stamp" 2>/dev/null)" != "$requirements $cuda_tools" ]; then
+  say "installing into .venv: $requirements $cuda_tools"
   # shellcheck disable=SC2086
   .venv/bin/python -m pip install -q --disable-pip-version-check $requirements
-  printf '%s\n' "$requirements" > "$stamp"
+  # shellcheck disable=SC2086
+  .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps $cuda_tools
+  printf '%s\n' "$requirements $cuda_tools" > "$stamp"
 fi
 
 # Configure the build if build/ does not exist, or if it was configured for another LLVM.

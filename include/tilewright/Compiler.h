@@ -114,8 +114,8 @@ public:
   virtual bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
                    int threads, RunError &error, CallersMemory *memory) = 0;
 
-  /// Returns true if a call launches only one kernel, which runs on one thread and accesses at most a few kilobytes of
-  /// memory, and packs nothing. A caller that holds a lock, such as Python's GIL, may keep it during such a call.
+  /// Returns true if a call packs nothing and launches only one kernel, which runs on one thread and accesses at most a
+  /// few kilobytes of memory. A caller that holds a lock, such as Python's GIL, may keep it during such a call.
   virtual bool isBrief() const { return false; }
 
   /// Makes the next call pack all parameters again, except those whose memory was released.

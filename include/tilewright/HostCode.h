@@ -35,8 +35,8 @@ llvm::Expected<std::string> printHost();
 llvm::Expected<MachineRates> calibrateHost(std::string &path);
 
 /// The peak rates of the host, in operations and bytes per second, which measureHostPeaks() measures on `threads`
-/// threads. A rate that cannot be measured on the CPU is 0. The rates are those of MachinePeaks
-/// (lib/Runtime/Host/MachinePeaks.h), a header that targets do not include.
+/// threads. A rate that cannot be measured on the CPU is 0. The rates have the same meaning
+/// as in runtime::MachinePeaks. They are copied to this struct because public headers do not include lib/Runtime/Host.
 struct HostPeaks {
   double f32 = 0, bf16 = 0, int8 = 0, l1 = 0, l2 = 0, l3 = 0, dram = 0;
   int64_t l2Bytes = 0; ///< bytes of the L2 cache of one core

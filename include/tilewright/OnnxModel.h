@@ -7,10 +7,12 @@
 //   auto module = (*model)->import(session.context());
 //   // program->run: (*model)->weights()[i], where it is not null, is the tensor argument i of @main.
 //
-// @main takes the symbolic sizes, followed by tensors, row-major: the model's inputs under their names (tw.name) and
-// the initializers (tw.static). Results are row-major and have the names of the model's outputs. A size with a name
-// (dim_param) becomes a symbolic size of at least 1; a size without any information becomes a separate symbol. If
-// nodes cannot be compiled, the error lists each of them with its operator, operator set and name.
+// The arguments of @main are the symbolic sizes, followed by row-major tensors: first the model's inputs, whose names
+// are in tw.name, and then the initializers and computed constants that the code reads as tensors (tw.static).
+// Initializers of one element are usually constants in the IR. Results are row-major and have the names of the model's
+// outputs. A size with a name (dim_param) becomes a symbolic size of at least 1; a size without any information becomes
+// a separate symbol. If nodes cannot be compiled, the error lists each of them with its operator, operator set and
+// name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_ONNXMODEL_H

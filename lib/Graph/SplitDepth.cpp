@@ -224,8 +224,8 @@ private:
     return reshaped(value, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
   }
 
-  /// Returns `value` with enough planes of zeros around it that all taps read inside of it, and sets `before` to the
-  /// number of planes before `value`. Returns null if the number of planes after `value` is not constant.
+  /// Returns `value`, padded with enough planes of zeros that no tap reads outside of the result, and sets `before` to
+  /// the number of planes before `value`. Returns null if the number of planes after `value` is not constant.
   Value surrounded(Value value, const Planes &planes, int64_t &before) {
     Sizes sizes = sizesOfValue(value);
     const int64_t least = *llvm::min_element(planes.firsts), most = *llvm::max_element(planes.firsts);

@@ -74,7 +74,7 @@ llvm::Expected<std::string> explainRecords(llvm::StringRef folder, llvm::StringR
     out << hash.substr(0, 12) << "  " << record.operations << "  "
         << (changed ? record.chosen : "default (" + record.initial + ")");
     if (changed && !record.seen.empty())
-      out << "  " << numberText("%.3f", record.seen.front().ratio) << " of the default's time";
+      out << "  " << numberText("%.3f", record.chosenRatio()) << " of the default's time";
     out << "\n";
     if (key.empty())
       continue;

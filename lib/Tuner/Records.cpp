@@ -259,6 +259,13 @@ std::vector<KernelRecord> RecordStore::similar(const KernelRecord &of, size_t mo
   return nearestRecords(all(), of, most);
 }
 
+double KernelRecord::chosenRatio() const {
+  for (const SeenSchedule &each : seen)
+    if (each.schedule == chosen)
+      return each.ratio;
+  return 1;
+}
+
 std::string otherMachine(llvm::StringRef measured, llvm::StringRef here) {
   auto [machine, threads] = measured.rsplit('|');
   auto [thisMachine, theseThreads] = here.rsplit('|');

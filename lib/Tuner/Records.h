@@ -46,6 +46,9 @@ struct KernelRecord {
   std::vector<std::pair<std::string, std::string>> failures;
 
   static constexpr size_t mostSeen = 8;
+
+  /// Returns the measured time of `chosen` divided by that of `initial`, or 1 if `seen` does not contain it.
+  double chosenRatio() const;
 };
 
 llvm::json::Value toJson(const KernelRecord &record);

@@ -425,6 +425,7 @@ private:
       std::string wrong = bench.check(seen.point);
       if (!wrong.empty()) {
         result.failures.push_back({seen.point, "wrong numbers: " + wrong});
+        std::erase_if(result.measured, [&](const Measured &other) { return other.point == seen.point; });
         continue;
       }
       result.best = seen.point;

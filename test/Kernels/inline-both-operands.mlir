@@ -1,6 +1,6 @@
 // RUN: tilewright-opt --tw-stage-structured %s | FileCheck %s
 
-// A value is multiplied by itself, so both operands have the same producer. The product reads the producer's result
+// A value is multiplied by itself, so both operands have the same producer. The multiplication reads the producer's result
 // without one of its dimensions. If only one operand were fused, the fused op would read its own result through the
 // other operand.
 // CHECK-LABEL: func private @mul_0

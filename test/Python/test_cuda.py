@@ -7,6 +7,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sysconfig
 
 import pytest
 import torch
@@ -294,15 +295,13 @@ def test_drawn_schedules_of_a_product_pass_the_reference_check(tmp_path, sizes, 
 
 
 def find_ptxas():
-    """Returns ptxas of a CUDA root, of PATH or of triton's wheel, or None."""
-    if found := shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas"):
-        return found
-    try:
-        import triton
-    except ImportError:
-        return None
-    inside = pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas"
-    return str(inside) if inside.exists() else None
+    """Returns ptxas of NVIDIA's wheel (tools/setup.sh installs it), of a CUDA root or of PATH, or None. In CI, it must exist."""
+    wheels = [pathlib.Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "ptxas"]
+    for candidate in [*wheels, "ptxas", "/usr/local/cuda/bin/ptxas"]:
+        if found := shutil.which(candidate):
+            return found
+    assert not os.environ.get("CI"), "there is no ptxas: run tools/setup.sh"
+    return None
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
@@ -310,7 +309,7 @@ def find_ptxas():
 def test_ptxas_reports_no_spills(arch, name, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:
-        pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
+        pytest.skip("there is no ptxas: run tools/setup.sh")
     source = pathlib.Path(__file__).parents[1] / "Codegen" / "NVPTX" / f"{name}.mlir"
     driver = PROGRAM
     ptx = tmp_path / "kernels.ptx"

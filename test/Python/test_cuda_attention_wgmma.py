@@ -146,7 +146,7 @@ HEAD = """func.func @main(%q: tensor<2x4x{rows}x{size}x{type}>, %k: tensor<2x2x{
 def test_ptxas_reports_no_spills_and_no_serialized_wgmma(size, causal, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:
-        pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
+        pytest.skip("there is no ptxas: run tools/setup.sh")
     for rows, type in ((64, "bf16"), (1000, "f16")):
         (tmp_path / "m.mlir").write_text(HEAD.format(rows=rows, size=size, type=type, causal=causal))
         ptx = tmp_path / "m.ptx"

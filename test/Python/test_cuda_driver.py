@@ -154,7 +154,7 @@ def test_nvidia_driver_compiles_ptx_if_it_rejects_the_cubin():
     """ptxas writes a real cubin, which the fake driver rejects."""
     ptxas = find_ptxas()
     if not ptxas:
-        pytest.skip("there is no ptxas: neither a CUDA root nor triton's wheel")
+        pytest.skip("there is no ptxas: run tools/setup.sh")
     code, out, errors = run("network", TILEWRIGHT_PTXAS=ptxas, TILEWRIGHT_CACHE="0")
     assert code == 0 and out == "network: good\n", errors[-3000:]
     assert "it rejects the code that ptxas generated" in errors, errors[-3000:]

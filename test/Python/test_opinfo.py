@@ -84,6 +84,18 @@ def test_check_distribution_accepts_correlated_elements():
         check_distribution(torch.full((6, 500), 7.0), draws, "")
 
 
+def test_check_distribution_ignores_roundings_of_a_value_that_many_elements_have():
+    """Dropped elements of alpha_dropout have a value whose computation has several roundings."""
+    def draw(value):
+        return torch.where(torch.rand(4096) < 0.5, torch.randn(4096), torch.tensor(value)).bfloat16()
+
+    torch.manual_seed(0)
+    draws = [draw(-0.8) for _ in range(4)]
+    check_distribution(draw(-0.8 * (1 + 2.0**-8)), draws, "")
+    with pytest.raises(Wrong):
+        check_distribution(draw(-0.8 * (1 + 2.0**-4)), draws, "")
+
+
 def test_states_of_cases_are_ordered_and_parsed():
     native, slow = Outcome("native"), Outcome("fallback", ops=["aten.b", "aten.a"])
     wrong, crash = Outcome("wrong", "strides"), Outcome("crash", "SIGSEGV")

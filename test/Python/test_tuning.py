@@ -148,6 +148,7 @@ def _check_numbers(ours, function, inputs, exact):
 @pytest.mark.parametrize("options, text", [
     ({"tune": "quik"}, r"'records' or 'quick' or 'full' or 'strict' or 'off', not 'quik' \(did you mean 'quick'\?\)"),
     ({"tune": "quick", "target": "reference"}, "target 'reference' has no schedules that can be measured"),
+    ({"tune": "quick", "target": "cuda", "device": "emulated"}, "target 'cuda' on the emulated device has no schedules that can be measured"),
     ({"records": "/nowhere/at/all"}, "there is no folder of tuning records '/nowhere/at/all'"),
 ])  # fmt: skip
 def test_invalid_tuning_options_are_refused(options, text):

@@ -95,6 +95,7 @@ LIBRARIES = {
     "python": {"dialects/Graph", *ANY},
     "tools/ptx-check": {"lib/PtxInterpreter", *PTX},
     "tools/hls-estimate": {"lib/Codegen/HLS/Estimate"},
+    "tools/gpu-model": {"dialects/Schedule", "lib/Codegen/GPU/Schedule"},
     "tools": {"dialects/Graph", *ANY},
 }
 

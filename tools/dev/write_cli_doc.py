@@ -35,6 +35,8 @@ LINKED = """## Other programs
 - `tilewright-reduce` removes functions and ops from IR as long as a test program finds that the remaining IR still causes the problem. It takes the
   flags of `mlir-reduce`.
 - `tilewright-lsp-server` implements the language server protocol for IR of any stage.
+- `gpu-model --tables=FILE` predicts the times of recorded schedules of GPU products; `tools/dev/fit_wgmma.py` fits the model with it ([decision
+  0030](../decisions/0030-wgmma.md)).
 - `hls-estimate DESIGNS.json...` estimates cycles and resources of [hls designs](../targets/hls.md) that are described as JSON, and prints one line of
   JSON for each.
 

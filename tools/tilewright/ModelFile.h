@@ -22,7 +22,7 @@ struct ModelFile {
   const void *weight(size_t index) const { return index < weights().size() ? weights()[index] : nullptr; }
 };
 
-/// Reads MLIR, an ONNX model or a .pt2 file of torch.export. The format is recognized by the suffix of `path` and by
+/// Reads MLIR, an ONNX model or a .pt2 file of torch.export. The format is recognized by the suffix of `path` or by
 /// the first bytes of the file. The path "-" reads MLIR from standard input. The sizes in `dynamic` get the given
 /// ranges. Static sizes in `dynamic` become symbolic in ONNX models, and are errors in other formats. MLIR's parser
 /// prints errors to standard error.

@@ -155,8 +155,8 @@ Value writeMemory(Node &n, Value memory, Value part, const MemoryWindow &window)
                        ValueRange{n.reshape(linearIndices(n, window), {count})}, 0, ScatterKind::Set);
 }
 
-/// Returns the memory of `self` as a tensor of rank 1: permutes the dimensions to decreasing strides, and flattens
-/// them.
+/// Returns the memory of `self` as a tensor of rank 1: permutes the dimensions to the order of decreasing
+/// strides, and flattens them.
 Value memoryOf(Node &n, Value self) {
   MemoryWindow all{n.sizesIn(self), n.sizes(~0u, "memory"), n.constantSize(0)};
   AffineExpr total = elementCount(n.typeOf(self));

@@ -160,8 +160,9 @@ private:
     }
   }
 
-  /// Converts guards that the symbols' ranges do not imply into run-time checks of each call. Rejects the program if
-  /// such a guard cannot be checked at run time.
+  /// Adds a run-time check for each comparison in the guards that the symbols' ranges do not imply. Comparisons that
+  /// exclude only the sizes 0 and 1, and comparisons of other values than sizes, are ignored (readGuard()). Rejects the
+  /// program if a run-time check cannot express a comparison.
   void checkGuards() {
     llvm::StringSet<> names;
     for (const Input &input : program.inputs)

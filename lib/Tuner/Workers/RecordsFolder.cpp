@@ -1,5 +1,6 @@
 //===- RecordsFolder.cpp - the folder of tuning records ---------------------------------------------------===//
 #include "lib/Driver/ObjectCache.h"
+#include "tilewright/Target.h"
 #include "tilewright/Tuner.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -24,7 +25,9 @@ llvm::Error completeTuneOptions(Options &options) {
   const bool named = !options.records.empty();
   if (!named)
     options.records = defaultRecordsFolder();
-  if (options.tune == "strict" && options.target != "cpu")
+  std::string unknown;
+  Target *target = findTarget(options.target, unknown);
+  if (options.tune == "strict" && target && !target->hasDevices() && !target->canMeasure(options))
     return llvm::createStringError("tune=strict requires measured schedules, but target '%s' has none",
                                    options.target.c_str());
   if (llvm::sys::fs::is_directory(options.records))

@@ -325,7 +325,7 @@ private:
       row.verdict = "it could not be measured: " + (lanes.empty() ? aborted : lanes[1].failure);
       return;
     }
-    const double recorded = record.seen.empty() ? 1 : record.seen.front().ratio;
+    const double recorded = record.chosenRatio();
     tuner::Ratio ratio = tuner::ratioOf(lanes[1].nanoseconds, lanes[0].nanoseconds);
     row.recorded = false;
     row.measurements = 2;

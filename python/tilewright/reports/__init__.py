@@ -1,2 +1,2 @@
-"""Reports what was compiled, what was not, and the reasons. The only other package of Tilewright that this package
-imports is fx."""
+"""Reports what was compiled, what was not, and the reasons. Apart from the modules `options` and
+`_tilewright`, this package imports only the package fx of Tilewright."""

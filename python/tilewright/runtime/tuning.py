@@ -34,10 +34,12 @@ def tune(graph, options: CompileOptions, sizes: list[int]) -> list[str]:
 
     `sizes` contains the values of the graph's symbolic sizes, in order, with which kernels are measured. Returns lines
     about the kernels and the whole graph, or an empty list if no process can measure. Raises a ValueError for targets
-    other than cpu, which have no schedules that can be measured.
+    other than cpu and cuda, and for the emulated device, which have no schedules that can be measured.
     """
-    if options.target != "cpu":
-        raise ValueError(f"tilewright: options['tune'] = {options.tune!r} measures kernels on the CPU; target {options.target!r} "
+    emulated = options.target == "cuda" and options.own("device") == "emulated"
+    if options.target not in ("cpu", "cuda") or emulated:
+        device = " on the emulated device" if emulated else ""
+        raise ValueError(f"tilewright: options['tune'] = {options.tune!r} measures kernels on the CPU or on a GPU; target {options.target!r}{device} "
                          "has no schedules that can be measured. Remove this option")  # fmt: skip
     worker = [_interpreter(), "-c", _WORKER, str(pathlib.Path(_tilewright.__file__).parent)]
     try:

@@ -8,8 +8,9 @@
 Each graph becomes a library. In each call, a page without access follows every buffer (inputs and results in this
 program; weights, constants and the arena by TILEWRIGHT_GUARD_PAGES). These outcomes are errors: a result that differs
 from the reference's, a result if the reference refuses the sizes, a refusal of the sizes for which the graph was
-created, and a process that dies. Refusals of other sizes that the reference accepts are counted, but are not errors,
-because the reference broadcasts sizes of 1 and clamps slices. """
+created, and a process that dies. Refusals of other sizes that the reference accepts are counted, but are not errors
+unless the message is not about sizes or an index, because the reference broadcasts sizes of 1 and clamps slices. The
+reference is onnxruntime or, if it is not installed, the evaluator of the package onnx."""
 
 from __future__ import annotations
 

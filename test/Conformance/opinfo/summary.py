@@ -1,4 +1,4 @@
-"""Prints the counts of samples and entries of a run, and the ops that run in eager."""
+"""Prints the counts of samples and entries of a run, the ops that run in eager, and the failures."""
 
 from __future__ import annotations
 

@@ -209,8 +209,8 @@ private:
     accumulate(transpose(qBlock, queryTransposed), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
   }
 
-  /// Stores the product of `a` and the matrix that `panels` contains to `part`, and adds `part` to `sum`. If `part` is
-  /// null, stores the product to `sum`. multiply() describes `depthFirst`.
+  /// Computes `part` = `a` * b, where b is the matrix in `panels`, and adds `part` to `sum`. If `part` is null, computes
+  /// `sum` = `a` * b instead. `depthFirst` is as in multiply().
   void accumulate(Value a, Value panels, Value part, Value sum, bool depthFirst = false) {
     multiply(a, panels, part ? part : sum, depthFirst);
     if (part)

@@ -4,7 +4,7 @@
 //
 // sinh and tanh are computed from expm1, whose relative precision is high near 0. Near 0, erf(x) is x + x p(x^2).
 // Otherwise it is 1 - exp(-x^2) p(t) with t = (x - 3) / (x + 3). erfc(x) is exp(-x^2) p(t) / (1 + 2x). Coefficients in
-// braces come from tools/dev/fit_polynomials.py (NAME_53).
+// braces come from tools/dev/fit_polynomials.py (the fits whose names end in _53).
 //
 // Tests: test/Codegen/CPU/MicroKernels/expand-math.mlir, test/Unit/Codegen/Common
 //

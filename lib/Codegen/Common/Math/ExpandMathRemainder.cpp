@@ -1,14 +1,15 @@
 //===- ExpandMathRemainder.cpp - the exact remainder of a division ----------------===//
 //
-// C's fmod is exact: x - trunc(x / y) y. The quotient may have hundreds of bits. In f64, each step of this loop removes
-// up to `bits` + 1 bits of the quotient:
+// C's fmod is exact: x - trunc(x / y) y. The quotient may have hundreds of bits in f32, and about 2000 in f64. In f64,
+// each step of this loop removes up to `bits` + 1 bits of the quotient:
 //
 //   r = |x|
 //   while any lane has r >= |y|:
 //     s = |y| 2^e, e = max(0, exponent of r - exponent of |y| - bits)
 //     r -= trunc(r / s) s
 //
-// For f32, `bits` is 26. s has the 24 bits of y, and r is a multiple of the last place of y or x and is below 2^27 s.
+// For f32, `bits` is 26. s has the 24 bits of y, and r is a multiple of the unit in the last place of x or of y, and
+// is below 2^27 s.
 // The difference of the exact quotient and the next integer is at least 2^-24. Therefore the computed quotient is not
 // rounded up to this integer, and the product and the difference are exact.
 //

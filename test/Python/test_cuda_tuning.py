@@ -1,0 +1,134 @@
+"""The tuner measures schedules of the target cuda on the device. The device is the fake driver's, whose kernels take the
+time that a table has for their schedule, and may fault, hang or compute wrong results."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from test_cuda_driver import FAKE
+
+ROOT = pathlib.Path(__file__).parents[2]
+PROGRAM = FAKE.parent.parent / "bin" / "tilewright"
+TABLES = ROOT / "test" / "Tuner" / "Inputs" / "gpu" / "h200-products.jsonl"
+pytestmark = pytest.mark.skipif(not FAKE.exists(), reason=f"{FAKE} is not built")
+
+# Five schedules of this product have tiles of 64 rows: 8 to 128 columns.
+SMALL = """func.func @main(%a: tensor<64x128xbf16> {tw.name = "x"}, %b: tensor<128x128xbf16> {tw.name = "w"}) -> (tensor<64x128xbf16> {tw.name = "y"}) {
+  %t = tw.permute %b {permutation = array<i64: 1, 0>} : tensor<128x128xbf16> -> tensor<128x128xbf16>
+  %c = tw.matmul %a, %t : (tensor<64x128xbf16>, tensor<128x128xbf16>) -> tensor<64x128xbf16>
+  return %c : tensor<64x128xbf16>
+}
+"""
+SCHEDULE = "wgmma, threads 256, block 64x{}x64, consumers 1, stages 2"
+
+
+def environment(tmp_path, times, **settings):
+    (tmp_path / "times").write_text("".join(f"{nanoseconds} {outcome} {schedule}\n" for nanoseconds, outcome, schedule in times))
+    configured = ",".join([f"times={tmp_path / 'times'}", "capability=9.0", *(f"{name}={value}" for name, value in settings.items())])
+    return {**os.environ, "TILEWRIGHT_LIBCUDA": str(FAKE), "TILEWRIGHT_FAKE_CUDA": configured, "TILEWRIGHT_PTXAS": "off",
+            "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache"), "TILEWRIGHT_RECORDS_DIR": str(tmp_path / "records")}  # fmt: skip
+
+
+def tune(tmp_path, model, times, *arguments, **settings):
+    """Tunes the model. Returns the row of its only kernel in the report."""
+    (tmp_path / "model.mlir").write_text(model)
+    report = tmp_path / "report.json"
+    subprocess.run([PROGRAM, "tune", "--target=cuda", tmp_path / "model.mlir", f"--report={report}", *arguments],
+                   env=environment(tmp_path, times, **settings), check=True, timeout=600)  # fmt: skip
+    (row,) = json.loads(report.read_text())["kernels"]
+    return row
+
+
+def columns(schedule):
+    return int(re.search(r"\bn=(\d+)", schedule)[1])
+
+
+def test_tuner_chooses_the_fastest_schedule_that_neither_faults_nor_hangs_nor_is_wrong(tmp_path):
+    times = [(100e3, "good", 8), (10e3, "fault", 16), (20e3, "hang", 32), (30e3, "wrong", 64), (50e3, "good", 128)]
+    times = [(nanoseconds, outcome, SCHEDULE.format(n)) for nanoseconds, outcome, n in times]
+    row = tune(tmp_path, SMALL, times, "--seconds=300")
+    assert row["measurements"] == 5 and columns(row["chosen"]) == 128 and row["ratio"] == pytest.approx(0.5), row
+    reasons = {columns(failure["schedule"]): failure["reason"] for failure in row["failures"]}
+    assert reasons.keys() == {16, 32, 64}
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in reasons[16] and "did not end" in reasons[32] and "wrong numbers" in reasons[64]
+    assert {columns(seen["schedule"]) for seen in row["seen"]} == {128}
+
+    # A second process measures nothing, and a compilation uses the record.
+    again = tune(tmp_path, SMALL, times)
+    assert again["measurements"] == 0 and again["recorded"] and again["chosen"] == row["chosen"]
+    tiled = subprocess.run([PROGRAM, "compile", "--target=cuda", "--tune=strict", f"--records={tmp_path / 'records'}", "--emit=tiled", tmp_path / "model.mlir"],
+                           env=environment(tmp_path, times), check=True, capture_output=True, text=True).stdout  # fmt: skip
+    assert re.search(r"block = \[64, 128, 64\], consumers = 1, stages = 2, record = \"[0-9a-f]{12}\"", tiled), tiled
+
+    # The record carries the chip, so another chip does not use it.
+    other = subprocess.run([PROGRAM, "compile", "--target=cuda", "--arch=sm_80", "--tune=strict", f"--records={tmp_path / 'records'}", "--emit=tiled", tmp_path / "model.mlir"],
+                           env=environment(tmp_path, times), capture_output=True, text=True)  # fmt: skip
+    assert other.returncode == 1 and "no tuning record for kernel matmul_0" in other.stderr
+
+
+def recorded(kernel):
+    """Returns the sizes of a product of the H200's tables, and its times by schedule, without clusters."""
+    for line in TABLES.read_text().splitlines():
+        table = json.loads(line)
+        if table["kernel"] != kernel:
+            continue
+        times = []
+        for knobs, milliseconds in table["schedules"]:
+            if knobs["cluster"] > 1:
+                continue
+            text = f"wgmma, threads {(knobs['consumers'] + 1) * 128}, block {knobs['group_m'] * knobs['consumers']}x{knobs['n']}x64, consumers {knobs['consumers']}, stages {knobs['stages']}"
+            for name, old in (("tile_rows_per_band", "raster"), ("tiles_per_block", "in_turn")):
+                text += f", {name} {knobs[old]}" if knobs[old] > 1 else ""
+            times.append((milliseconds * 1e6, "good", text))
+        return [int(size) for size in re.findall(r"\d+", kernel.partition("-")[2])], times
+    raise KeyError(kernel)
+
+
+@pytest.mark.parametrize("kernel", ["bf16-256x1024x1024", "bf16-64x6144x4096"])
+def test_quick_tuning_with_recorded_times_reaches_the_best_recorded_schedule(kernel, tmp_path):
+    """Schedules without a recorded time take 1 ms, so the search must find the recorded schedules by the cost model."""
+    (m, n, k), times = recorded(kernel)
+    model = f"""func.func @main(%a: tensor<{m}x{k}xbf16> {{tw.name = "x"}}, %b: tensor<{n}x{k}xbf16> {{tw.name = "w"}}) -> (tensor<{m}x{n}xbf16> {{tw.name = "y"}}) {{
+  %t = tw.permute %b {{permutation = array<i64: 1, 0>}} : tensor<{n}x{k}xbf16> -> tensor<{k}x{n}xbf16>
+  %c = tw.matmul %a, %t : (tensor<{m}x{k}xbf16>, tensor<{k}x{n}xbf16>) -> tensor<{m}x{n}xbf16>
+  return %c : tensor<{m}x{n}xbf16>
+}}
+"""
+    row = tune(tmp_path, model, times, "--seconds=300", "--tier=full", execute=0)
+    best = min(nanoseconds for nanoseconds, _, _ in times)
+    chosen = row["defaultNanoseconds"] * row["ratio"]
+    assert best / chosen >= 0.9, (best, chosen, row["measurements"], row["chosen"])
+
+
+def test_max_autotune_measures_once_and_a_second_process_measures_nothing(tmp_path):
+    program = """
+import torch, tilewright
+torch.manual_seed(0)
+x, w = torch.randn(64, 128).bfloat16(), torch.randn(128, 128).bfloat16()
+compiled = torch.compile(torch.nn.functional.linear, backend="tilewright", options={"target": "cuda", "strict": True, "tune": "quick"})
+y = compiled(x, w)
+torch.testing.assert_close(y.float(), x.float() @ w.float().t(), rtol=0.02, atol=0.2)
+"""
+    times = [(nanoseconds, "good", SCHEDULE.format(n)) for nanoseconds, n in ((90e3, 8), (80e3, 16), (70e3, 32), (40e3, 64), (60e3, 128))]
+
+    def run():
+        dump = tmp_path / "dump"
+        done = subprocess.run([sys.executable, "-c", program], env=environment(tmp_path, times) | {"TILEWRIGHT_DUMP": str(dump), "TILEWRIGHT_CACHE": "0"},
+                              capture_output=True, text=True, timeout=600)  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        (tiled,) = dump.rglob("*-tiled.mlir")
+        assert "block = [64, 64, 64]" in tiled.read_text()
+        shutil.rmtree(dump)
+
+    run()
+    (record,) = (tmp_path / "records").glob("*.json")
+    assert columns(json.loads(record.read_text())["chosen"]) == 64
+    written = record.stat().st_mtime_ns
+    run()
+    assert record.stat().st_mtime_ns == written
