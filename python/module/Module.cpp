@@ -326,14 +326,16 @@ py::dict reportOf(const GraphCall &call) {
   return report;
 }
 
-/// Returns a dictionary for each step, with its times since profile(True). The flops and bytes are those of one call
-/// with the sizes of the last call.
+/// Returns a dictionary for each step, with its times since profile(True) and the user's line. The flops and bytes are
+/// those of one call with the sizes of the last call.
 py::list timesOf(const GraphCall &call) {
   py::list list;
   if (!call.program)
     return list;
-  for (const KernelTime &time : call.program->times(call.lastSymbols().data())) {
+  const std::vector<std::string> &lines = call.program->report.stepLines;
+  for (const auto &[step, time] : llvm::enumerate(call.program->times(call.lastSymbols().data()))) {
     py::dict entry;
+    entry["line"] = step < lines.size() ? lines[step] : "";
     entry["kernel"] = time.kernel;
     entry["operations"] = time.operations;
     entry["schedule"] = time.schedule;

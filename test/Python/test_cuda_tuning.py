@@ -132,3 +132,16 @@ torch.testing.assert_close(y.float(), x.float() @ w.float().t(), rtol=0.02, atol
     written = record.stat().st_mtime_ns
     run()
     assert record.stat().st_mtime_ns == written
+
+
+def test_bench_prints_the_kernels_of_a_model_on_the_device(tmp_path):
+    """Each kernel has its name, its time on the device, its operations per second, its schedule and its operations."""
+    times = [(40e3, "good", SCHEDULE.format(8))]
+    done = subprocess.run([sys.executable, "-m", "tilewright.bench", "gemm:64x128x128", "--dtype=bf16", "--per-kernel", "--device=cuda", "--threads=1"],
+                          env=environment(tmp_path, times), capture_output=True, text=True, timeout=300)  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    # 2 * 64 * 128 * 128 operations in 40 us.
+    assert re.search(r"^ +40\.0 100\.0% +0% +52\.4 .* 1  matmul_add_0: wgmma, threads 256, block 64x8x64, .*matmul", done.stdout, re.MULTILINE), done.stdout
+    assert "torch finds no GPU, so the peaks are not known" in done.stdout
+    refused = subprocess.run([sys.executable, "-m", "tilewright.bench", "bert", "--device=cuda"], capture_output=True, text=True)
+    assert refused.returncode == 2 and "--device=cuda measures kernels; add --per-kernel" in refused.stderr

@@ -23,6 +23,8 @@ def _arguments(argv: list[str] | None) -> argparse.Namespace:
         parser().error("--json and --chart write the measurements of workloads or of --goals, not those of --dynamic")
     if given.per_kernel and given.chart:
         parser().error("--chart draws ratios of peers, which --per-kernel does not measure")
+    if given.device != "cpu" and not given.per_kernel:
+        parser().error("--device=cuda measures kernels; add --per-kernel")
     # These mistakes are found before the measurements, which may take half an hour.
     for flag, file in (("--json", given.json), ("--chart", given.chart)):
         if file and not file.absolute().parent.is_dir():
@@ -54,8 +56,8 @@ def main(argv: list[str] | None = None) -> int:
         for name in given.workloads:
             for dtype in given.dtype:
                 for threads in given.threads:
-                    print(f"{name} {dtype}, {threads} threads")
-                    kernels, seconds, limits = roof.measure(workloads.make(name, dtype), dtype, threads)
+                    print(f"{name} {dtype}, {threads} threads" if given.device == "cpu" else f"{name} {dtype}, {given.device}")
+                    kernels, seconds, limits = roof.measure(workloads.make(name, dtype), dtype, threads, device=given.device)
                     print(roof.table(kernels, seconds, limits), flush=True)
                     measured.append({"workload": name, "dtype": dtype, "threads": threads, "seconds": seconds, "peaks": limits,
                                      "share": roof.share(kernels), "kernels": [vars(row) for row in kernels]})  # fmt: skip

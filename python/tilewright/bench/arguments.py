@@ -5,6 +5,7 @@
     tilewright bench gemm:128x768x768 --peers eager --threads 1
     tilewright bench gemm:1x4096x4096 --cold                   flushes the L2 caches before each call
     tilewright bench bert --per-kernel                         each kernel's time, share of the roof, bytes, flops and schedule
+    tilewright bench bert --per-kernel --device=cuda           the same on a GPU
     tilewright bench --dynamic 3072x768                        one program for all numbers of rows against one for each number
     tilewright bench --list                                    prints the names of the workloads and peers
 
@@ -36,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--cold", action="store_true", help="flush the L2 caches before each call of the named workloads")
     parser.add_argument("--goals", nargs="*", metavar="WORD", help="measure all performance goals, or those whose title contains one of the words")
     parser.add_argument("--per-kernel", action="store_true", help="print the time of each kernel of the workloads")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="with --per-kernel: the device that runs the kernels (default: cpu)")
     parser.add_argument("--dynamic", nargs="*", metavar="NxK", default=[], help="measure a linear layer of N x K whose number of rows is dynamic")
     parser.add_argument("--json", type=Path, help="write all measurements to this file")
     parser.add_argument("--chart", type=Path, help="write a chart of the ratios to this PNG file")

@@ -3,8 +3,8 @@
 The library measures the peaks (lib/Runtime/Host/MachinePeaks.cpp) on the threads that the kernels use. A kernel's
 roof is the larger of two times: its flops divided by the peak FLOP/s of its dtype, and its bytes divided by the bandwidth
 of the cache that is assumed to contain them. This cache is a core's L2 cache if the bytes fit into it, else the last-level
-cache. For weights, constants and arguments, the bandwidth is that of DRAM if all of them together are larger than twice
-the last-level cache, because then the next call finds none of them in the cache.
+last-level cache. For weights, constants and arguments, the bandwidth is that of DRAM if all of them together are larger than twice
+the last-level cache, because then the next call finds none of them in the cache. On a GPU, the bandwidth is that of the card's memory.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from .workloads import Workload
 class KernelRow:
     """A kernel of a model, with the sums over all of its launches in one call."""
 
+    kernel: str  # its name in profilers
     operations: str
     schedule: str
+    line: str  # the user's file:line; that of one launch, if the launches have several
     launches: int
     seconds: float  # seconds of the kernel in one call of the model, mean over threads
     flops: int
     bytes: int
-    roof: float  # minimum seconds according to the peak rates
+    roof: float  # minimum seconds according to the peak rates; 0 if they are not known
 
     @property
     def share(self) -> float:
@@ -44,15 +46,24 @@ def peaks(threads: int) -> dict[str, float]:
     return _tilewright.machine_peaks(threads)
 
 
-def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[list[KernelRow], float, dict[str, float]]:
-    """Returns the rows sorted by decreasing time, the seconds per call of the whole program, and the measured peaks."""
+def measure(work: Workload, dtype: str, threads: int, calls: int = 20, device: str = "cpu") -> tuple[list[KernelRow], float, dict[str, float]]:
+    """Returns the rows sorted by decreasing time, the seconds per call of the whole program, and the measured peaks.
+
+    `device` is "cpu" or "cuda". If torch finds no GPU, the tensors stay on the host, and each call copies them to the device
+    that Tilewright finds.
+    """
+    from . import gpu_peaks
     from .peers import tilewright
+
+    on_gpu = device == "cuda"
+    if on_gpu and torch.cuda.is_available():
+        work.to(device)
 
     torch.set_num_threads(threads)
     torch._dynamo.reset()  # without it, the ninth linear layer of a process exceeds the recompile limit and runs in eager
     earlier = report()
     work.native = False
-    program = tilewright(work)
+    program = tilewright(work, **({"target": "cuda"} if on_gpu else {}))
     for _ in range(4):
         program()
     compiled = [call for graph in report() if not any(graph is old for old in earlier) for call in graph.calls]
@@ -63,15 +74,18 @@ def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[
     began = time.perf_counter()
     for _ in range(calls):
         program()
+    if on_gpu and torch.cuda.is_available():
+        torch.cuda.synchronize()
     seconds = (time.perf_counter() - began) / calls
-    limits = peaks(threads)
+    threads = 1 if on_gpu else threads
+    limits = gpu_peaks.peaks() if on_gpu else peaks(threads)
     rows: dict[tuple[str, str, str], KernelRow] = {}
     steps = {call: call.times() for call in compiled}
-    streamed = sum(step["kept"] for taken in steps.values() for step in taken) > 2 * limits["l3_bytes"] > 0
+    streamed = not on_gpu and sum(step["kept"] for taken in steps.values() for step in taken) > 2 * limits["l3_bytes"] > 0
     for call in compiled:
         for step in steps[call]:
             key = (step["kernel"], step["operations"], step["schedule"])
-            row = rows.setdefault(key, KernelRow(step["operations"] or "copy", step["schedule"], 0, 0.0, 0, 0, 0.0))
+            row = rows.setdefault(key, KernelRow(step["kernel"], step["operations"] or "copy", step["schedule"], step["line"], 0, 0.0, 0, 0, 0.0))
             row.launches += 1
             row.seconds += step["nanoseconds"] / 1e9 / calls / threads
             row.flops += step["flops"]
@@ -82,7 +96,11 @@ def measure(work: Workload, dtype: str, threads: int, calls: int = 20) -> tuple[
 
 
 def _roof(step: dict, dtype: str, limits: dict[str, float], streamed: bool) -> float:
+    if not limits:
+        return 0.0
     peak = limits.get(dtype) or limits["f32"]
+    if "l2" not in limits:  # a GPU
+        return max(step["flops"] / peak, step["bytes"] / limits["dram"])
     bandwidth = limits["l2"] if step["bytes"] <= limits["l2_bytes"] else limits["l3"]
     far = step["kept"] if streamed else 0
     return max(step["flops"] / peak, (step["bytes"] - far) / bandwidth + (far / limits["dram"] if far else 0.0))
@@ -100,14 +118,14 @@ def table(rows: list[KernelRow], seconds: float, limits: dict[str, float], most:
     busy = sum(row.seconds for row in rows)
     lines = ["peaks: " + ", ".join(f"{name} {value / 1e9:.0f} G{'B' if name in ('l1', 'l2', 'l3', 'dram') else 'FLOP'}/s"
                                    for name, value in limits.items() if value and not name.endswith("_bytes")),
-             f"a call takes {seconds * 1e3:.3f} ms, its kernels {busy * 1e3:.3f} ms; "
-             f"{share(rows):.0%} of the roof",
-             f"{'us':>9} {'share':>6} {'roof':>5} {'GFLOP/s':>8} {'GB/s':>7} {'x':>3}  schedule, operations"]  # fmt: skip
+             f"a call takes {seconds * 1e3:.3f} ms, its kernels {busy * 1e3:.3f} ms"
+             + (f"; {share(rows):.0%} of the roof" if limits else "; torch finds no GPU, so the peaks are not known"),
+             f"{'us':>9} {'share':>6} {'roof':>5} {'GFLOP/s':>8} {'GB/s':>7} {'x':>3}  kernel: schedule, operations, line"]  # fmt: skip
     for row in rows[:most]:
         lines.append(f"{row.seconds * 1e6:9.1f} {row.seconds / busy if busy else 0:6.1%} {row.share:5.0%} "
                      f"{row.flops / row.seconds / 1e9 if row.seconds else 0:8.1f} "
                      f"{row.bytes / row.seconds / 1e9 if row.seconds else 0:7.1f} {row.launches:3}  "
-                     f"{row.schedule or '-'}, {short_operations(row.operations)}")  # fmt: skip
+                     f"{row.kernel or 'copy'}: {row.schedule or '-'}, {short_operations(row.operations)}{', ' if row.line else ''}{row.line}")  # fmt: skip
     if len(rows) > most:
         lines.append(f"... {len(rows) - most} more kernels")
     return "\n".join(lines)

@@ -29,6 +29,13 @@ class Workload:
     dynamic: dict[str, int] = field(default_factory=dict)  # input -> dimension that varies
     name: str = ""  # its key in WORKLOADS
 
+    def to(self, device: str) -> Workload:
+        """Moves the model and its arguments to a device."""
+        if isinstance(self.model, torch.nn.Module):
+            self.model = self.model.to(device)
+        self.inputs = {name: value.to(device) for name, value in self.inputs.items()}
+        return self
+
     def cast(self, dtype: torch.dtype) -> Workload:
         if isinstance(self.model, torch.nn.Module):
             self.model = self.model.to(dtype)

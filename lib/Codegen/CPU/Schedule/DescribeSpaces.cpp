@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Schedule/CpuSchedule.h"
 #include "dialects/Tile/Blocks.h"
+#include "dialects/Tile/Flops.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/CPU/Schedule/KernelShapes.h"
 #include "lib/Interfaces/SpaceText.h"

@@ -18,13 +18,6 @@ int64_t countOf(llvm::ArrayRef<mlir::AffineExpr> sizes);
 /// Returns the ops of the kernel that compute elements, except fills, in order.
 llvm::SmallVector<mlir::Operation *> membersOf(mlir::func::FuncOp kernel);
 
-/// Returns the number of keys (and values) of a head, for attention and its gradient.
-template <typename Op> mlir::AffineExpr keysOf(Op attention) {
-  constexpr int64_t key = 1, rows = 2;
-  std::optional<llvm::ArrayRef<int64_t>> permutations = attention.getPermutations();
-  return tile::sizeOf(attention.getInputs()[key], permutations ? (*permutations)[4 * key + rows] : rows);
-}
-
 /// Returns the machine that a pass's options describe. Reports an error at `kernel` if the option `rates` cannot be
 /// parsed, or if the L1 cache `first` has a value that is not positive, or a size that is not a multiple of
 /// `first.ways` * `first.lineBytes`.

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Schedule/CpuSchedule.h"
 #include "dialects/Tile/Blocks.h"
+#include "dialects/Tile/Flops.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/CPU/Schedule/CostModel.h"
@@ -41,68 +42,6 @@ using namespace tile;
 namespace {
 
 using llvm::divideCeilSigned;
-
-/// Returns the number of multiplications and additions of a contraction as an expression of the kernel's index
-/// arguments. Returns null if a size is unknown, and 0 if `op` is not a contraction.
-AffineExpr flopsOf(Operation *op) {
-  AffineExpr total = getAffineConstantExpr(2, op->getContext());
-  auto times = [&](Value value, int64_t dim) {
-    AffineExpr size = tile::sizeOf(value, dim);
-    total = total && size ? total * size : AffineExpr();
-  };
-  auto timesAll = [&](Value value) {
-    for (int64_t dim = 0; dim < cast<ShapedType>(value.getType()).getRank(); ++dim)
-      times(value, dim);
-  };
-  if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    timesAll(matmul->getResult(0));
-    times(matmul.getInputs()[0], matmul.getLhsPermutation().back());
-    return total;
-  }
-  if (auto convolution = dyn_cast<ConvolutionOp>(op)) {
-    timesAll(convolution->getResult(0));
-    // The weight is padded to whole groups of k. The number of operations includes the operations on the padding.
-    Value weight = convolution.getInputs()[1];
-    for (int64_t dim = 1, rank = cast<ShapedType>(weight.getType()).getRank(); dim + 1 < rank; ++dim)
-      times(weight, dim);
-    return total ? total * convolution.getGroup() : total;
-  }
-  if (auto gradient = dyn_cast<DepthwiseGradientOp>(op)) {
-    timesAll(gradient.getInputs()[1]);
-    for (int64_t dim = 2; dim < 4; ++dim)
-      times(gradient->getResult(0), dim);
-    return total;
-  }
-  if (auto grouped = dyn_cast<GroupedConvolutionOp>(op)) {
-    timesAll(grouped->getResult(0));
-    for (int64_t dim = 0; dim < 3; ++dim)
-      times(grouped.getInputs()[1], dim);
-    return total;
-  }
-  // The formula assumes that values have as many columns as keys, and includes the scores that a causal mask excludes.
-  auto attended = [&](auto attention, int64_t products) {
-    timesAll(attention->getResult(0));
-    AffineExpr keys = keysOf(attention);
-    return total && keys ? total * keys * products : AffineExpr();
-  };
-  if (auto attention = dyn_cast<AttentionOp>(op))
-    return attended(attention, 2);
-  if (auto gradient = dyn_cast<AttentionGradientOp>(op))
-    return attended(gradient, 5);
-  return getAffineConstantExpr(0, op->getContext());
-}
-
-/// Stores the number of operations of the kernel's contractions in the attribute tw.flops, for profiles.
-void noteFlops(func::FuncOp kernel) {
-  if (kernel.isDeclaration())
-    return;
-  AffineExpr total = getAffineConstantExpr(0, kernel.getContext());
-  for (Operation &op : kernel.getBody().front())
-    if (AffineExpr flops = flopsOf(&op))
-      total = total + flops;
-  if (total != getAffineConstantExpr(0, kernel.getContext()))
-    kernel->setAttr(flopsAttrName, AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(kernel).size(), total)));
-}
 
 /// Returns how many lines of `value`, one for each index of dimension `dim`, fit into the L1 cache and the L1 TLB at
 /// the same time, rounded down to a power of two, and at least `least`. If the stride of the lines has a large power of
@@ -171,7 +110,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     func::FuncOp kernel = getOperation();
     if (!kernel->hasAttr(kernelAttrName))
       return;
-    noteFlops(kernel);
+    tile::setFlops(kernel);
     if (kernel->hasAttr(scheduleAttrName))
       return;
     SmallVector<Operation *> members = membersOf(kernel);

@@ -9,6 +9,7 @@
 // test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Tile/Flops.h"
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/MathWithCode.h"
@@ -409,6 +410,9 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
           setSchedule(kernel, *cluster);
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
+    for (auto kernel : getOperation().getOps<func::FuncOp>())
+      if (kernel->hasAttr(kernelAttrName))
+        tile::setFlops(kernel);
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         setSchedule(kernel, Selection(kernel, *known).choose());

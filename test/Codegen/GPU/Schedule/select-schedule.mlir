@@ -10,7 +10,9 @@
 
 // CHECK: func.func private @product({{.*}}) -> tensor<256x192xf32>
 // CHECK-SAME: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = {{\[[0-9]+, [0-9]+, [0-9]+\]}}, {{.*}}stages = {{[0-9]+}}
+// HOPPER: #[[$FLOPS:map[0-9]*]] = affine_map<() -> (12582912)>
 // HOPPER: func.func private @product
+// HOPPER-SAME: tw.flops = #[[$FLOPS]]
 // HOPPER-SAME: kind = wgmma
 // SPACE: func.func private @product
 // SPACE-SAME: tw.predicted = array<f64: {{[0-9.]+}}, {{.*}}tw.space = {{.*}}warp_m
