@@ -175,6 +175,17 @@ row("convolution-transposed-groups", lambda x, w: F.conv_transpose2d(x, w, strid
 row("convolution-gradient", lambda x, w: F.conv2d(x, w, padding=1), random(1, 8, 7, 7), random(16, 8, 3, 3), gradient=True)
 
 
+# Pools.
+
+for name, pool in (("max", F.max_pool2d), ("average", F.avg_pool2d)):
+    for layout in (torch.contiguous_format, torch.channels_last):
+        for dtype in (F32, BF16):
+            row(f"pool-{name}-{str(dtype)[6:]}-{str(layout)[6:]}", lambda x, pool=pool: pool(x, 3, 2, 1), lambda layout=layout, dtype=dtype: torch.randn(2, 16, 9, 11).to(dtype).contiguous(memory_format=layout),
+                kinds={"sm_80": ["elements"], "sm_90a": ["elements"]})  # fmt: skip
+row("pool-max-large-window", lambda x: F.max_pool2d(x, 7, 1), lambda: torch.randn(2, 16, 9, 11).contiguous(memory_format=torch.channels_last))
+row("reductions-of-few-rows", lambda x: (x.sum(1), x.amax(1)), random(6, 5, 64))
+
+
 # Sorting is stable, NaN is the largest element, and -0 equals 0.
 
 

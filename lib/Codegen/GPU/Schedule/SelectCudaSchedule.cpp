@@ -136,7 +136,7 @@ public:
       return isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(
           op);
     });
-    schedule.vector = reduces || loops ? 1 : vectorOf(lastSizes());
+    schedule.vector = loops || (reduces && !reducesVectors()) ? 1 : vectorOf(lastSizes());
     return schedule;
   }
 
@@ -156,6 +156,31 @@ public:
 private:
   bool hasReductions() const {
     return llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
+  }
+
+  /// Returns true if all reductions of the kernel have few terms and read vectors of operands for vectors of results,
+  /// as pools of channels-last images do. The code for a vector is unrolled, including the loops over the terms.
+  bool reducesVectors() const {
+    constexpr int64_t mostTerms = 32;
+    for (Operation *member : members) {
+      auto op = cast<linalg::LinalgOp>(member);
+      if (op.getNumReductionLoops() == 0)
+        continue;
+      SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+      int64_t terms = 1;
+      for (auto [kind, size] : llvm::zip_equal(kinds, op.getStaticLoopRanges()))
+        if (kind == utils::IteratorType::reduction)
+          terms = ShapedType::isDynamic(size) || size > mostTerms ? mostTerms + 1 : terms * size;
+      const auto adjacent = [&](OpOperand *input) {
+        AffineMap map = op.getMatchingIndexingMap(input);
+        auto last = dyn_cast_or_null<AffineDimExpr>(map.getNumResults() ? map.getResults().back() : AffineExpr());
+        return !op.payloadUsesValueFromOperand(input) ||
+               (last && kinds[last.getPosition()] == utils::IteratorType::parallel);
+      };
+      if (terms > mostTerms || !llvm::all_of(op.getDpsInputOperands(), adjacent))
+        return false;
+    }
+    return true;
   }
 
   /// Returns true if an op that iterates over a row depends on an op that has reduced the row.
@@ -229,7 +254,8 @@ private:
           return false;
       for (OpOperand *input : op.getDpsInputOperands()) {
         AffineMap map = op.getMatchingIndexingMap(input);
-        if (map.getNumResults() == 0)
+        // The window of a pool is an operand that only has a shape.
+        if (map.getNumResults() == 0 || !op.payloadUsesValueFromOperand(input))
           continue;
         auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
         bool along = last && op.getIteratorTypesArray()[last.getPosition()] == utils::IteratorType::reduction;

@@ -26,6 +26,10 @@
 // HOPPER: func.func private @one_row
 // HOPPER-SAME: kind = rows, threads = 128, vector = 8, group = 32
 
+// A pool of a channels-last image reads vectors of channels. Its second operand only has the shape of the window.
+// CHECK: func.func private @pool
+// CHECK-SAME: kind = elements, threads = 256, vector = 8
+
 #a = affine_map<(m, n, k) -> (m, k)>
 #bt = affine_map<(m, n, k) -> (n, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
@@ -57,6 +61,21 @@ func.func private @one_row(%a: tensor<1x512xbf16>, %b: tensor<192x512xbf16>, %ou
     linalg.yield %s : f32
   } -> tensor<1x192xf32>
   return %0 : tensor<1x192xf32>
+}
+#image = affine_map<(n, h, w, c, kh, kw) -> (n, h * 2 + kh, w * 2 + kw, c)>
+#window = affine_map<(n, h, w, c, kh, kw) -> (kh, kw)>
+#pooled = affine_map<(n, h, w, c, kh, kw) -> (n, h, w, c)>
+func.func private @pool(%x: tensor<1x9x9x16xbf16>, %out: tensor<1x4x4x16xbf16>) -> tensor<1x4x4x16xbf16> attributes {tw.kernel} {
+  %least = arith.constant 0xFF80 : bf16
+  %window = tensor.empty() : tensor<3x3xf32>
+  %init = linalg.fill ins(%least : bf16) outs(%out : tensor<1x4x4x16xbf16>) -> tensor<1x4x4x16xbf16>
+  %0 = linalg.generic {indexing_maps = [#image, #window, #pooled], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %window : tensor<1x9x9x16xbf16>, tensor<3x3xf32>) outs(%init : tensor<1x4x4x16xbf16>) {
+  ^bb0(%in: bf16, %unused: f32, %most: bf16):
+    %1 = arith.maximumf %most, %in : bf16
+    linalg.yield %1 : bf16
+  } -> tensor<1x4x4x16xbf16>
+  return %0 : tensor<1x4x4x16xbf16>
 }
 func.func @main(%a: tensor<256x128xbf16>, %b: tensor<128x192xbf16>) -> tensor<256x192xf32> {
   %empty = tensor.empty() : tensor<256x192xf32>
