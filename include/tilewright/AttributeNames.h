@@ -36,7 +36,8 @@ inline constexpr llvm::StringLiteral opsAttrName = "tw.ops";
 inline constexpr llvm::StringLiteral opAttrName = "tw.op";
 /// Attribute of kernels and launches (an attribute of dialects/Schedule, or of a plug-in): the schedule.
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw.schedule";
-/// Attribute of a call (unit): the callee packs parameters, and the runtime stores the results for later calls.
+/// Attribute of a call (unit): the callee computes values of parameters, such as packed weights, and the runtime stores
+/// the results for later calls.
 inline constexpr llvm::StringLiteral onceAttrName = "tw.once";
 /// Attribute of a kernel's result argument (integers): the indices of the arguments whose memory the result may use.
 inline constexpr llvm::StringLiteral overAttrName = "tw.over";

@@ -70,7 +70,8 @@ std::string inSitePackages() {
     llvm::sys::path::remove_filename(folder);
     if (llvm::StringRef name = llvm::sys::path::filename(folder); name != "site-packages" && name != "dist-packages")
       continue;
-    for (llvm::StringRef file : {"triton/backends/nvidia/bin/ptxas", "nvidia/cu13/bin/ptxas", "nvidia/cuda_nvcc/bin/ptxas"})
+    for (llvm::StringRef file :
+         {"triton/backends/nvidia/bin/ptxas", "nvidia/cu13/bin/ptxas", "nvidia/cuda_nvcc/bin/ptxas"})
       if (std::string path = (folder + "/" + file).str(); llvm::sys::fs::can_execute(path))
         return path;
     return "";

@@ -110,7 +110,7 @@ public:
                                         length, largest, target);
       if (wrong.empty())
         continue;
-      error = "check=reference: " + results[i].kernel + " differs from " + standard + ": " + wrong;
+      error = (plain ? "check=reference: " : "") + results[i].kernel + " differs from " + standard + ": " + wrong;
       return false;
     }
     return true;

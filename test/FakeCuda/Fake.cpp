@@ -38,6 +38,8 @@ void Driver::set(const std::string &settings) {
       pools = value != "0";
     else if (name == "fault")
       fault = value;
+    else if (name == "name")
+      this->name = value;
     else if (name == "times")
       readTimes(value);
     else if (name == "execute")

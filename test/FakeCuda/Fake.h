@@ -16,7 +16,8 @@
 // has in comments. A line of the file has the nanoseconds, what happens, and the schedule:
 //     41600 good wgmma, threads 256, block 64x128x64, consumers 1, stages 3
 // Instead of `good`, `fault` makes the kernel fail, `hang` makes it never end, and `wrong` changes its last result.
-// Other kernels take 1 us, or with `execute=0` 1 ms. With `execute=0`, no kernel is executed. fakeCudaSet() changes the
+// Other kernels take 1 us, or with `execute=0` 1 ms. With `execute=0`, no kernel is executed. `name` is the name of the
+// devices. fakeCudaSet() changes the
 // configuration and resets the call counts; "mended" clears a kernel's failure. fakeCudaReport() returns the calls and
 // the resources that are not yet released, as JSON.
 //
@@ -132,6 +133,7 @@ public:
   int devices = 1, major = 8, minor = 0, version = 12040;
   uint64_t memory = UINT64_MAX;
   bool pools = true, execute = true;
+  std::string name = "Fake GPU";
   // The state.
   bool initialized = false;
   Code sticky = success;

@@ -168,6 +168,12 @@ def parameters():
     call, other = compiled(model, "cuda"), compiled(model, "emulated")
     with torch.no_grad():
         same([call(x)], [other(x)])
+        first = report()["launches"]
+        same([call(x)], [other(x)])
+        second = report()["launches"]
+        again = {name for name, count in second.items() if count > first.get(name, 0)}
+        if not GRAPHS:
+            assert again and again < set(first), f"{again} of {set(first)} were launched again"
         model[0].weight.mul_(2)
         same([call(x)], [other(x)])
 

@@ -67,8 +67,8 @@ def test_tuner_chooses_the_fastest_schedule_that_neither_faults_nor_hangs_nor_is
     assert re.search(r"block = \[64, 128, 64\], consumers = 1, stages = 2, record = \"[0-9a-f]{12}\"", tiled), tiled
 
     # The record carries the chip, so another chip does not use it.
-    other = subprocess.run([PROGRAM, "compile", "--target=cuda", "--arch=sm_80", "--tune=strict", f"--records={tmp_path / 'records'}", "--emit=tiled", tmp_path / "model.mlir"],
-                           env=environment(tmp_path, times), capture_output=True, text=True)  # fmt: skip
+    other = subprocess.run([PROGRAM, "compile", "--target=cuda", "--tune=strict", f"--records={tmp_path / 'records'}", "--emit=tiled", tmp_path / "model.mlir"],
+                           env=environment(tmp_path, times, name="Other GPU"), capture_output=True, text=True)  # fmt: skip
     assert other.returncode == 1 and "no tuning record for kernel matmul_0" in other.stderr
 
 
@@ -91,7 +91,7 @@ def recorded(kernel):
 
 
 @pytest.mark.parametrize("kernel", ["bf16-256x1024x1024", "bf16-64x6144x4096"])
-def test_quick_tuning_with_recorded_times_reaches_the_best_recorded_schedule(kernel, tmp_path):
+def test_tuning_with_recorded_times_reaches_the_best_recorded_schedule(kernel, tmp_path):
     """Schedules without a recorded time take 1 ms, so the search must find the recorded schedules by the cost model."""
     (m, n, k), times = recorded(kernel)
     model = f"""func.func @main(%a: tensor<{m}x{k}xbf16> {{tw.name = "x"}}, %b: tensor<{n}x{k}xbf16> {{tw.name = "w"}}) -> (tensor<{m}x{n}xbf16> {{tw.name = "y"}}) {{
@@ -106,7 +106,7 @@ def test_quick_tuning_with_recorded_times_reaches_the_best_recorded_schedule(ker
     assert best / chosen >= 0.9, (best, chosen, row["measurements"], row["chosen"])
 
 
-def test_max_autotune_measures_once_and_a_second_process_measures_nothing(tmp_path):
+def test_torch_measures_once_and_a_second_process_measures_nothing(tmp_path):
     program = """
 import torch, tilewright
 torch.manual_seed(0)
@@ -132,6 +132,34 @@ torch.testing.assert_close(y.float(), x.float() @ w.float().t(), rtol=0.02, atol
     written = record.stat().st_mtime_ns
     run()
     assert record.stat().st_mtime_ns == written
+
+
+def test_each_class_of_sizes_has_a_launch_with_its_schedule(tmp_path):
+    """The launch of another class has a grid of 0 blocks."""
+    model = """#x = affine_map<()[s0] -> (s0, 128)>
+func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64, tw.max = 512 : i64}, %a: tensor<?x128xbf16, #x> {tw.name = "x"},
+                %b: tensor<128x128xbf16> {tw.name = "w"}) -> (tensor<?x128xbf16, #x> {tw.name = "y"}) {
+  %t = tw.permute %b {permutation = array<i64: 1, 0>} : tensor<128x128xbf16> -> tensor<128x128xbf16>
+  %c = tw.matmul %a, %t : (tensor<?x128xbf16, #x>, tensor<128x128xbf16>) -> tensor<?x128xbf16, #x>
+  return %c : tensor<?x128xbf16, #x>
+}
+"""
+    tune(tmp_path, model, [(200e3, "good", "wgmma, threads 256, block 64x8x64, consumers 1, stages 2")], "--seconds=300", execute=0)
+    records = sorted((tmp_path / "records").glob("*.json"))
+    assert len(records) == 3
+    # Make sure that two classes have different schedules.
+    record = json.loads(records[0].read_text())
+    knobs = dict(word.split("=") for word in record["chosen"].split())
+    knobs["n"] = "16" if knobs["n"] != "16" else "32"
+    record["chosen"] = " ".join(f"{name}={value}" for name, value in knobs.items())
+    records[0].write_text(json.dumps(record))
+    vector = subprocess.run([PROGRAM, "compile", "--target=cuda", f"--records={tmp_path / 'records'}", "--emit=vector", tmp_path / "model.mlir"],
+                            env=environment(tmp_path, []), check=True, capture_output=True, text=True).stdout  # fmt: skip
+    launches = re.findall(r"tw_plan.launch @(matmul_0\w*)", vector)
+    assert 2 <= len(launches) <= 3
+    # Each kernel and each launch states its sizes.
+    assert vector.count("tw.sizes_between = array<i64") == 2 * len(launches)
+    assert "1125899906842624" in vector, "no grid depends on the class of sizes"
 
 
 def test_bench_prints_the_kernels_of_a_model_on_the_device(tmp_path):

@@ -94,6 +94,9 @@ def test_check_distribution_ignores_roundings_of_a_value_that_many_elements_have
     check_distribution(draw(-0.8 * (1 + 2.0**-8)), draws, "")
     with pytest.raises(Wrong):
         check_distribution(draw(-0.8 * (1 + 2.0**-4)), draws, "")
+    for value, other in ((torch.full((4096,), 1.0), torch.full((4096,), 2.0)), (torch.poisson(torch.full((4096,), 3.0)), torch.poisson(torch.full((4096,), 4.0)))):
+        with pytest.raises(Wrong):
+            check_distribution(other, [value, value.flip(0), value.roll(1)], "")
 
 
 def test_states_of_cases_are_ordered_and_parsed():

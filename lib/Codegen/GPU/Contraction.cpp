@@ -11,9 +11,9 @@ namespace tilewright::gpu {
 
 static int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
 
-bool isProduct(linalg::LinalgOp op) {
-  if (op.getNumReductionLoops() == 0)
-    return false;
+/// Returns the number of operands whose elements `op` reads repeatedly. If `ignoreUnitLoops` is true, loops of one
+/// iteration are not counted.
+static int64_t rereadOperands(linalg::LinalgOp op, bool ignoreUnitLoops) {
   int64_t reread = 0;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   for (OpOperand *input : op.getDpsInputOperands()) {
@@ -22,15 +22,32 @@ bool isProduct(linalg::LinalgOp op) {
     for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
       bool used = map.isFunctionOfDim(loop);
       summed |= used && kind == utils::IteratorType::reduction;
-      repeated |= !used && kind == utils::IteratorType::parallel && ranges[loop] != 1;
+      repeated |= !used && kind == utils::IteratorType::parallel && !(ignoreUnitLoops && ranges[loop] == 1);
     }
     reread += summed && repeated;
   }
-  return reread > 1;
+  return reread;
+}
+
+bool isProduct(linalg::LinalgOp op) {
+  return op.getNumReductionLoops() > 0 && rereadOperands(op, /*ignoreUnitLoops=*/false) > 1;
+}
+
+bool readsOnce(linalg::LinalgOp op) { return rereadOperands(op, /*ignoreUnitLoops=*/true) <= 1; }
+
+bool isProductOfRows(linalg::LinalgOp op, ArrayRef<int64_t> rowOfLoop) {
+  if (!isProduct(op))
+    return false;
+  const bool parallelInRow = llvm::any_of(llvm::zip_equal(op.getIteratorTypesArray(), rowOfLoop), [](auto both) {
+    return std::get<0>(both) == utils::IteratorType::parallel && std::get<1>(both) < 0;
+  });
+  return parallelInRow || !readsOnce(op);
 }
 
 bool isDotProducts(Contraction &contraction) {
-  if (isProduct(contraction.op) || !contraction.rowSums.empty())
+  constexpr int64_t leastTerms = 256;
+  const int64_t terms = contraction.sizeOf(contraction.depth);
+  if (!readsOnce(contraction.op) || !contraction.rowSums.empty() || (terms >= 0 && terms < leastTerms))
     return false;
   SmallVector<int64_t> ranges = contraction.op.getStaticLoopRanges();
   return llvm::all_of(contraction.op.getDpsInputOperands(), [&](OpOperand *operand) {

@@ -54,7 +54,8 @@ struct Contraction {
 /// Returns true if all arguments of `kernel` are tensors of static shape.
 bool sizesAreKnown(mlir::func::FuncOp kernel);
 
-/// Nanoseconds from the launch of a kernel to its end that do not depend on the schedule (decision 0030).
+/// Nanoseconds from the launch of a kernel to its end that do not depend on the schedule. The number is fitted to
+/// tables of an H200 (WgmmaModel.h).
 inline constexpr double kernelLaunch = 3860;
 /// Nanoseconds that the cost models add for a second kernel, which starts after the first has ended.
 inline constexpr double secondKernel = 2500;
@@ -73,13 +74,21 @@ std::optional<Schedule> chooseFma(Contraction contraction);
 std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 
 /// Returns true if `op` is a sum of products that reads the elements of both operands repeatedly, because neither
-/// operand is indexed by all loops of the result that have more than one iteration. A kernel that consists only of such
-/// a product cannot have the schedule `rows`. A matrix-vector product can, because it reads the matrix once.
+/// operand is indexed by all loops of the result. A kernel that consists only of such a product cannot have the
+/// schedule `rows`, except if readsOnce() is true.
 bool isProduct(mlir::linalg::LinalgOp op);
+/// Returns true if `op` reads the elements of at least one operand only once: this operand is indexed by all loops of
+/// the result that have more than one iteration. This is the case for a product of a matrix and a vector.
+bool readsOnce(mlir::linalg::LinalgOp op);
+/// Returns true if the threads that share a row cannot reduce `op` together: it is a product that has a parallel loop
+/// within the row, or that reads both operands repeatedly. `rowOfLoop` has the row of each loop, negative for loops
+/// within the row.
+bool isProductOfRows(mlir::linalg::LinalgOp op, llvm::ArrayRef<int64_t> rowOfLoop);
 
 /// Returns true if the product has only one row or one column, and all operands are contiguous along the reduction.
-/// Each result is then the dot product of a contiguous row of a matrix and a vector. The schedule `rows` reads the
-/// matrix in pieces of 16 bytes. A tile for tensor cores would consist of padding except for one row.
+/// Each result is then the dot product of a contiguous row of a matrix and a vector. The schedule `rows` reads adjacent
+/// elements of the matrix, up to 16 bytes at a time. A tile for tensor cores would consist of padding except for one
+/// row. Short dot products, which would leave most lanes of a warp without work, are excluded.
 bool isDotProducts(Contraction &contraction);
 
 /// Returns the number of padding elements after each row of a tile of `type`. The padding takes 16 bytes, so rows

@@ -129,7 +129,7 @@ private:
   /// Returns true if each element of `op` is a reduction of elements of one row.
   bool reducesRow(linalg::LinalgOp op) {
     auto found = rows.rowOfLoop.find(op);
-    if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || isProduct(op))
+    if (found == rows.rowOfLoop.end() || op.getNumReductionLoops() == 0 || isProductOfRows(op, found->second))
       return false;
     for (auto [kind, row] : llvm::zip_equal(op.getIteratorTypesArray(), found->second))
       if ((kind == utils::IteratorType::parallel) != (row >= 0))
@@ -189,9 +189,10 @@ private:
   /// product's result.
   bool isMultiplied(linalg::LinalgOp op) {
     return rows.rowOfLoop.contains(op) && op->getNumResults() == 1 && !isa<linalg::FillOp>(op) &&
-           llvm::any_of(op->getUsers(), [](Operation *user) {
+           llvm::any_of(op->getUsers(), [&](Operation *user) {
              auto reader = dyn_cast<linalg::LinalgOp>(user);
-             return reader && isProduct(reader);
+             auto found = reader ? rows.rowOfLoop.find(user) : rows.rowOfLoop.end();
+             return found != rows.rowOfLoop.end() && isProductOfRows(reader, found->second);
            });
   }
 

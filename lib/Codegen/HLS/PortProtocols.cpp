@@ -10,9 +10,9 @@
 //   func @load_x(%from: !tw_hls.stream<f32, 48>, %to) { for i, j: %v = tw_hls.read %from ; store %v, %to[%i, %j] }
 //
 // A port can become a stream if the only task that accesses it copies it in row-major order, which is the order of a
-// stream, with one element per iteration. In one call, a stream transfers all elements of the port's tensor. The depth of the stream
-// is the number of these elements, because a test bench writes all of them before the call. An axi_lite port is for an
-// input of one element, and is implemented as a register of the control bundle.
+// stream, with one element per iteration. In one call, a stream transfers all elements of the port's tensor. The depth
+// of the stream is the number of these elements, because a test bench writes all of them before the call. An axi_lite
+// port is for an input of one element, and is implemented as a register of the control bundle.
 //
 // Tests: test/Codegen/HLS/port-protocols.mlir, test/Conformance/hls/designs/streams.mlir
 //

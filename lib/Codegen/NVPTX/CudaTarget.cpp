@@ -71,7 +71,11 @@ public:
     const std::string chip = deviceName(own.device);
     return chip.empty() ? own.arch : chip + ", " + own.arch;
   }
-  bool canMeasure(const Options &options) override { return !deviceName(readCuda(options).device).empty(); }
+  bool canMeasure(const Options &options) override {
+    const CudaOptions own = readCuda(options);
+    const Arch arch = llvm::cantFail(findArch(own.arch));
+    return own.device != "emulated" && runsOn(arch.name, deviceCapability(own.device));
+  }
 
   void buildGraph(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createPackElements());

@@ -169,7 +169,7 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   }
   auto to = func::FuncOp::create(builder, loc, from.getName(), builder.getFunctionType(types, {}));
   to.setAllArgAttrs(attributes);
-  for (StringRef name : {kernelAttrName, opsAttrName, scheduleAttrName, flopsAttrName})
+  for (StringRef name : {kernelAttrName, opsAttrName, scheduleAttrName, flopsAttrName, sizesBetweenAttrName})
     if (Attribute attr = from->getAttr(name))
       to->setAttr(name, attr);
   if (checks)

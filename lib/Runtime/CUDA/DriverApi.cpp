@@ -78,10 +78,10 @@ Opened open() {
   need("cuEventRecord", api.recordEvent);
   need("cuEventQuery", api.queryEvent);
   need("cuEventSynchronize", api.synchronizeEvent);
-  need("cuEventElapsedTime", api.elapsedTime);
   need("cuPointerGetAttributes", api.pointerAttributes);
   need("cuGetErrorName", api.errorName);
   need("cuGetErrorString", api.errorString);
+  find(library, "cuEventElapsedTime", api.elapsedTime);
   find(library, "cuTensorMapEncodeTiled", api.encodeTensorMap);
   find(library, "cuGraphCreate", api.createGraph);
   find(library, "cuGraphDestroy", api.destroyGraph);

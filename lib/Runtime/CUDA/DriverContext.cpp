@@ -38,7 +38,6 @@ std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error
   step([&] { return api->deviceAttribute(&major, driver::kCapabilityMajor, fresh->device); });
   step([&] { return api->deviceAttribute(&minor, driver::kCapabilityMinor, fresh->device); });
   step([&] { return api->deviceAttribute(&fresh->sharedOptIn, driver::kSharedOptIn, fresh->device); });
-  step([&] { return api->deviceAttribute(&fresh->cacheBytes, driver::kCacheBytes, fresh->device); });
   step([&] { return api->deviceAttribute(&pools, driver::kMemoryPools, fresh->device); });
   step([&] { return api->retainPrimary(&fresh->context, fresh->device); });
   if (code != 0) {
@@ -47,6 +46,8 @@ std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error
     return nullptr;
   }
   fresh->capability = major * 10 + minor;
+  if (api->deviceAttribute(&fresh->cacheBytes, driver::kCacheBytes, fresh->device) != 0)
+    fresh->cacheBytes = 0;
   fresh->name = name;
   fresh->pools = pools != 0;
   driver::Pool pool = nullptr;

@@ -29,7 +29,7 @@ public:
   const int ordinal;
   int capability = 0;  ///< 90 for 9.0
   int sharedOptIn = 0; ///< maximum bytes of dynamic shared memory of a kernel
-  int cacheBytes = 0;  ///< size of the L2 cache
+  int cacheBytes = 0;  ///< size of the L2 cache; 0: unknown
   bool pools = false;  ///< the device supports stream-ordered allocation
   std::string name;    ///< "NVIDIA H200"
 

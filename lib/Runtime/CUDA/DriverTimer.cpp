@@ -22,6 +22,10 @@ std::unique_ptr<DriverTimer> DriverTimer::create(std::shared_ptr<DriverContext> 
   if (!current)
     return nullptr;
   const driver::Api &api = timer->context->api;
+  if (!api.elapsedTime) {
+    error = "the NVIDIA driver has no function cuEventElapsedTime, which measurements need: update the driver";
+    return nullptr;
+  }
   // The writes take longer than the host needs to enqueue a call of a few kernels: on cards with a small L2 cache,
   // writing 32 MiB takes about 50 us.
   constexpr size_t leastFlushed = size_t(32) << 20;

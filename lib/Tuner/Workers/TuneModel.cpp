@@ -80,8 +80,11 @@ private:
     if (!model)
       return model.takeError();
     llvm::Expected<std::map<std::string, double>> profile = (*model)->profile();
-    if (!profile)
-      return llvm::createStringError("the untuned model cannot be measured: " + llvm::toString(profile.takeError()));
+    if (!profile) {
+      const std::string why = "the untuned model cannot be measured: " + llvm::toString(profile.takeError());
+      // Another process may use the device, or there may not be enough memory for a second copy of the parameters.
+      return isOnDevice() ? llvm::make_error<NoTuneWorker>(why) : llvm::createStringError(why);
+    }
     double total = 0;
     for (const auto &[name, time] : *profile)
       total += time;

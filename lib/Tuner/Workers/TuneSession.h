@@ -44,6 +44,8 @@ public:
   /// Returns true if schedules are measured. If the target's device does not exist on this machine, the cost model
   /// ranks the schedules.
   bool isMeasured() const { return target->canMeasure(options); }
+  /// Returns true if a device other than the host runs the kernels.
+  bool isOnDevice() const { return target->hasDevices(); }
   /// Returns the target's key of the machine for which the kernels are compiled.
   std::string machine() const { return target->machineKey(options); }
   bool isOver() const { return interrupted() || secondsSpent() > seconds; }

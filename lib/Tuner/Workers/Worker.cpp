@@ -8,10 +8,10 @@
 //   {"do": "check", "schedule": FILE or ""}
 //   {"do": "profile", "artifact": FILE}
 // A worker that was loaded with "runs": false only builds. Answers on standard output: {"ok": ..} or {"error": TEXT}
-// ends a request. {"error": TEXT, "fatal": true} requires a new worker, because the device of this one may have failed.
-// A race prints {"lane": N} before it runs
-// the program of artifact N for the first time, so that the tuner can identify a program that crashes or hangs. Before
-// the rounds, it prints {"lane": N} with the number of artifacts.
+// ends a request. {"error": TEXT, "fatal": true} requires a new worker, because an error may have made the device
+// unusable for this process. A race prints {"lane": N} before it loads the program of artifact N and before it runs
+// this program for the first time, so that the tuner can identify a program that crashes or hangs. Before the rounds,
+// it prints {"lane": N} with the number of artifacts.
 //
 // Two environment variables exist for tests. If TILEWRIGHT_TUNE_TIMES is set, the worker runs every program, but
 // reports times that are computed from the schedule's text and the symbolic sizes, so that tests do not depend on the
@@ -185,30 +185,32 @@ private:
   }
 
   /// In each round, calls every program the same number of times, at most 64, so that the fastest program runs for
-  /// about 0.1 ms. If every program takes longer, each is called once. On a device, whose clock measures short calls,
-  /// each is called once. The order of the programs varies between rounds.
+  /// about 0.1 ms, on a device at most 16 times. If every program takes longer, each is called once. The order of the
+  /// programs varies between rounds.
   llvm::Expected<json::Value> race(const json::Object &request) {
     const int64_t rounds = request.getInteger("rounds").value_or(1);
     const double limit = request.getNumber("limit").value_or(0);
-    std::vector<Program *> lanes;
-    std::vector<std::string> names;
+    std::vector<Program *> lanes; ///< null for an artifact that cannot be loaded
+    std::vector<std::string> names, failures;
     for (const json::Value &artifact : *request.getArray("artifacts")) {
+      say(json::Object{{"lane", int64_t(names.size())}}); // loading may take long, and may crash
       names.push_back(artifact.getAsString().value_or("").str());
       llvm::Expected<Program *> made = program(names.back());
-      if (!made)
-        return made.takeError();
-      lanes.push_back(*made);
+      lanes.push_back(made ? *made : nullptr);
+      failures.push_back(made ? "" : "loading: " + llvm::toString(made.takeError()));
     }
     const bool onDevice = target->hasDevices();
-    if (llvm::Error failed = lanes.empty() ? llvm::Error::success() : call->useDeviceOf(*lanes[0]))
+    auto loaded = llvm::find_if(lanes, [](Program *lane) { return lane != nullptr; });
+    if (llvm::Error failed = loaded == lanes.end() ? llvm::Error::success() : call->useDeviceOf(**loaded))
       return std::move(failed);
     std::vector<std::vector<double>> times(lanes.size());
-    std::vector<std::string> failures(lanes.size());
     // All lanes make the same number of calls per round. Otherwise, a lane with more calls would have a larger share of
     // calls whose inputs are already in the caches.
     int64_t calls = 1;
     const bool madeUp = std::getenv("TILEWRIGHT_TUNE_TIMES") != nullptr;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
+      if (!failures[lane].empty())
+        continue;
       say(json::Object{{"lane", int64_t(lane)}});
       fault(names[lane]);
       // The first call packs parameters; then take the fastest of up to three calls, to exclude other load.
@@ -228,8 +230,8 @@ private:
       // Do not apply the limit to lanes of the first artifact, from whose time the limit was derived.
       if (failures[lane].empty() && limit > 0 && once > limit && names[lane] != names[0] && !madeUp)
         failures[lane] = "it takes more than three times the default's time";
-      if (failures[lane].empty() && !onDevice)
-        calls = std::max(calls, std::clamp<int64_t>(int64_t(1e5 / std::max(once, 1.0)), 1, 64));
+      if (failures[lane].empty())
+        calls = std::max(calls, std::clamp<int64_t>(int64_t(1e5 / std::max(once, 1.0)), 1, onDevice ? 16 : 64));
     }
     say(json::Object{{"lane", int64_t(lanes.size())}});
     for (size_t lane = 0; madeUp && lane < lanes.size(); ++lane)
@@ -242,10 +244,14 @@ private:
         if (!failures[lane].empty())
           continue;
         if (onDevice) {
-          llvm::Expected<double> took = call->time(*lanes[lane], options.threads);
-          if (!took)
-            return took.takeError();
-          times[lane].push_back(*took);
+          double sum = 0;
+          for (int64_t i = 0; i < calls; ++i) {
+            llvm::Expected<double> took = call->time(*lanes[lane], options.threads);
+            if (!took)
+              return took.takeError();
+            sum += *took;
+          }
+          times[lane].push_back(sum / double(calls));
           continue;
         }
         auto start = Clock::now();

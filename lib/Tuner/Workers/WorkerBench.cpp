@@ -17,7 +17,7 @@ namespace tilewright {
 
 /// Time limits in seconds for loading a module, for compiling a schedule, and for the first calls of a program. race()
 /// adds four times the maximum time of a call to the last limit.
-static constexpr double loadDeadline = 120, buildDeadline = 60, runDeadline = 20;
+static constexpr double loadDeadline = 120, buildDeadline = 180, runDeadline = 20;
 
 Workers::Workers(const std::vector<std::string> &command, unsigned count) : runner(command) {
   for (unsigned i = 0; i < count; ++i)

@@ -139,8 +139,8 @@ def distance(a: torch.Tensor, b: torch.Tensor) -> float:
     def share(sample: torch.Tensor, limits: torch.Tensor) -> torch.Tensor:
         return torch.searchsorted(sample, limits, right=True) / max(sample.numel(), 1)
 
-    lower = at - 2 * eps * at.abs()
-    return max(0.0, (share(a, lower) - share(b, at)).max().item(), (share(b, lower) - share(a, at)).max().item())
+    upper = at + 2 * eps * at.abs()
+    return max(0.0, (share(a, at) - share(b, upper)).max().item(), (share(b, at) - share(a, upper)).max().item())
 
 
 def check_distribution(got, draws, what: str) -> None:

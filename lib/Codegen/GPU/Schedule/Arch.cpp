@@ -37,15 +37,18 @@ llvm::Expected<Arch> findArch(llvm::StringRef name) {
       name.str().c_str(), known.c_str(), tf32Suffix.str().c_str());
 }
 
+bool runsOn(llvm::StringRef arch, int capability) {
+  llvm::StringRef digits = arch.drop_front(3);
+  const bool only = digits.consume_back("a"); // PTX for "sm_90a" runs only on this capability
+  int of = 0;
+  return !digits.getAsInteger(10, of) && (only ? of == capability : of <= capability);
+}
+
 llvm::StringRef archOfCapability(int capability) {
   llvm::StringRef best = defaultArch;
-  for (const Arch &arch : arches) {
-    llvm::StringRef digits = llvm::StringRef(arch.name).drop_front(3);
-    const bool only = digits.consume_back("a"); // PTX for "sm_90a" runs only on this capability
-    int of = 0;
-    if (!digits.getAsInteger(10, of) && (only ? of == capability : of <= capability))
+  for (const Arch &arch : arches)
+    if (runsOn(arch.name, capability))
       best = arch.name;
-  }
   return best;
 }
 

@@ -4,8 +4,8 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"warp_m\", ...",
 //            tw.predicted = array<f64: 5120.0, ...>}
 //
-// Only products on tensor cores (ProductSpace.h, WgmmaSpace.h) have a space. Other kernels, including attention, have
-// no space, so the tuner does not change their schedules.
+// Only products on tensor cores (ProductSpace.h, WgmmaSpace.h) have a space. Other kernels, including attention, and
+// kernels that splitSums() or joinRows() have made, have no space, so the tuner does not change their schedules.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/GPU/Schedule/product-space.mlir
 //
@@ -28,7 +28,7 @@ struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr(kernelAttrName))
+    if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(madeInStageAttrName))
       return;
     llvm::Expected<Arch> known = findArch(arch);
     if (!known) {
@@ -41,8 +41,11 @@ struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
     std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
     if (!found)
       return;
+    const std::vector<SchedulePoint> points = found->space.points();
+    if (points.size() < 2)
+      return;
     SmallVector<double> predicted;
-    for (const SchedulePoint &point : found->space.points())
+    for (const SchedulePoint &point : points)
       predicted.push_back(found->nanosecondsOf(found->at(point)));
     kernel->setAttr(spaceAttrName, StringAttr::get(&getContext(), spaceToText(found->space)));
     kernel->setAttr(predictedAttrName, DenseF64ArrayAttr::get(&getContext(), predicted));

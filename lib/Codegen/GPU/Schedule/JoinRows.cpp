@@ -119,6 +119,7 @@ public:
     builder.setInsertionPoint(product);
     auto made = func::FuncOp::create(builder, product.getLoc(), (product.getName() + "_rows").str(),
                                      builder.getFunctionType(types, results));
+    made->setAttr(madeInStageAttrName, builder.getUnitAttr());
     made.setPrivate();
     made->setAttr(kernelAttrName, builder.getUnitAttr());
     made->setAttr(opsAttrName, builder.getStringAttr(opsOf(first) + "+" + opsOf(second)));

@@ -205,7 +205,7 @@ ScheduleSpace spaceOfMma(Contraction product, const Arch &arch, const Schedule &
                  {"warp_n", wholeRows ? std::vector<int64_t>{initial.n} : powers(unit, 128, warpColumns), warpColumns},
                  {"warps_m", powers(1, 8, initial.warpsM), initial.warpsM},
                  {"warps_n", wholeRows ? std::vector<int64_t>{1} : powers(1, 8, initial.warpsN), initial.warpsN},
-                 {"k", powers(2 * step, 4 * step, initial.k), initial.k},
+                 {"k", powers(2 * step, 4 * step, initial.k), initial.k, /*reorders=*/addsTiles(product)},
                  {"stages", sortedWith(slots, initial.stages), initial.stages}};
   space.knobs.push_back(
       {"tile_rows_per_band", bandHeightsFor(sizesOf(product, /*parts=*/1), arch), initial.tileRowsPerBand});

@@ -17,6 +17,7 @@
 #include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
+#include "lib/Codegen/GPU/Schedule/ComputeOnce.h"
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
@@ -244,7 +245,7 @@ private:
     bool wanted = false;
     for (Operation *member : members) {
       auto op = cast<linalg::LinalgOp>(member);
-      if (op.getNumReductionLoops() == 0 || isProduct(op))
+      if (op.getNumReductionLoops() == 0 || isProductOfRows(op, rows.rowOfLoop.lookup(op)))
         continue;
       for (auto [kind, row] : llvm::zip_equal(op.getIteratorTypesArray(), rows.rowOfLoop.lookup(op)))
         if ((kind == utils::IteratorType::parallel) != (row >= 0))
@@ -295,7 +296,7 @@ private:
       if (loops.empty())
         continue;
       SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-      if (isProduct(op))
+      if (isProductOfRows(op, rows.rowOfLoop.lookup(op)))
         llvm::erase_if(
             loops, [&](unsigned loop) { return op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction; });
       int64_t size = 1;
@@ -306,9 +307,14 @@ private:
       longest = std::max(longest, size);
     }
     // The last dimension of a result within the row may be indexed by another loop than the last loop of the op.
-    for (int64_t size : lastSizes())
-      if (size != 1)
+    for (auto [returned, size] :
+         llvm::zip_equal(kernel.getBody().front().getTerminator()->getOperands(), lastSizes())) {
+      auto op = returned.getDefiningOp<linalg::LinalgOp>();
+      AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(cast<OpResult>(returned).getResultNumber()));
+      auto dim = dyn_cast_or_null<AffineDimExpr>(map.getNumResults() ? map.getResults().back() : AffineExpr());
+      if (size != 1 && !(dim && rows.rowOfLoop.lookup(op)[dim.getPosition()] >= 0))
         last.push_back(size);
+    }
     schedule.vector = vectorOf(last);
     if (!readsAdjacent) {
       schedule.rowsAcrossLanes = true;
@@ -338,8 +344,9 @@ private:
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
     constexpr int64_t most = 8;          // the number of blocks of a cluster that every sm_90 chip supports
     constexpr int64_t ofBlock = 8 << 10; // number of elements per block that justify a cluster's barrier
-    if (arch.groupFlops == 0 ||
-        llvm::any_of(members, [](Operation *op) { return isProduct(cast<linalg::LinalgOp>(op)); }))
+    if (arch.groupFlops == 0 || llvm::any_of(members, [&](Operation *op) {
+          return isProductOfRows(cast<linalg::LinalgOp>(op), rows.rowOfLoop.lookup(op));
+        }))
       return 1;
     SmallVector<int64_t> sizes(rows.numRows, ShapedType::kDynamic);
     for (Operation *member : members) {
@@ -436,6 +443,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
           setSchedule(kernel, *cluster);
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
+    computeOnce(getOperation());
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName))
         tile::setFlops(kernel);

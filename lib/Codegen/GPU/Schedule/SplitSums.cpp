@@ -134,7 +134,7 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   constexpr int64_t leastElements = 128 * 1024, leastTerms = 256; // elements of the whole reduction; terms of one part
   const std::pair<unsigned, int64_t> whole{0, 1};
   Type type = getElementTypeOrSelf(op->getResult(0).getType());
-  if (!sizesAreKnown(kernel) || type.isBF16() || type.isF16() || isProduct(op))
+  if (!sizesAreKnown(kernel) || type.isBF16() || type.isF16() || !readsOnce(op))
     return whole;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t results = 1, terms = 1;
@@ -225,6 +225,7 @@ private:
     builder.setInsertionPoint(kernel);
     auto made = func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + "_parts").str(),
                                      builder.getFunctionType(types, {partial}));
+    made->setAttr(madeInStageAttrName, builder.getUnitAttr());
     made.setPrivate();
     made->setAttr(kernelAttrName, builder.getUnitAttr());
     made->setAttr(opsAttrName, builder.getStringAttr(name));

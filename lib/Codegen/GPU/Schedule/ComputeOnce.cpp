@@ -1,0 +1,106 @@
+//===- ComputeOnce.cpp - compute values of parameters once per version ----------------------===//
+//
+// Before:
+//   @main(%x, %w {tw.static}, %v {tw.static}) {
+//     %p = call @permute_0(%w, %empty)
+//     %s = call @rsqrt_1(%v, %empty)
+//     %r = call @convolution_2(%x, %p, %s, %empty) ; return %r }
+// After:
+//     %p = call @permute_0(%w, %empty) {tw.once}
+//     %s = call @rsqrt_1(%v, %empty) {tw.once}
+//     %r = call @convolution_2(%x, %p, %s, %empty) ; return %r }
+//
+// The results of such calls stay in memory between calls of the program. Therefore a call is not marked if its results
+// are larger than its operands, as those of a kernel that expands quantized weights are. Small results are an
+// exception. A call is also not marked if it has a symbolic size, if @main returns its result, or if @main changes a
+// parameter on which it depends (tw.into).
+//
+// Test: test/Codegen/GPU/Schedule/compute-once.mlir, test/Python/test_cuda_kernel_table.py (once-*)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/Schedule/ComputeOnce.h"
+#include "dialects/Tile/Views.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+/// Results of at most this many bytes may be larger than the operands.
+constexpr int64_t smallBytes = 1 << 20;
+
+/// Returns the bytes of the tensors in `values`, or std::nullopt if a size is unknown.
+std::optional<int64_t> bytesOf(ValueRange values) {
+  int64_t bytes = 0;
+  for (Type type : values.getTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return std::nullopt;
+    bytes += tensor.getNumElements() * std::max<int64_t>(1, tensor.getElementTypeBitWidth() / 8);
+  }
+  return bytes;
+}
+
+class Parameters {
+public:
+  explicit Parameters(func::FuncOp main) : main(main) {
+    for (unsigned i = 0; i < main.getNumResults(); ++i)
+      if (auto into = main.getResultAttrOfType<IntegerAttr>(i, intoAttrName))
+        changed.insert(unsigned(into.getInt()));
+  }
+
+  /// Returns true if `value` is a parameter, a view of one, or the result of a call that is computed once.
+  bool includes(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return main.getArgAttr(argument.getArgNumber(), staticAttrName) && !changed.contains(argument.getArgNumber());
+    Operation *op = value.getDefiningOp();
+    if (auto call = dyn_cast<func::CallOp>(op))
+      return call->hasAttr(onceAttrName);
+    return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractSliceOp>(op) &&
+           includes(op->getOperand(0));
+  }
+
+private:
+  func::FuncOp main;
+  llvm::DenseSet<unsigned> changed; ///< the arguments that @main changes
+};
+
+bool dependsOnlyOn(Parameters &parameters, func::CallOp call) {
+  bool any = false;
+  SmallVector<Value> read;
+  for (Value operand : call.getOperands()) {
+    Operation *op = operand.getDefiningOp();
+    if (isa_and_nonnull<tensor::EmptyOp>(op))
+      continue;
+    if (!isa<RankedTensorType>(operand.getType()))
+      return false; // a symbolic size
+    if (isa_and_nonnull<arith::ConstantOp>(op))
+      continue;
+    if (!parameters.includes(operand))
+      return false;
+    any = true;
+    read.push_back(operand);
+  }
+  std::optional<int64_t> from = bytesOf(read), to = bytesOf(call.getResults());
+  return any && from && to && (*to <= *from || *to <= smallBytes) &&
+         llvm::none_of(call->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
+}
+
+} // namespace
+
+void computeOnce(ModuleOp module) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main)
+    return;
+  Parameters parameters(main);
+  for (auto call : main.getOps<func::CallOp>())
+    if (auto kernel = module.lookupSymbol<func::FuncOp>(call.getCallee());
+        kernel && kernel->hasAttr(kernelAttrName) && dependsOnlyOn(parameters, call))
+      call->setAttr(onceAttrName, UnitAttr::get(module.getContext()));
+}
+
+} // namespace tilewright::gpu
