@@ -55,7 +55,8 @@ struct DeviceOptions {
 llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const DeviceOptions &options);
 
 /// Assembles the kernels of `artifact` for the device, and stores the result in the cache of assembled code, where a
-/// later loadDeviceArtifact() finds it, possibly in another process. Does nothing if there is no ptxas or no GPU.
+/// later loadDeviceArtifact() finds it, possibly in another process. Does nothing if the cache is off, or if there is no
+/// ptxas or no GPU.
 llvm::Error assembleDeviceArtifact(llvm::StringRef artifact, const DeviceOptions &options);
 
 /// Returns an error if `device` is not the name of a device of a GPU target (DeviceOptions).

@@ -158,7 +158,7 @@ llvm::Error assembleDeviceArtifact(StringRef artifact, const DeviceOptions &opti
   llvm::Expected<HostArtifact> parts = readHostArtifact(artifact);
   if (!parts)
     return parts.takeError();
-  if (int capability = deviceCapability(options.device); capability && !parts->objects.empty())
+  if (int capability = deviceCapability(options.device); capability && options.cache && !parts->objects.empty())
     assemblePtx(parts->objects.front(), capability, options.cache);
   return llvm::Error::success();
 }

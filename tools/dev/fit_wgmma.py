@@ -1,6 +1,6 @@
 """Fits the parameters of the cost model of GPU products (lib/Codegen/GPU/Schedule/WgmmaModel.h) to recorded tables.
 
-    .venv/bin/python tools/dev/fit_wgmma.py                      judges the present parameters, and fits of all other tables
+    .venv/bin/python tools/dev/fit_wgmma.py                      judges the present parameters and, for each table, a fit to all other tables
     .venv/bin/python tools/dev/fit_wgmma.py --fit                also prints the parameters of a fit of all tables
 
 The program build/bin/gpu-model evaluates the model. For each table, the script prints how fast the schedule is that the
@@ -53,8 +53,9 @@ def fit(model: Model, tables: list[int], most_steps: int = 60) -> np.ndarray:
     """Returns the logarithms of the parameters that predict these tables best.
 
     The method is Levenberg-Marquardt on the logarithms of predicted / measured. In each table, a schedule has a weight
-    proportional to the square of 1 / time, because the order of fast schedules matters most. Residuals above about 0.05
-    count with less than their square, so that single schedules do not determine the fit.
+    proportional to the square of 1 / time, because the order of fast schedules matters most. Weighted residuals above
+    about 0.05 count with less than their square, so that single schedules do not determine the fit. All parameters are
+    weakly attracted to the middle of their ranges.
     """
     weights = [(times.min() / times) ** 2 for times in model.measured]
     weights = [np.sqrt(weight / weight.sum()) for weight in weights]

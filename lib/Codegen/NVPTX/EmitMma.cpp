@@ -225,7 +225,7 @@ LogicalResult emitMma(ThreadKernel &kernel) {
     reason = whyNotOnTensorCores(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `mma` does not fit: ") << reason;
-  // The limit is INT64_MAX, because the size of shared memory was checked when the schedule was selected.
+  // The limit is INT64_MAX, because the size of shared memory is checked when a schedule is selected or measured.
   if (std::string wrong = whyNotMma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `mma` is invalid: ") << wrong;
   return MmaEmitter(kernel, std::move(*product)).run();

@@ -304,7 +304,7 @@ LogicalResult emitWgmma(ThreadKernel &kernel) {
     reason = whyNotOnWarpGroups(*product, TensorFormats());
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
-  // The limit is INT64_MAX, because the size of shared memory was checked when the schedule was selected.
+  // The limit is INT64_MAX, because the size of shared memory is checked when a schedule is selected or measured.
   if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
     return kernel.from.emitOpError("its schedule `wgmma` is invalid: ") << wrong;
   return WgmmaEmitter(kernel, inOrderOf(kernel.schedule, std::move(*product))).run();

@@ -22,7 +22,8 @@ public:
 
   /// Runs `program` once and returns its error. On a device, the call may return before the device has finished.
   llvm::Error run(Program &program, int threads);
-  /// Runs `program` once and returns the time in nanoseconds, on a device that of the device with empty caches.
+  /// Runs `program` once and returns its time in nanoseconds. On a device, this is the time of the device, after the
+  /// contents of its caches have been replaced.
   llvm::Expected<double> time(Program &program, int threads);
 
   llvm::ArrayRef<int64_t> symbolValues() const { return symbols; }

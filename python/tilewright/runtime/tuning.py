@@ -33,8 +33,8 @@ def tune(graph, options: CompileOptions, sizes: list[int]) -> list[str]:
     """Searches schedules for the kernels of `graph` that have no record yet, and writes records.
 
     `sizes` contains the values of the graph's symbolic sizes, in order, with which kernels are measured. Returns lines
-    about the kernels and the whole graph, or an empty list if no process can measure. Raises a ValueError for targets
-    other than cpu and cuda, and for the emulated device, which have no schedules that can be measured.
+    about the kernels and the whole graph, or an empty list if no process can measure. Raises a ValueError if the
+    target is neither cpu nor cuda, or if the device is emulated, because their schedules cannot be measured.
     """
     emulated = options.target == "cuda" and options.own("device") == "emulated"
     if options.target not in ("cpu", "cuda") or emulated:

@@ -7,14 +7,16 @@
 //   - the products on the tensor cores;
 //   - the accesses of shared memory: each wgmma reads A and B, and TMA writes the tiles;
 //   - the transfer of the tiles from the L2 cache;
-//   - the time from the request for a tile until its last bytes have arrived, divided by the number of stages. It grows
-//     with the share of the bytes that come from the card's memory;
+//   - the time from the request for a tile until its last bytes have arrived, divided by the number of stages. It is
+//   the
+//     sum of a latency, which grows with the share of the bytes that come from the card's memory, and twice the time to
+//     transfer the tile;
 //   - if a tile has more rows than the product, a time that grows with the number of blocks that request the same rows.
 //     The cause of this effect, which was measured, is not known. The model assumes the same effect for columns.
 //
-// After the last step of a tile, each warp group converts and stores its results. The total time is the norm of the
-// time of all waves and of the time to transfer operands and results from and to the card's memory, plus the time of
-// the launch.
+// After the last step of a tile, each warp group converts and stores its results. The total time is the square root
+// of the sum of the squares of two times, the time of all waves and the time to transfer operands and results from and
+// to the card's memory, plus the time of the launch.
 //
 // Tests: test/Python/test_gpu_model.py, test/Codegen/NVPTX/wgmma.mlir
 //

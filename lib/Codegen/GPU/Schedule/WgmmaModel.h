@@ -17,7 +17,8 @@ namespace tilewright::gpu {
 struct WgmmaRates {
   /// Bytes per cycle that one multiprocessor receives from the L2 cache.
   double cacheRate = 90;
-  /// Cycles from the request for a tile that is in the L2 cache until its first bytes arrive.
+  /// Cycles from the request for a tile that is in the L2 cache until its last bytes arrive, without twice the time to
+  /// transfer the tile, which the model adds.
   double latency = 972;
   /// Additional cycles if all bytes come from the card's memory.
   double memoryLatency = 1376;
