@@ -172,12 +172,15 @@ ProductSizes sizesOf(Contraction product, int64_t parts) {
     for (auto [type, indices] : llvm::zip(kernel.getResultTypes(), product.results))
       if (indices.size() == loops)
         written += bytesOf(getElementTypeOrSelf(type));
-    math = kernel
-               .walk([](Operation *op) {
-                 const bool function = op->getDialect() && isa<math::MathDialect>(op->getDialect());
-                 return function ? WalkResult::interrupt() : WalkResult::advance();
-               })
-               .wasInterrupted();
+    // joinRows() compares a kernel that also reduces rows with two kernels. The model does not contain the time that
+    // the second kernel needs for functions, so it must not contain the same time of the first.
+    math = product.rowSums.empty() && kernel
+                                          .walk([](Operation *op) {
+                                            const bool function =
+                                                op->getDialect() && isa<math::MathDialect>(op->getDialect());
+                                            return function ? WalkResult::interrupt() : WalkResult::advance();
+                                          })
+                                          .wasInterrupted();
   }
   return {product.likelySizeOf(product.rows),
           product.likelySizeOf(product.columns),

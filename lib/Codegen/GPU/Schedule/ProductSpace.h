@@ -28,7 +28,7 @@ struct ProductSizes {
   int64_t bytes;       ///< bytes of an element of A or B
   int64_t resultBytes; ///< bytes that the kernel writes for each element of the product
   int64_t sets;        ///< sets of sums that a thread has
-  bool math;           ///< the epilogue computes functions such as erf or exp
+  bool math;           ///< the epilogue, which reduces no rows, computes functions such as erf or exp
   double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes of one product of the batch
 };
 /// Returns the sizes of `product` with its reduction split into `parts`. An unknown size is assumed to be 1024. If the
