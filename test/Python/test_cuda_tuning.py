@@ -162,6 +162,17 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64, tw.max = 512 : i64
     assert "1125899906842624" in vector, "no grid depends on the class of sizes"
 
 
+def test_recorded_tables_have_the_times_of_the_device(tmp_path):
+    (tmp_path / "model.mlir").write_text(SMALL)
+    expected = [90e3, 80e3, 70e3, 40e3, 60e3]
+    times = [(nanoseconds, "good", SCHEDULE.format(n)) for nanoseconds, n in zip(expected, (8, 16, 32, 64, 128), strict=True)]
+    subprocess.run([PROGRAM, "tune", "--target=cuda", tmp_path / "model.mlir", f"--record-tables={tmp_path / 'tables'}"],
+                   env=environment(tmp_path, times, execute=0), check=True, timeout=300)  # fmt: skip
+    (table,) = (tmp_path / "tables").glob("*.json")
+    table = json.loads(table.read_text())
+    assert table["nanoseconds"] == pytest.approx(expected, rel=1e-3) and table["machine"] == "Fake GPU, sm_90a"
+
+
 def test_bench_prints_the_kernels_of_a_model_on_the_device(tmp_path):
     """Each kernel has its name, its time on the device, its operations per second, its schedule and its operations."""
     times = [(40e3, "good", SCHEDULE.format(8))]
