@@ -14,7 +14,8 @@ def GpuSchedule_Dialect : Dialect {
   let description = [{
     The attribute of this dialect is the value of a kernel's attribute `tw.schedule`. `--tw-cuda-select-schedule`
     selects a schedule by the sizes of the kernel and the architecture, `--tw-apply-records` replaces it by a measured
-    one, `--tw-cuda-override-schedules` replaces it by that of the user's file, and `--tw-cuda-lower-to-threads` generates the code of a thread according to it.
+    one, `--tw-cuda-override-schedules` replaces it by that of the user's file, and `--tw-cuda-lower-to-threads`
+    generates the code of a thread according to it.
   }];
   let useDefaultAttributePrinterParser = 1;
 }
@@ -70,8 +71,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     `threads` is the number of threads per block, and `stages` the number of slots in shared memory for tiles of A and
     B, or of keys and values. With `tile_rows_per_band`, blocks of mma and wgmma process tiles in bands of that many
     rows of tiles, column by column. Concurrent blocks then read fewer rows and columns of operands that do not fit in
-    the L2 cache. `record` is the beginning of the key of the tuning record from which the
-    schedule was made.
+    the L2 cache. `record` is the beginning of the key of the tuning record from which the schedule was made.
 
     1. (schedule_c1) `threads` is positive; for elements, rows and scatter it is a multiple of 32 and at most 1024.
     2. (schedule_c2) the parameters that the examples show for the kind are positive (`consumers` of attention may be 0).

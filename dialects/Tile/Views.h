@@ -13,6 +13,15 @@ inline bool isViewOfAll(mlir::Operation *op) {
   return mlir::isa<mlir::tensor::ExpandShapeOp, mlir::tensor::CollapseShapeOp, mlir::tensor::CastOp>(op);
 }
 
+/// Returns the value of which `value` is a view, through any number of such ops and of slices; `value` if it is no
+/// view.
+inline mlir::Value viewedValue(mlir::Value value) {
+  for (mlir::Operation *op = value.getDefiningOp();
+       op && (isViewOfAll(op) || mlir::isa<mlir::tensor::ExtractSliceOp>(op)); op = value.getDefiningOp())
+    value = op->getOperand(0);
+  return value;
+}
+
 /// Returns the number of elements of the source that precede the slice, if the slice is contiguous in its source.
 /// Returns nullopt if the slice has gaps, or if an offset or a size is unknown.
 inline std::optional<int64_t> denseSliceOffset(mlir::tensor::ExtractSliceOp slice) {

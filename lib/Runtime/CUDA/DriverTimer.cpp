@@ -1,6 +1,6 @@
 //===- DriverTimer.cpp - measure calls on a GPU ---------------------------------------------===//
 //
-// Tests: test/Unit/Runtime/CUDA/DriverTest.cpp, test/Python/test_cuda_tuning.py
+// Test: test/Python/test_cuda_tuning.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/DriverTimer.h"

@@ -1,6 +1,6 @@
 //===- StepWork.cpp - the operations and bytes of a step, for profiles ----------------------===//
 //
-// Tests: test/Python/test_report.py, test/Python/test_cuda_tuning.py
+// Tests: test/Python/test_bench.py, test/Python/test_cuda_tuning.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/Plan/StepWork.h"

@@ -11,6 +11,7 @@
 #include "lib/Tuner/Workers/KernelModules.h"
 #include "dialects/Graph/Graph.h"
 #include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Views.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tilewright/AttributeNames.h"
@@ -24,11 +25,8 @@ namespace {
 
 /// Returns true if `value` is a parameter or a view of one.
 bool isParameter(Value value, func::FuncOp main) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return main.getArgAttr(argument.getArgNumber(), graph::staticAttrName) != nullptr;
-  Operation *op = value.getDefiningOp();
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractSliceOp>(op) &&
-         isParameter(op->getOperand(0), main);
+  auto argument = dyn_cast<BlockArgument>(tile::viewedValue(value));
+  return argument && main.getArgAttr(argument.getArgNumber(), graph::staticAttrName);
 }
 
 /// Returns true for values that are recreated in the separate module: sizes, memory for results, and constants.

@@ -102,30 +102,32 @@ llvm::Error RandomCall::useDeviceOf(Program &program) {
   return llvm::Error::success();
 }
 
-llvm::Error RandomCall::run(Program &program, int threads) {
-  RunError error;
+bool RandomCall::enqueue(Program &program, int threads, RunError &error) {
   std::vector<uint64_t> versions(inputs.size(), 0);
-  if (program.run(inputs.data(), outputs.data(), symbols.data(), versions.data(), threads, error, nullptr))
-    return llvm::Error::success();
-  return llvm::createStringError(error.text);
+  return program.run(inputs.data(), outputs.data(), symbols.data(), versions.data(), threads, error, nullptr);
 }
 
-llvm::Expected<double> RandomCall::time(Program &program, int threads) {
-  if (!timer) {
-    auto start = std::chrono::steady_clock::now();
-    if (llvm::Error failed = run(program, threads))
-      return std::move(failed);
-    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
-  }
+llvm::Error RandomCall::run(Program &program, int threads) {
   RunError error;
-  double nanoseconds = 0;
-  std::vector<uint64_t> versions(inputs.size(), 0);
-  auto call = [&](RunError &why) {
-    return program.run(inputs.data(), outputs.data(), symbols.data(), versions.data(), threads, why, nullptr);
-  };
-  if (timer->time(call, nanoseconds, error))
-    return nanoseconds;
-  return llvm::createStringError(error.text);
+  return enqueue(program, threads, error) ? llvm::Error::success() : llvm::createStringError(error.text);
+}
+
+llvm::Expected<double> RandomCall::time(Program &program, int threads, int64_t calls) {
+  RunError error;
+  double sum = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < calls; ++i) {
+    double nanoseconds = 0;
+    const bool good =
+        timer ? timer->time([&](RunError &why) { return enqueue(program, threads, why); }, nanoseconds, error)
+              : enqueue(program, threads, error);
+    if (!good)
+      return llvm::createStringError(error.text);
+    sum += nanoseconds;
+  }
+  if (!timer)
+    sum = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - start).count();
+  return sum / double(calls);
 }
 
 } // namespace tilewright

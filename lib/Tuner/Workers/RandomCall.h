@@ -22,13 +22,15 @@ public:
 
   /// Runs `program` once and returns its error. On a device, the call may return before the device has finished.
   llvm::Error run(Program &program, int threads);
-  /// Runs `program` once and returns its time in nanoseconds. On a device, this is the time of the device, after the
-  /// contents of its caches have been replaced.
-  llvm::Expected<double> time(Program &program, int threads);
+  /// Runs `program` `calls` times, one call after the other, and returns the mean time of a call in nanoseconds. On a
+  /// device, this is the time of the device, and the contents of its caches are replaced before each call.
+  llvm::Expected<double> time(Program &program, int threads, int64_t calls = 1);
 
   llvm::ArrayRef<int64_t> symbolValues() const { return symbols; }
 
 private:
+  bool enqueue(Program &program, int threads, RunError &error);
+
   struct FreeMemory {
     void operator()(void *memory) const { ::operator delete(memory, std::align_val_t(64)); }
   };

@@ -47,12 +47,6 @@ namespace json = llvm::json;
 namespace tilewright {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double nanosecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
-}
-
 void say(const json::Value &value) {
   llvm::outs() << jsonText(value) + "\n";
   llvm::outs().flush();
@@ -243,22 +237,13 @@ private:
         const size_t lane = (position + size_t(round / 2)) % lanes.size();
         if (!failures[lane].empty())
           continue;
-        if (onDevice) {
-          double sum = 0;
-          for (int64_t i = 0; i < calls; ++i) {
-            llvm::Expected<double> took = call->time(*lanes[lane], options.threads);
-            if (!took)
-              return took.takeError();
-            sum += *took;
-          }
-          times[lane].push_back(sum / double(calls));
-          continue;
-        }
-        auto start = Clock::now();
-        for (int64_t i = 0; i < calls && failures[lane].empty(); ++i)
-          if (llvm::Error failed = call->run(*lanes[lane], options.threads))
-            failures[lane] = llvm::toString(std::move(failed));
-        times[lane].push_back(nanosecondsSince(start) / double(calls));
+        llvm::Expected<double> took = call->time(*lanes[lane], options.threads, calls);
+        if (!took && onDevice)
+          return took.takeError();
+        if (took)
+          times[lane].push_back(*took);
+        else
+          failures[lane] = llvm::toString(took.takeError());
       }
     json::Array answer;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
@@ -279,13 +264,16 @@ private:
                                                            : compileChecked(*copy, *target, with(request));
     if (!checked)
       return checked.takeError();
-    // The comparison reads results on the host.
-    std::vector<int64_t> sizes(call->symbolValues());
-    llvm::Expected<RandomCall> onHost = RandomCall::make(*module, sizes);
-    if (!onHost)
-      return onHost.takeError();
+    // The comparison reads results on the host. On a device, `call` has its memory there.
+    std::optional<RandomCall> onHost;
+    if (target->hasDevices()) {
+      llvm::Expected<RandomCall> made = RandomCall::make(*module, call->symbolValues());
+      if (!made)
+        return made.takeError();
+      onHost.emplace(std::move(*made));
+    }
     std::string wrong;
-    if (llvm::Error failed = onHost->run(**checked, options.threads)) {
+    if (llvm::Error failed = (onHost ? *onHost : *call).run(**checked, options.threads)) {
       if (target->hasDevices())
         return std::move(failed); // a fault on the device would make the next requests fail
       wrong = llvm::toString(std::move(failed));

@@ -9,9 +9,8 @@
 //     r -= trunc(r / s) s
 //
 // For f32, `bits` is 26. s has the 24 bits of y, and r is a multiple of the unit in the last place of x or of y, and
-// is below 2^27 s.
-// The difference of the exact quotient and the next integer is at least 2^-24. Therefore the computed quotient is not
-// rounded up to this integer, and the product and the difference are exact.
+// is below 2^27 s. The difference of the exact quotient and the next integer is at least 2^-24. Therefore the computed
+// quotient is not rounded up to this integer, and the product and the difference are exact.
 //
 // For f64, `bits` is 51. The quotient is below 2^52, and every integer in this range is representable. The rounded
 // quotient may equal the next integer, but not exceed it, so the truncated quotient is correct or too large by one. As

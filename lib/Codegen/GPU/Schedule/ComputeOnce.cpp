@@ -15,11 +15,12 @@
 // exception. A call is also not marked if it has a symbolic size, if @main returns its result, or if @main changes a
 // parameter on which it depends (tw.into).
 //
-// Test: test/Codegen/GPU/Schedule/compute-once.mlir, test/Python/test_cuda_kernel_table.py (once-*)
+// Test: test/Codegen/GPU/Schedule/compute-once.mlir, test/Python/test_cuda_driver.py (parameters)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/ComputeOnce.h"
 #include "dialects/Tile/Views.h"
+#include "lib/Codegen/GPU/Elements.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -40,7 +41,7 @@ std::optional<int64_t> bytesOf(ValueRange values) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape())
       return std::nullopt;
-    bytes += tensor.getNumElements() * std::max<int64_t>(1, tensor.getElementTypeBitWidth() / 8);
+    bytes += tensor.getNumElements() * int64_t(memoryType(tensor.getElementType()).getIntOrFloatBitWidth()) / 8;
   }
   return bytes;
 }
@@ -55,13 +56,11 @@ public:
 
   /// Returns true if `value` is a parameter, a view of one, or the result of a call that is computed once.
   bool includes(Value value) {
+    value = tile::viewedValue(value);
     if (auto argument = dyn_cast<BlockArgument>(value))
       return main.getArgAttr(argument.getArgNumber(), staticAttrName) && !changed.contains(argument.getArgNumber());
-    Operation *op = value.getDefiningOp();
-    if (auto call = dyn_cast<func::CallOp>(op))
-      return call->hasAttr(onceAttrName);
-    return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp, tensor::ExtractSliceOp>(op) &&
-           includes(op->getOperand(0));
+    auto call = value.getDefiningOp<func::CallOp>();
+    return call && call->hasAttr(onceAttrName);
   }
 
 private:
@@ -70,7 +69,6 @@ private:
 };
 
 bool dependsOnlyOn(Parameters &parameters, func::CallOp call) {
-  bool any = false;
   SmallVector<Value> read;
   for (Value operand : call.getOperands()) {
     Operation *op = operand.getDefiningOp();
@@ -82,11 +80,10 @@ bool dependsOnlyOn(Parameters &parameters, func::CallOp call) {
       continue;
     if (!parameters.includes(operand))
       return false;
-    any = true;
     read.push_back(operand);
   }
   std::optional<int64_t> from = bytesOf(read), to = bytesOf(call.getResults());
-  return any && from && to && (*to <= *from || *to <= smallBytes) &&
+  return !read.empty() && from && to && (*to <= *from || *to <= smallBytes) &&
          llvm::none_of(call->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); });
 }
 

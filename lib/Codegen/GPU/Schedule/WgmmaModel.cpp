@@ -7,10 +7,10 @@
 //   - the products on the tensor cores;
 //   - the accesses of shared memory: each wgmma reads A and B, and TMA writes the tiles;
 //   - the transfer of the tiles from the L2 cache;
-//   - the time from the request for a tile until its last bytes have arrived, divided by the number of stages. It is
-//   the
-//     sum of a latency, which grows with the share of the bytes that come from the card's memory, and twice the time to
-//     transfer the tile;
+//   - the time from the request for a tile until its last bytes have arrived, divided by the number of stages. This
+//   time
+//     is the sum of a latency, which grows with the share of the bytes that come from the card's memory, and twice the
+//     time to transfer the tile;
 //   - if a tile has more rows than the product, a time that grows with the number of blocks that request the same rows.
 //     The cause of this effect, which was measured, is not known. The model assumes the same effect for columns.
 //
