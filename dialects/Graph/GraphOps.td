@@ -457,7 +457,8 @@ def TW_AttentionOp : TW_Op<"attention"> {
   let description = [{
     The query is B x H x L x D, the key B x Hk x S x D and the value B x Hk x S x Dv. H is a multiple of Hk
     (grouped-query attention). The mask, if present, is boolean (true: attend) or float (added to the scores), and
-    broadcasts to B x H x L x S. With `causal`, row i attends to columns up to i. `logsumexp` is B x H x L. It contains,
+    broadcasts to B x H x L x S. With `causal`, row i attends to columns up to i. The result of a row whose scores are
+    all -inf is 0, or NaN with `nan_rows`, as after a tw.softmax without `safe`. `logsumexp` is B x H x L. It contains,
     for each row of scores, the logarithm of the sum of the exponentials; the backward pass reads it.
     1. (attention_c1) query, key and value have rank 4, and their sizes B, Hk, D and S are consistent.
     2. (attention_c2) H is a multiple of Hk.
@@ -467,7 +468,8 @@ def TW_AttentionOp : TW_Op<"attention"> {
        are f64 only if the query is f64. The elements of logsumexp are f32, or f64 if the query is f64. The elements of
        the mask are i1 or floats.
   }];
-  let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal);
+  let arguments = (ins TW_Tensor:$query, TW_Tensor:$key, TW_Tensor:$value, Optional<TW_Tensor>:$mask, F64Attr:$scale, UnitAttr:$causal,
+    UnitAttr:$nan_rows);
   let results = (outs TW_Tensor:$result, TW_Tensor:$logsumexp);
   let assemblyFormat = "$query `,` $key `,` $value (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict `:` type($query) `,` type($key) `,` type($value) `->` type($result) `,` type($logsumexp)";
   let hasVerifier = 1;

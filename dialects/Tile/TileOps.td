@@ -171,12 +171,13 @@ def Tile_AttentionOp : Tile_Op<"attention", [DeclareOpInterfaceMethods<TilingInt
     additive in f32 or boolean as i8, that broadcasts to B x H x L x S. The outputs are the result B x H x L x Dv and
     the log-sum-exp B x H x L (f32). For the query, the key, the value and the result, `permutations` has four numbers
     each, which map the canonical dimensions to the dimensions of that operand. With `causal`, row i attends to columns
-    up to i; in a tile, row i of the tile is row `first_row` + i. Query head h reads key head h / (H / Hk).
+    up to i; in a tile, row i of the tile is row `first_row` + i. Query head h reads key head h / (H / Hk). The result of
+    a row whose scores are all -inf is 0, or NaN with `nan_rows`.
     1. (tile_attention_c1) the operands have the ranks above, and `permutations` consists of permutations.
     2. (tile_attention_c2) H is a multiple of Hk.
   }];
   let arguments = (ins Variadic<Tile_Shaped>:$inputs, Optional<Index>:$first_row, Variadic<Tile_Shaped>:$outputs, F64Attr:$scale, UnitAttr:$causal,
-    OptionalAttr<DenseI64ArrayAttr>:$permutations);
+    UnitAttr:$nan_rows, OptionalAttr<DenseI64ArrayAttr>:$permutations);
   let assemblyFormat = "attr-dict `ins` `(` $inputs `:` type($inputs) `)` (`first_row` $first_row^)? `outs` `(` $outputs `:` type($outputs) `)` (`->` type($results)^)?";
 }
 

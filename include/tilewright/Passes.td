@@ -51,6 +51,11 @@ def MatchQuantized : Pass<"tw-match-quantized", "::mlir::func::FuncOp"> {
   let summary = "Convert products and convolutions of dequantized 8-bit integers to integer ops with a scaled result";
 }
 
+def MatchAttention : Pass<"tw-match-attention", "::mlir::func::FuncOp"> {
+  let summary = "Convert products around a softmax to attention";
+  let options = [Option<"tensorCoresOnly", "tensor-cores-only", "bool", "false", "change only attention that tensor cores can compute">];
+}
+
 def WidenFloat8 : Pass<"tw-widen-float8", "::mlir::func::FuncOp"> {
   let summary = "Widen 8-bit float operands of products, for targets that cannot multiply this type";
   let options = [Option<"to", "to", "std::string", "\"f16\"", "f16 or bf16">];

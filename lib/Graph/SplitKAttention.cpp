@@ -47,7 +47,7 @@ int64_t partsOfKeys(AttentionOp op, int64_t threads) {
   constexpr int64_t mostRows = 4, leastKeys = 512; // a block of the kernel has 512 keys
   RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey()), v = tensorType(op.getValue());
   if (!q.hasStaticShape() || !k.hasStaticShape() || !v.hasStaticShape() || op.getCausal() ||
-      !op.getLogsumexp().use_empty() || q.getElementType().isF64())
+      !op.getLogsumexp().use_empty() || op.getNanRows() || q.getElementType().isF64())
     return 1;
   const int64_t heads = q.getDimSize(1), rows = q.getDimSize(2), keys = k.getDimSize(2);
   if (q.getDimSize(0) != 1 || k.getDimSize(0) != 1 || v.getDimSize(0) != 1 || heads < 1 || rows < 1 || rows > mostRows)
@@ -78,7 +78,7 @@ public:
                                          TypeRange{RankedTensorType::get({parts, heads, rows, columns}, f32),
                                                    RankedTensorType::get({parts, heads, rows}, f32)},
                                          query, inParts(op.getKey()), inParts(op.getValue()), maskInParts(),
-                                         op.getScaleAttr(), UnitAttr());
+                                         op.getScaleAttr(), /*causal=*/UnitAttr(), /*nan_rows=*/UnitAttr());
     attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     Value sums = attention.getLogsumexp();
     Value shares = SoftmaxOp::create(builder, loc, sums.getType(), sums, /*dim=*/0, /*log=*/false, /*safe=*/true);

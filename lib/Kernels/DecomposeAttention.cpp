@@ -3,8 +3,9 @@
 // scores[b, h, l, s] = scale * sum_d q[b, h, l, d] * k[b, h / r, s, d] + mask, or -inf for masked keys s
 // m = max_s scores; e = exp(scores - m); n = sum_s e; result = (sum_s e * v) / n; logsumexp = m + log n
 //
-// r is the number of query heads per key head. If a row has no unmasked scores, its results are 0 and its logsumexp is
-// -inf. The description of tw_tile.attention_gradient has the formulas of the gradient.
+// r is the number of query heads per key head. If a row has no unmasked scores, its results are 0, or NaN with
+// `nan_rows`, and its logsumexp is -inf. The description of tw_tile.attention_gradient has the formulas of the
+// gradient.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //
@@ -176,10 +177,11 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   Value result =
       parts.generic({weighted, sum}, {scoreMap, rowMap, parts.permutedMap(3, 4, {d0, d1, d2, d3})}, op.getOutputs()[0],
                     0, [&](OpBuilder &in, ValueRange a) {
+                      Value x = arith::DivFOp::create(in, loc, a[0], a[1]); // 0 / 0 is NaN
                       Value zero = parts.number(in, 0);
-                      Value x = arith::DivFOp::create(in, loc, a[0], a[1]);
-                      x = arith::SelectOp::create(
-                          in, loc, arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, a[1], zero), zero, x);
+                      if (!op.getNanRows())
+                        x = arith::SelectOp::create(
+                            in, loc, arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, a[1], zero), zero, x);
                       return parts.rounded(in, x, a[2].getType());
                     });
   AffineMap rows = parts.map(3, {d0, d1, d2});

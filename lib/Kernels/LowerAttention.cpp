@@ -122,7 +122,7 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   Value sum = l.empty(sumSizes, accumulatorType(sumType.getElementType()));
   auto attention = tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.empty.getType(), sum.getType()}, inputs,
                                              /*first_row=*/Value(), ValueRange{result.empty, sum}, op.getScaleAttr(),
-                                             op.getCausalAttr(), permutationsAttr(l, permutations));
+                                             op.getCausalAttr(), op.getNanRowsAttr(), permutationsAttr(l, permutations));
   result.set(l, attention.getResult(0));
   l.set(op.getLogsumexp(), l.rounded(attention.getResult(1), sumSizes, sumType.getElementType()));
   return success();

@@ -44,8 +44,10 @@ public:
     return printRates(llvm::cantFail(describeHost(options.cpu)).shape.rates);
   }
 
-  void buildGraph(OpPassManager &pm, const Options &) override {
+  void buildGraph(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createPackElements());
+    if (options.rounding != "eager")
+      pm.addNestedPass<func::FuncOp>(createMatchAttention());
     pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"bf16"}));
     pm.addNestedPass<func::FuncOp>(createSumRowProducts());
   }

@@ -165,7 +165,8 @@ void AttentionRows::write(SmallVector<Value> state) {
     Value all = inQuad(total[size_t(half)], [&](Value a, Value b) { return plus(a, b); });
     Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, all, zero);
     Value factor = arith::DivFOp::create(builder, loc, number(1), all);
-    factor = arith::SelectOp::create(builder, loc, none, zero, factor);
+    Value ofNone = attention.op.getNanRows() ? number(std::numeric_limits<double>::quiet_NaN()) : zero;
+    factor = arith::SelectOp::create(builder, loc, none, ofNone, factor);
     for (auto [value, destination] : kernel.results()) {
       Type type = cast<ShapedType>(destination.getType()).getElementType();
       Value pointer = kernel.pointers[destination];

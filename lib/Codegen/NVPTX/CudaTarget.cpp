@@ -79,6 +79,8 @@ public:
 
   void buildGraph(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(createPackElements());
+    if (options.rounding != "eager")
+      pm.addNestedPass<func::FuncOp>(createMatchAttention({/*tensorCoresOnly=*/true}));
     if (!hasFloat8(options))
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }

@@ -53,7 +53,8 @@ AttentionOp emitAttention(Node &n, Value q, Value k, Value v, Value mask, double
   sizes.back() = n.sizesIn(v).back();
   return AttentionOp::create(n.builder, n.loc,
                              TypeRange{tensorWithSizes(sizes, n.elementOf(q)), tensorWithSizes(rows, n.f32())}, q, k, v,
-                             mask, n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr());
+                             mask, n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr(),
+                             /*nan_rows=*/UnitAttr());
 }
 
 Results attend(Node &n, Value q, Value k, Value v, Value mask, Scale scale, bool causal) {

@@ -183,7 +183,8 @@ Results attention(OnnxNode &n) {
   sizes[3] = n.sizesIn(a.v)[3];
   auto op = AttentionOp::create(
       n.builder, n.loc, TypeRange{tensorWithSizes(sizes, element), tensorWithSizes(sums, n.f32())}, a.q, a.k, a.v,
-      a.mask, n.builder.getF64FloatAttr(a.scale), a.causal ? n.builder.getUnitAttr() : UnitAttr());
+      a.mask, n.builder.getF64FloatAttr(a.scale), a.causal ? n.builder.getUnitAttr() : UnitAttr(),
+      /*nan_rows=*/UnitAttr());
   Value result = op.getResult();
   return {a.flat ? joinedHeads(n, result) : result, a.k, a.v};
 }

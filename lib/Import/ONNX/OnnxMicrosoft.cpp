@@ -281,7 +281,7 @@ Value attended(OnnxNode &n, const FusedAttention &a, Value bias, double scale) {
   sizes[3] = n.sizesIn(a.v)[3];
   auto op = AttentionOp::create(
       n.builder, n.loc, TypeRange{tensorWithSizes(sizes, element), tensorWithSizes(sums, n.f32())}, a.q, a.k, a.v, bias,
-      n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr());
+      n.builder.getF64FloatAttr(scale), causal ? n.builder.getUnitAttr() : UnitAttr(), /*nan_rows=*/UnitAttr());
   Value result = n.transpose(op.getResult(), 1, 2);
   SmallVector<AffineExpr> joined = n.sizesIn(result);
   return n.reshape(result, {joined[0], joined[1], joined[2] * joined[3]});

@@ -125,12 +125,13 @@ public:
       builder.setInsertionPointToStart(loop.getBody());
       step(loop.getInductionVar(), blockSize(loop.getInductionVar(), keys, block));
     }
-    // A row that attends to no key has l = 0 and acc = 0.
+    // A row that attends to no key has l = 0 and acc = 0, so that its result is 0, or 0 * NaN with `nan_rows`.
     Type outElement = elementOf(out);
     generic({acc, l}, {out}, {"ij", "i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
       Value zero = number(b, at, 0), one = number(b, at, 1);
       Value none = arith::CmpFOp::create(b, at, arith::CmpFPredicate::OEQ, in[1], zero);
-      Value share = arith::DivFOp::create(b, at, one, arith::SelectOp::create(b, at, none, one, in[1]));
+      Value ofNone = op.getNanRows() ? number(b, at, std::numeric_limits<double>::quiet_NaN()) : one;
+      Value share = arith::DivFOp::create(b, at, one, arith::SelectOp::create(b, at, none, ofNone, in[1]));
       Value value = arith::MulFOp::create(b, at, in[0], share);
       if (!outElement.isF32())
         value = arith::TruncFOp::create(b, at, outElement, value);
