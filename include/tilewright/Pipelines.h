@@ -61,6 +61,7 @@ struct KernelLimits {
   bool readSlices = false;      ///< launches that differ only in the slices they read share a kernel and pass offsets
   bool computePieces = false;   ///< elementwise producers of parts of a concatenation are fused into its kernel
   bool fuseSingleAttention = true; ///< f32 attention is one kernel; else its products and its softmax are separate
+  bool splitProducts = true; ///< the sums of products with few tiles are divided; else a later stage may divide them
 };
 /// tw -> linalg, tw_tile, and kernel formation. Dialects afterwards: linalg, tw_tile, tensor, arith, math, affine,
 /// func. `keepRoundings`: values of bf16, f16 and 8-bit floats are also rounded between fused ops.

@@ -186,6 +186,11 @@ private:
       reason = "it depends only on parameters and is computed once";
       return false;
     }
+    if (generic && candidateSumsRowsOf(generic, candidate) && readsRowReduction(generic) &&
+        isStoredFor(generic, candidate)) {
+      reason = "it is stored for other kernels, and the sums over its rows that it reads can be computed in its kernel";
+      return false;
+    }
     if (reachesThroughOthers(op, candidate)) {
       reason = "a third kernel between them needs the result first";
       return false;
@@ -237,6 +242,41 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// Returns true if a kernel reads a result of `op` in a reduction whose last loop is parallel: the sums of columns.
+  bool candidateSumsRowsOf(linalg::GenericOp op, int64_t candidate) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      auto found = clusterOf.find(user);
+      auto reader = dyn_cast<linalg::LinalgOp>(user);
+      return found != clusterOf.end() && found->second == candidate && reader && reader.getNumReductionLoops() > 0 &&
+             reader.getIteratorTypesArray().back() == utils::IteratorType::parallel;
+    });
+  }
+
+  /// Returns true if `op` is elementwise and reads a reduction, or an elementwise function of reductions, that is
+  /// broadcast along the last loop: a sum over each row, as in the gradient of a norm.
+  static bool readsRowReduction(linalg::GenericOp op) {
+    if (op.getNumReductionLoops() > 0 || op.getNumLoops() == 0)
+      return false;
+    auto reduces = [](Value value) {
+      auto producer = value.getDefiningOp<linalg::LinalgOp>();
+      return producer && producer.getNumReductionLoops() > 0 && !isContractionRoot(producer);
+    };
+    return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+      if (op.getMatchingIndexingMap(input).isFunctionOfDim(op.getNumLoops() - 1))
+        return false;
+      auto producer = input->get().getDefiningOp<linalg::LinalgOp>();
+      return producer && (reduces(input->get()) || llvm::any_of(producer.getDpsInputs(), reduces));
+    });
+  }
+
+  /// Returns true if ops outside of the kernel `candidate` read a result of `op`.
+  bool isStoredFor(linalg::GenericOp op, int64_t candidate) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      auto found = clusterOf.find(inMain(user, main));
+      return found == clusterOf.end() || found->second != candidate;
+    });
   }
 
   /// Returns true if the kernel consists only of a scatter of whole rows, and `op` is the elementwise op that computes

@@ -7,12 +7,12 @@
 //   %2 = linalg.generic {exp; add} ins(%0, %b)
 //
 // A producer is inlined if the consumer is its only user and no expensive op would be computed more than once, or if it
-// is cheap enough to be computed by each of its users. If the function also returns the producer's result, this becomes
-// another result of the consumer. In an optimizer's step, for example, one op then computes both the parameter and the
-// state. A producer that depends only on parameters runs only once, so it is not inlined into a consumer that
-// broadcasts its result and also reads other values. An elementwise producer that reads a contraction is not inlined
-// into reductions, because it is part of the contraction's kernel. No producer is inlined into a contraction or into an
-// op that reads windows.
+// is cheap enough to be computed by each of its users, for example because its users then read no more memory. If the
+// function also returns the producer's result, this becomes another result of the consumer. In an optimizer's step, for
+// example, one op then computes both the parameter and the state. A producer that depends only on parameters runs only
+// once, so it is not inlined into a consumer that broadcasts its result and also reads other values. An elementwise
+// producer that reads a contraction is not inlined into reductions, because it is part of the contraction's kernel. No
+// producer is inlined into a contraction or into an op that reads windows.
 //
 // Test: test/Kernels/inline-elementwise.mlir
 //
@@ -77,6 +77,34 @@ bool readsBroadcastsAlone(linalg::GenericOp op) {
   });
 }
 
+/// Returns true if `op` is elementwise and the operands that are not broadcast have in total no more bits for each
+/// element than the result. A user that computes the element then reads no more memory than one that reads the result.
+bool readsNoMoreThanItWrites(linalg::GenericOp op) {
+  if (op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
+      !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isPermutation())
+    return false;
+  auto bitsOf = [](Value value) -> std::optional<unsigned> {
+    Type element = getElementTypeOrSelf(value.getType());
+    return element.isIntOrFloat() ? std::optional(element.getIntOrFloatBitWidth()) : std::nullopt;
+  };
+  unsigned bits = 0;
+  SmallVector<Value> seen;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      return false;
+    if (!map.isPermutation() || llvm::is_contained(seen, input->get()))
+      continue;
+    std::optional<unsigned> width = bitsOf(input->get());
+    if (!width)
+      return false;
+    seen.push_back(input->get());
+    bits += *width;
+  }
+  std::optional<unsigned> written = bitsOf(op.getResult(0));
+  return written && bits <= *written;
+}
+
 /// Returns true if both ops are elementwise and iterate over the same elements in the same order, the producer does not
 /// read a contraction, and only the consumer and the return op of the enclosing function read the producer's result.
 bool isReturnedToo(OpOperand &operand, linalg::GenericOp producer, linalg::GenericOp consumer) {
@@ -130,7 +158,12 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   if (!cost.expensive && cost.work <= 8 && !recomputed && readsBroadcastsAlone(producer) &&
       !fixedValues.contains(operand.get()))
     return true;
-  return !cost.expensive && cost.ops <= 4 && producer.getNumDpsInputs() <= 1 && !finishesContraction(producer);
+  if (cost.expensive || finishesContraction(producer))
+    return false;
+  // The normalized elements in the gradient of a norm, (x - mean) * rstd, are not stored for its sums and its result.
+  if (cost.work <= 8 && !recomputed && !fixedValues.contains(operand.get()) && readsNoMoreThanItWrites(producer))
+    return true;
+  return cost.ops <= 4 && producer.getNumDpsInputs() <= 1;
 }
 
 /// Returns `merged` without the producer's results. MLIR's fusion keeps these results although no op reads them. In an

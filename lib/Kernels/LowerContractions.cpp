@@ -9,8 +9,8 @@
 //          ins(%x, %w) outs(%0) : tensor<4x8xf32>                  // the permute is a map
 //   %2 = linalg.generic {truncf fastmath<contract>} ins(%1) : tensor<4x8xbf16>
 //
-// If a product has few rows and columns but a long k, it would be only a few tasks. Therefore k is divided into parts,
-// and the products of the parts (one linalg.contract with a batch dimension) are added.
+// If a product has few rows and columns but a long k, it would be only a few tasks. With the option split-products, k
+// is divided into parts, and the products of the parts (one linalg.contract with a batch dimension) are added.
 //
 // Test: test/Kernels/lower-contractions.mlir
 //
@@ -87,7 +87,7 @@ static int64_t partsOfDepth(AffineExpr m, AffineExpr n, AffineExpr k) {
 
 Value contracted(Lowering &l, const Factor &lhs, const Factor &rhs, AffineExpr m, AffineExpr n, AffineExpr k,
                  Type accumulator, ArrayRef<NamedAttribute> attributes) {
-  int64_t parts = partsOfDepth(m, n, k);
+  const int64_t parts = l.splitProducts ? partsOfDepth(m, n, k) : 1;
   const unsigned batch = parts > 1; // the loops are [part] m n k
   auto operand = [&](const Factor &factor, AffineExpr size, unsigned loop) {
     SmallVector<AffineExpr> dims{l.dim(batch + loop), l.dim(batch + 2)}, from{size, k};

@@ -87,7 +87,7 @@ LogicalResult checkSymbols(func::FuncOp function) {
   return success();
 }
 
-LogicalResult lowerFunction(func::FuncOp function) {
+LogicalResult lowerFunction(func::FuncOp function, bool splitProducts) {
   if (function.isDeclaration())
     return success();
   if (!llvm::hasSingleElement(function.getBody()))
@@ -102,6 +102,7 @@ LogicalResult lowerFunction(func::FuncOp function) {
 
   Lowering l(function, *body);
   l.decide = deciders(source);
+  l.splitProducts = splitProducts;
   IRMapping others;
   for (auto [from, to] : llvm::zip_equal(source.getArguments(), body->getArguments())) {
     if (isa<RankedTensorType>(from.getType()))
@@ -143,10 +144,11 @@ LogicalResult lowerFunction(func::FuncOp function) {
 }
 
 struct LowerGraph : impl::LowerGraphBase<LowerGraph> {
+  using Base::Base;
   void runOnOperation() override {
     if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
       return signalPassFailure();
-    if (failed(lowerFunction(getOperation())))
+    if (failed(lowerFunction(getOperation(), splitProducts)))
       signalPassFailure();
   }
 };

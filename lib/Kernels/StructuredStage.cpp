@@ -11,7 +11,7 @@ namespace tilewright {
 
 void buildStructuredStage(OpPassManager &pm, bool keepRoundings, const KernelLimits &limits) {
   pm.addNestedPass<func::FuncOp>(createRecordSizes());
-  pm.addNestedPass<func::FuncOp>(createLowerGraph());
+  pm.addNestedPass<func::FuncOp>(createLowerGraph({limits.splitProducts}));
   pm.addNestedPass<func::FuncOp>(createDecomposeTile({/*wideAttentionOnly=*/true, !limits.fuseSingleAttention}));
   if (keepRoundings)
     pm.addPass(createKeepRoundings());

@@ -11,9 +11,10 @@ namespace tilewright::gpu {
 
 static int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
 
-/// Returns the number of operands whose elements `op` reads repeatedly. If `ignoreUnitLoops` is true, loops of one
-/// iteration are not counted.
-static int64_t rereadOperands(linalg::LinalgOp op, bool ignoreUnitLoops) {
+/// Returns true if `op` reads the elements of at least two operands repeatedly, and sums the elements of no other
+/// operand: the weights of a sum, such as the mean of a row, do not make it a product. If `ignoreUnitLoops` is true,
+/// loops of one iteration are not counted.
+static bool rereadsAllOperands(linalg::LinalgOp op, bool ignoreUnitLoops) {
   int64_t reread = 0;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   for (OpOperand *input : op.getDpsInputOperands()) {
@@ -24,16 +25,18 @@ static int64_t rereadOperands(linalg::LinalgOp op, bool ignoreUnitLoops) {
       summed |= used && kind == utils::IteratorType::reduction;
       repeated |= !used && kind == utils::IteratorType::parallel && !(ignoreUnitLoops && ranges[loop] == 1);
     }
-    reread += summed && repeated;
+    if (summed && !repeated)
+      return false;
+    reread += summed;
   }
-  return reread;
+  return reread > 1;
 }
 
 bool isProduct(linalg::LinalgOp op) {
-  return op.getNumReductionLoops() > 0 && rereadOperands(op, /*ignoreUnitLoops=*/false) > 1;
+  return op.getNumReductionLoops() > 0 && rereadsAllOperands(op, /*ignoreUnitLoops=*/false);
 }
 
-bool readsOnce(linalg::LinalgOp op) { return rereadOperands(op, /*ignoreUnitLoops=*/true) <= 1; }
+bool readsOnce(linalg::LinalgOp op) { return !rereadsAllOperands(op, /*ignoreUnitLoops=*/true); }
 
 bool isProductOfRows(linalg::LinalgOp op, ArrayRef<int64_t> rowOfLoop) {
   if (!isProduct(op))

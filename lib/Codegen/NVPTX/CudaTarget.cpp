@@ -87,10 +87,11 @@ public:
 
   /// A schedule for tensor cores supports only one product, because its sums take most registers of a thread. A kernel
   /// with several products would be computed with one thread per element. JoinRows.cpp later fuses a norm into the
-  /// kernel of the product before it, if a tile can have whole rows.
+  /// kernel of the product before it, if a tile can have whole rows. SplitSums.cpp splits products, because the number
+  /// of parts depends on the GPU.
   KernelLimits kernelLimits() const override {
     return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*readSlices=*/false, /*computePieces=*/false,
-            /*fuseSingleAttention=*/false};
+            /*fuseSingleAttention=*/false, /*splitProducts=*/false};
   }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {

@@ -37,8 +37,8 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// The number of terms of a part of a product is at least `leastTerms`, and is a multiple of `termsUnit`, so that rows
-/// of operands are aligned to 128 bytes.
+/// The number of terms of a part of a product is at least `leastTerms`. If threads copy the operands, it is a multiple
+/// of `termsUnit`, so that rows of operands are aligned to 128 bytes.
 constexpr int64_t leastTerms = 256, termsUnit = 128;
 
 /// Returns the dimension of an operand's tensor that a loop indexes, or -1.
@@ -104,6 +104,19 @@ int64_t partsOfFma(Contraction &product, const Arch &arch) {
   return parts >= 4 ? parts : 1; // fewer parts save less time than the second kernel takes
 }
 
+/// Returns the number of which the terms of a part must be a multiple if tensor maps describe the operands: rows that
+/// are contiguous along the sum begin at multiples of 16 bytes.
+int64_t termsUnitOfMaps(Contraction &product) {
+  constexpr int64_t alignment = 16;
+  int64_t unit = 1;
+  for (OpOperand *operand : product.op.getDpsInputOperands()) {
+    auto type = cast<ShapedType>(operand->get().getType());
+    if (dimensionOf(product.op, operand, product.depth[0]) == type.getRank() - 1)
+      unit = std::max<int64_t>(unit, alignment * 8 / memoryType(type.getElementType()).getIntOrFloatBitWidth());
+  }
+  return unit;
+}
+
 /// Returns the number of parts; 1 means that the product is not split.
 int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
   if (product.depth.size() != 1 || !sizesAreKnown(kernel) || !canCut(product.op, product.depth[0]))
@@ -118,9 +131,10 @@ int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
     return best;
   double least = timeOf(product, arch, 1) * worth;
   constexpr int64_t mostParts = 32;
-  for (int64_t parts = 2; parts <= mostParts && terms % (parts * termsUnit) == 0 && terms / parts >= leastTerms;
-       parts *= 2)
-    if (double time = timeOf(product, arch, parts); time < least) {
+  const bool mapped = arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.formats()).empty();
+  const int64_t unit = mapped ? termsUnitOfMaps(product) : termsUnit;
+  for (int64_t parts = 2; parts <= mostParts && terms / parts >= leastTerms; parts *= 2)
+    if (double time = timeOf(product, arch, parts); terms % (parts * unit) == 0 && time < least) {
       least = time;
       best = parts;
     }
@@ -138,29 +152,33 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
     return whole;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t results = 1, terms = 1;
-  unsigned longest = 0;
   // If the terms of a result are contiguous, a warp or a block computes one result, otherwise a warp computes 32.
   bool contiguous = false;
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     (kind == utils::IteratorType::reduction ? terms : results) *= ranges[loop];
     if (kind != utils::IteratorType::reduction)
       continue;
-    if (op.getIteratorTypesArray()[longest] != utils::IteratorType::reduction || ranges[loop] > ranges[longest])
-      longest = unsigned(loop);
     for (OpOperand *operand : op.getDpsInputOperands())
       if (AffineMap map = op.getMatchingIndexingMap(operand); map.getNumResults() > 0)
         contiguous |= map.getResults().back().isFunctionOfDim(unsigned(loop));
   }
-  if (results * terms < leastElements || !canCut(op, longest))
+  if (results * terms < leastElements)
     return whole;
   const int64_t blocks = contiguous ? results : int64_t(llvm::divideCeil(results, warpSize));
   // Use two blocks per multiprocessor if the parts have enough terms.
   const int64_t most = std::min(2 * arch.multiprocessors / std::max<int64_t>(blocks, 1), terms / leastTerms);
   constexpr int64_t leastParts = 4; // fewer parts save less time than the second kernel takes
-  for (int64_t parts = std::min(most, ranges[longest]); parts >= leastParts; --parts)
-    if (ranges[longest] % parts == 0)
-      return {longest, parts};
-  return whole;
+  std::pair<unsigned, int64_t> best = whole;
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    if (kind != utils::IteratorType::reduction || !canCut(op, unsigned(loop)))
+      continue;
+    int64_t parts = std::min(most, ranges[loop]);
+    while (parts > 1 && ranges[loop] % parts != 0)
+      --parts;
+    if (parts >= leastParts && parts > best.second)
+      best = {unsigned(loop), parts};
+  }
+  return best;
 }
 
 RankedTensorType expanded(Value tensor, int64_t dim, int64_t parts) {

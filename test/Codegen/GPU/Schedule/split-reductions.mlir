@@ -19,3 +19,16 @@ func.func @main(%x: tensor<8192x40xf32>, %y: tensor<200000xf32>, %z: tensor<1311
   %c = tw.reduce sum %z {dims = array<i64: 0>} : tensor<131101xf32> -> tensor<f32>
   return %a, %b, %c : tensor<40xf32>, tensor<f32>, tensor<f32>
 }
+
+// The gradient of a norm's weight: a sum over rows of three factors, of which two have one element per row. It is not a
+// product of matrices, so it is split, and has the schedule `rows` in any case.
+// RUN: sed s/ROWS/6304/g %S/Inputs/norm-weight-gradient.mlir > %t.mlir
+// RUN: tilewright compile %t.mlir --target=cuda --emit=tiled | FileCheck %s --check-prefix=NORM
+// RUN: sed s/ROWS/200/g %S/Inputs/norm-weight-gradient.mlir > %t.few.mlir
+// RUN: tilewright compile %t.few.mlir --target=cuda --emit=tiled | FileCheck %s --check-prefix=FEW
+// RUN: tilewright run %t.few.mlir --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
+
+// NORM: tensor.expand_shape %arg0 {{\[\[}}0, 1], [2]]
+// NORM: call @[[NORM:[a-z_]+_[0-9]+_parts]](
+// NORM: func.func private @[[NORM]]({{.*}}kind = rows
+// FEW: func.func private @sub_mul_cast_mul_reduce_0({{.*}}kind = rows, {{.*}}rows_across_lanes = true
