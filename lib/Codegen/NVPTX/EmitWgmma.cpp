@@ -24,6 +24,12 @@
 // With `swapped`, A and B are the kernel's second and first operand, and the block computes a tile of the transposed C.
 // Only the stores of the results differ.
 //
+// For a convolution, the producer iterates over the taps of a window, and over the channels for each tap. The rows of A
+// are the pixels that the windows read at this tap, which TMA loads by a map of windows. The coordinates of such a load
+// are the position of the tile's first window, and do not change during the sum. The tap is an offset of the load:
+//
+//   producer:    for kh, kw: for tiles of channels: ... TMA of A at {c, ow, oh, n} with offsets {kw, kh}, and of B
+//
 // With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring.
 // While the consumers store the sums of one tile, the producer loads the first slots of the next tile.
 //
@@ -60,7 +66,10 @@ public:
     b->slotOffset = a->bytes();
     slotBytes = a->bytes() + b->bytes();
     shared = kernel.dynamicShared(bytesOfRing(schedule));
-    tiles = divideUp(code.extentOf(product.depth), schedule.k);
+    depth = depthOf(product);
+    taps = tapsOf(product);
+    tilesOfTap = divideUp(code.extentOf(depth), schedule.k);
+    tiles = elements.multiply(code.extentOf(taps), tilesOfTap);
     Value isFirst = isEqual(kernel.thread, 0);
     when(isFirst, [&] {
       for (int64_t stage = 0; stage < schedule.stages; ++stage) {
@@ -176,44 +185,126 @@ private:
     });
   }
 
-  /// Loads the tiles of A and B for all k, starting at the position `state` of the ring. Returns the position after
-  /// these tiles.
-  PipelineState loadTile(const Operand &a, const Operand &b, PipelineState state) {
-    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{state.slot, state.parity});
+  /// The position of a tile along k: the tap, as the indices of its loops, and the index among the other loops.
+  struct Depth {
+    SmallVector<Value> taps;
+    Value rest;
+  };
+
+  /// Emits `body` for all steps along k, in order. `body` updates `state`.
+  void forSteps(PipelineState &state, Depth at, llvm::function_ref<void(const Depth &, PipelineState &)> body) {
+    const bool isTap = at.taps.size() < taps.size();
+    Value count = isTap ? code.extentOf(taps[at.taps.size()]) : tilesOfTap;
+    auto loop = scf::ForOp::create(builder, loc, index(0), count, index(1), ValueRange{state.slot, state.parity});
     keepRolled(loop);
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      if (isTap) {
+        at.taps.push_back(loop.getInductionVar());
+        forSteps(now, at, body);
+      } else {
+        at.rest = elements.multiply(loop.getInductionVar(), index(schedule.k));
+        body(at, now);
+      }
+      scf::YieldOp::create(builder, loc, ValueRange{now.slot, now.parity});
+    });
+    state = {loop.getResult(0), loop.getResult(1)};
+  }
+
+  /// Loads the tiles of A and B for all k, starting at the position `state` of the ring. Returns the position after
+  /// these tiles.
+  PipelineState loadTile(const Operand &a, const Operand &b, PipelineState state) {
+    const SmallVector<Value> windowsOfA = windowsOf(a), windowsOfB = windowsOf(b);
+    forSteps(state, {}, [&](const Depth &at, PipelineState &now) {
       Value flipped =
           arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
       wait(empty(now.slot), flipped); // in the first round, this phase is complete by definition
       arriveExpecting(full(now.slot), slotBytes);
-      Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
-      for (const Operand *operand : {&a, &b})
-        for (int64_t box = 0; box < operand->mapped.boxes(operand->side); ++box) {
-          Value side = elements.add(*operand->origin, index(box * lineElements(operand->mapped.element)));
-          Value to = tileOf(*operand, now.slot, box * operand->boxBytes());
-          if (operand->parts > 1) {
-            Value part = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), rank);
-            side = elements.add(side, elements.multiply(part, index(operand->side)));
-            to = LLVM::GEPOp::create(
-                builder, loc, to.getType(), builder.getI8Type(), to,
-                ArrayRef<LLVM::GEPArg>{toI32(elements.multiply(part, index(operand->side * lineBytes)))});
-          }
-          load(to, operand->map, indicesOf(*operand, side, depth), full(now.slot), operand->parts);
-        }
-      PipelineState then = next(now);
-      scf::YieldOp::create(builder, loc, ValueRange{then.slot, then.parity});
+      loadStep(a, windowsOfA, at, now.slot);
+      loadStep(b, windowsOfB, at, now.slot);
+      now = next(now);
     });
-    return {loop.getResult(0), loop.getResult(1)};
+    return state;
+  }
+
+  /// Returns the first row (column) of a box of the operand's part that this block loads.
+  Value sideOf(const Operand &operand, int64_t box) {
+    Value side = elements.add(*operand.origin, index(box * lineElements(operand.mapped.element)));
+    if (operand.parts == 1)
+      return side;
+    Value part = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), rank);
+    return elements.add(side, elements.multiply(part, index(operand.side)));
+  }
+
+  /// Loads the operand's tile, or this block's part of it, for one step along k.
+  void loadStep(const Operand &operand, ArrayRef<Value> windows, const Depth &at, Value slot) {
+    for (int64_t box = 0; box < operand.mapped.boxes(operand.side); ++box) {
+      Value to = tileOf(operand, slot, box * operand.boxBytes());
+      if (operand.parts > 1) {
+        Value part = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), rank);
+        to = LLVM::GEPOp::create(
+            builder, loc, to.getType(), builder.getI8Type(), to,
+            ArrayRef<LLVM::GEPArg>{toI32(elements.multiply(part, index(operand.side * lineBytes)))});
+      }
+      if (windows.empty()) {
+        load(to, operand.map, indicesOf(operand, sideOf(operand, box), at), full(slot), operand.parts);
+        continue;
+      }
+      SmallVector<Value> indices{toI32(at.rest)};
+      llvm::append_range(indices, windows);
+      load(to, operand.map, indices, full(slot), operand.parts, offsetsOf(operand, at));
+    }
+  }
+
+  /// Returns the coordinates of the first window of the operand's tile, the width first, and the image. Returns an
+  /// empty list if the operand has no windows.
+  SmallVector<Value> windowsOf(const Operand &operand) {
+    if (!operand.mapped.hasWindows())
+      return {};
+    SmallVector<unsigned> loops(operand.mapped.runs.back().loops);
+    const size_t images = loops.size();
+    for (const MappedOperand::Run &run : llvm::reverse(operand.mapped.runs))
+      if (run.window)
+        loops.push_back(run.window->window);
+    SmallVector<Value> extents = code.extentsOf(loops), at = elements.delinearize(sideOf(operand, 0), extents);
+    SmallVector<Value> made;
+    size_t number = loops.size();
+    for (const MappedOperand::Run &run : operand.mapped.runs)
+      if (run.window) {
+        Value first = elements.multiply(at[--number], index(run.window->step));
+        made.push_back(toI32(elements.add(first, index(run.window->lower))));
+      }
+    made.push_back(toI32(elements.linearize(ArrayRef(at).take_front(images), ArrayRef(extents).take_front(images))));
+    return made;
+  }
+
+  /// Returns the distances of a tap from the positions of the windows, the width first.
+  SmallVector<Value> offsetsOf(const Operand &operand, const Depth &at) {
+    SmallVector<Value> offsets;
+    for (const MappedOperand::Run &run : operand.mapped.runs)
+      if (run.window)
+        offsets.push_back(toI32(run.window->tap
+                                    ? elements.multiply(tapOf({*run.window->tap}, at), index(run.window->dilation))
+                                    : index(0)));
+    return offsets;
+  }
+
+  /// Returns the linear index of a tap in the loops `loops`.
+  Value tapOf(ArrayRef<unsigned> loops, const Depth &at) {
+    SmallVector<Value> indices = llvm::map_to_vector(
+        loops, [&](unsigned loop) { return at.taps[size_t(llvm::find(taps, loop) - taps.begin())]; });
+    return elements.linearize(indices, code.extentsOf(loops));
   }
 
   /// Returns the indices of the first element of a box. The fastest dimension is first.
-  SmallVector<Value> indicesOf(const Operand &operand, Value side, Value depth) {
+  SmallVector<Value> indicesOf(const Operand &operand, Value side, const Depth &at) {
+    using Part = MappedOperand::Part;
     return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
-      return toI32(run.part == MappedOperand::Part::Side    ? side
-                   : run.part == MappedOperand::Part::Depth ? depth
-                                                            : code.batchOf(run.loops));
+      return toI32(run.part == Part::Side    ? side
+                   : run.part == Part::Depth ? at.rest
+                   : run.part == Part::Tap   ? tapOf(run.loops, at)
+                                             : code.batchOf(run.loops));
     });
   }
 
@@ -290,8 +381,9 @@ private:
   ContractionCode code;
   Contraction &product;
   Value shared;
-  Value rank;  ///< rank of this block in the cluster
-  Value tiles; ///< number of tiles along k
+  Value rank;                        ///< rank of this block in the cluster
+  SmallVector<unsigned> taps, depth; ///< the loops along k: taps of windows, and the others
+  Value tilesOfTap, tiles;           ///< numbers of tiles along k, of one tap and in total
   int64_t slotBytes = 0;
 };
 

@@ -19,58 +19,137 @@ bool multiplySize(MappedOperand::Run &run, AffineExpr size) {
          multiplySize(run, product.getRHS());
 }
 
-std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand, ArrayRef<unsigned> side,
-                                        std::string &reason) {
-  auto fail = [&](const char *why) {
-    reason = why;
-    return std::nullopt;
-  };
-  Value tensor = operand->get();
-  // Reduction loops of one iteration are ignored if there are other reduction loops, because their index is always 0,
-  // as in a 1 x 1 convolution.
-  MLIRContext *context = product.op.getContext();
+SmallVector<unsigned> depthOf(Contraction product) {
   SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
+  const SmallVector<unsigned> taps = tapsOf(product);
   SmallVector<unsigned> depth = llvm::filter_to_vector(product.depth, [&](unsigned loop) { return ranges[loop] != 1; });
   if (depth.empty())
-    depth = product.depth;
-  const AffineExpr zero = getAffineConstantExpr(0, context), one = getAffineConstantExpr(1, context);
-  SmallVector<AffineExpr> loopExprs;
-  for (unsigned loop = 0; loop < product.op.getNumLoops(); ++loop) {
-    bool still = llvm::is_contained(product.depth, loop) && !llvm::is_contained(depth, loop);
-    loopExprs.push_back(still ? zero : getAffineDimExpr(loop, context));
+    return product.depth;
+  llvm::erase_if(depth, [&](unsigned loop) { return llvm::is_contained(taps, loop); });
+  return depth;
+}
+
+int64_t stepsOf(Contraction product, int64_t k) {
+  return product.likelySizeOf(tapsOf(product)) *
+         int64_t(llvm::divideCeil(product.likelySizeOf(depthOf(product)), uint64_t(k)));
+}
+
+namespace {
+
+/// Divides the dimensions of an operand into runs.
+class OperandRuns {
+  using Part = MappedOperand::Part;
+  using Run = MappedOperand::Run;
+
+public:
+  OperandRuns(Contraction product, OpOperand *operand, ArrayRef<unsigned> side)
+      : product(product), operand(operand), side(side), depth(depthOf(product)), taps(tapsOf(product)) {}
+
+  /// Sets `runs`, the slowest first. Returns the reason if this is impossible, or an empty string.
+  std::string divide() {
+    // Reduction loops of one iteration are ignored if there are other reduction loops, because their index is always 0,
+    // as in a 1 x 1 convolution.
+    MLIRContext *context = product.op.getContext();
+    const AffineExpr zero = getAffineConstantExpr(0, context), one = getAffineConstantExpr(1, context);
+    SmallVector<AffineExpr> loopExprs;
+    for (unsigned loop = 0; loop < product.op.getNumLoops(); ++loop) {
+      bool still = llvm::is_contained(product.depth, loop) && !llvm::is_contained(depth, loop) &&
+                   !llvm::is_contained(taps, loop);
+      loopExprs.push_back(still ? zero : getAffineDimExpr(loop, context));
+    }
+    AffineMap map =
+        product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(loopExprs, {}, loopExprs.size(), 0);
+    SmallVector<AffineExpr> sizes = tile::sizesOf(operand->get());
+    if (sizes.size() != map.getNumResults())
+      return "a size of an operand cannot be computed from the kernel's arguments";
+    for (auto [expr, size] : llvm::zip_equal(map.getResults(), sizes)) {
+      if (expr == zero && size == one)
+        continue;
+      if (std::string reason = add(expr, size); !reason.empty())
+        return reason;
+    }
+    return llvm::any_of(runs, [](const Run &run) { return run.part == Part::Window; }) ? completeWindows()
+                                                                                       : checkOrder();
   }
-  AffineMap map = product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(loopExprs, {}, loopExprs.size(), 0);
-  SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
-  if (sizes.size() != map.getNumResults())
-    return fail("a size of an operand cannot be computed from the kernel's arguments");
-  SmallVector<MappedOperand::Run> runs; // the slowest dimension comes first
-  for (auto [expr, size] : llvm::zip_equal(map.getResults(), sizes)) {
-    if (expr == zero && size == one)
-      continue;
+
+  SmallVector<Run> runs;
+
+private:
+  Part partOf(unsigned loop) const {
+    return llvm::is_contained(side, loop)    ? Part::Side
+           : llvm::is_contained(depth, loop) ? Part::Depth
+           : llvm::is_contained(taps, loop)  ? Part::Tap
+                                             : Part::Batch;
+  }
+
+  std::string add(AffineExpr expr, AffineExpr size) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim)
-      return fail("an operand is read in windows");
-    unsigned loop = dim.getPosition();
-    using Part = MappedOperand::Part;
-    bool isSide = llvm::is_contained(side, loop), isDepth = llvm::is_contained(depth, loop);
-    Part part = isSide ? Part::Side : isDepth ? Part::Depth : Part::Batch;
+    if (!dim) {
+      std::optional<WindowDimension> window = windowDimension(product, expr, size);
+      if (!window || !llvm::is_contained(side, window->window))
+        return "an operand is read in windows whose sizes are unknown, or whose elements are not at regular distances";
+      runs.push_back({Part::Window, {window->window}, window->size, {}, window});
+      return "";
+    }
+    const Part part = partOf(dim.getPosition());
     if (runs.empty() || runs.back().part != part)
-      runs.push_back({part, {}, 1, {}});
-    runs.back().loops.push_back(loop);
-    if (!multiplySize(runs.back(), size))
-      return fail("a size of an operand is not a product of the kernel's arguments");
+      runs.push_back({part, {}, 1, {}, {}});
+    runs.back().loops.push_back(dim.getPosition());
+    return multiplySize(runs.back(), size) ? "" : "a size of an operand is not a product of the kernel's arguments";
   }
-  auto runIs = [&](MappedOperand::Part part, ArrayRef<unsigned> loops) {
-    return llvm::count_if(runs, [&](const MappedOperand::Run &run) { return run.part == part; }) == 1 &&
-           llvm::any_of(runs, [&](const MappedOperand::Run &run) { return ArrayRef(run.loops) == loops; });
+
+  bool runIs(Part part, ArrayRef<unsigned> loops) const {
+    return llvm::count_if(runs, [&](const Run &run) { return run.part == part; }) == 1 &&
+           llvm::any_of(runs, [&](const Run &run) { return run.part == part && ArrayRef(run.loops) == loops; });
+  }
+
+  std::string checkOrder() const {
+    if (!runIs(Part::Side, side) || !runIs(Part::Depth, depth))
+      return "dimensions of an operand are not contiguous in the order of the loops";
+    if (runs.back().part == Part::Batch || runs.back().part == Part::Tap)
+      return "adjacent elements of an operand belong to different products of the batch";
+    return "";
+  }
+
+  /// Checks that the runs are: at most one of the operand's rows or columns, the windows, and the channels. Adds the
+  /// first of these runs if it is missing.
+  std::string completeWindows() {
+    if (runs.front().part != Part::Side)
+      runs.insert(runs.begin(), Run{Part::Side, {}, 1, {}, {}});
+    SmallVector<unsigned> loops(runs.front().loops);
+    SmallVector<WindowDimension> windows;
+    for (const Run &run : ArrayRef(runs).drop_front().drop_back()) {
+      if (run.part != Part::Window)
+        return "windows of an operand are not adjacent, or an operand has windows for each product of a batch";
+      loops.push_back(run.window->window);
+      windows.push_back(*run.window);
+    }
+    if (ArrayRef(loops) != side || runs.back().part != Part::Depth || !runIs(Part::Depth, depth))
+      return "channels of an operand that is read in windows are not contiguous";
+    return whyNotWindows(windows);
+  }
+
+  Contraction product;
+  OpOperand *operand;
+  ArrayRef<unsigned> side;
+  SmallVector<unsigned> depth, taps;
+};
+
+} // namespace
+
+std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand, ArrayRef<unsigned> side,
+                                        std::string &reason) {
+  OperandRuns operandRuns(product, operand, side);
+  auto fail = [&](std::string why) {
+    reason = std::move(why);
+    return std::nullopt;
   };
-  if (!runIs(MappedOperand::Part::Side, side) || !runIs(MappedOperand::Part::Depth, depth))
-    return fail("dimensions of an operand are not contiguous in the order of the loops");
+  if (std::string why = operandRuns.divide(); !why.empty())
+    return fail(std::move(why));
+  const SmallVector<MappedOperand::Run> &runs = operandRuns.runs; // the slowest dimension comes first
   constexpr size_t mostDimensions = 5;
   if (runs.size() > mostDimensions)
     return fail("an operand has more dimensions than a tensor map");
-  if (runs.back().part == MappedOperand::Part::Batch)
-    return fail("adjacent elements of an operand belong to different products of the batch");
   // This condition ensures that all strides, except that of the contiguous dimension, are multiples of 16 bytes.
   const Type element = elementOf(product);
   if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
@@ -95,11 +174,18 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
                  : element.isF16()     ? TensorMapRecipe::Element::F16
                                        : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
+  made.pixels = hasWindows() ? uint32_t(side) : 0;
   for (const Run &run : runs) {
-    // A box has one line in the contiguous dimension, one product in each dimension of the batch, and the whole extent
-    // of the tile in the other dimension.
-    int64_t box = run.part == Part::Batch ? 1 : run.part == Part::Side && alongK ? side : lineElements(element);
+    // A box has one line in the contiguous dimension, one product in each dimension of the batch, one tap, and the
+    // whole extent of the tile in the other dimension.
+    const bool isSide = run.part == Part::Side, isDepth = run.part == Part::Depth;
+    int64_t box = isDepth || (isSide && !alongK) ? lineElements(element) : isSide && made.pixels == 0 ? side : 1;
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
+    if (run.window) {
+      made.dimensions.back().step = uint32_t(run.window->step);
+      made.dimensions.back().lower = int32_t(run.window->lower);
+      made.dimensions.back().upper = int32_t(run.window->upper());
+    }
   }
   return made;
 }
@@ -108,9 +194,15 @@ std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats) {
   if (std::string reason = whyNotOnTensorCores(product, formats); !reason.empty())
     return reason;
   std::string reason;
-  if (mapOperand(product, product.lhs(), product.rows, reason))
-    mapOperand(product, product.rhs(), product.columns, reason);
-  return reason;
+  if (!mapOperand(product, product.lhs(), product.rows, reason) ||
+      !mapOperand(product, product.rhs(), product.columns, reason))
+    return reason;
+  // The sum of a tap is padded to whole lines. mma.sync multiplies less padding.
+  constexpr int64_t mostPadding = 3;
+  if (const int64_t terms = product.likelySizeOf(depthOf(product));
+      !tapsOf(product).empty() && mostPadding * terms < lineElements(elementOf(product)))
+    return "a window has " + std::to_string(terms) + " channels, less than a third of a line of shared memory";
+  return "";
 }
 
 Contraction inOrderOf(const Schedule &schedule, Contraction product) {
