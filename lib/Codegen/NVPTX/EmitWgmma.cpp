@@ -37,6 +37,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/ContractionCode.h"
+#include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "lib/Codegen/NVPTX/WarpGroupCode.h"
@@ -130,7 +131,7 @@ private:
     }
     uint32_t buffer = 0;
     for (BlockArgument argument :
-         kernel.from.getArguments().take_front(cast<BlockArgument>(operand->get()).getArgNumber()))
+         kernel.from.getArguments().take_front(matchPaddedImage(operand->get())->image.getArgNumber()))
       buffer += isa<RankedTensorType>(argument.getType());
     return Operand{*mapped, mapped->recipe(buffer, size), map, origin, size};
   }

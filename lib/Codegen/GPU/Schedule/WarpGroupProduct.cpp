@@ -1,6 +1,7 @@
 //===- WarpGroupProduct.cpp - contractions by warp groups, with TMA and wgmma -------------===//
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
 
 using namespace mlir;
@@ -59,13 +60,16 @@ public:
     }
     AffineMap map =
         product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(loopExprs, {}, loopExprs.size(), 0);
-    SmallVector<AffineExpr> sizes = tile::sizesOf(operand->get());
-    if (sizes.size() != map.getNumResults())
+    std::optional<PaddedImage> image = matchPaddedImage(operand->get());
+    if (!image)
+      return "an operand is computed in the kernel";
+    SmallVector<AffineExpr> sizes = tile::sizesOf(image->image), paddedSizes = tile::sizesOf(operand->get());
+    if (sizes.size() != map.getNumResults() || paddedSizes.size() != sizes.size())
       return "a size of an operand cannot be computed from the kernel's arguments";
-    for (auto [expr, size] : llvm::zip_equal(map.getResults(), sizes)) {
-      if (expr == zero && size == one)
+    for (auto [expr, size, paddedSize, before] : llvm::zip_equal(map.getResults(), sizes, paddedSizes, image->before)) {
+      if (expr == zero && size == one && paddedSize == one && before == 0)
         continue;
-      if (std::string reason = add(expr, size); !reason.empty())
+      if (std::string reason = add(expr, size, before, before != 0 || size != paddedSize); !reason.empty())
         return reason;
     }
     return llvm::any_of(runs, [](const Run &run) { return run.part == Part::Window; }) ? completeWindows()
@@ -82,12 +86,16 @@ private:
                                              : Part::Batch;
   }
 
-  std::string add(AffineExpr expr, AffineExpr size) {
+  /// Adds a dimension of `size` elements with the index `expr` - `before`. Indices may be outside if `padded` is true.
+  std::string add(AffineExpr expr, AffineExpr size, int64_t before, bool padded) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim) {
+    // A dimension of rows that is padded, or is between windows and channels, is one of windows that have one tap.
+    const bool afterWindows = dim && !runs.empty() && runs.back().part == Part::Window;
+    if (!dim || padded || (afterWindows && partOf(dim.getPosition()) == Part::Side)) {
       std::optional<WindowDimension> window = windowDimension(product, expr, size);
       if (!window || !llvm::is_contained(side, window->window))
         return "an operand is read in windows whose sizes are unknown, or whose elements are not at regular distances";
+      window->lower = -before;
       runs.push_back({Part::Window, {window->window}, window->size, {}, window});
       return "";
     }
@@ -191,7 +199,7 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
 }
 
 std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats) {
-  if (std::string reason = whyNotOnTensorCores(product, formats); !reason.empty())
+  if (std::string reason = whyNotOnTensorCores(product, formats, /*mayPad=*/true); !reason.empty())
     return reason;
   std::string reason;
   if (!mapOperand(product, product.lhs(), product.rows, reason) ||
