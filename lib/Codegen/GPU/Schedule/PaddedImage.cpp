@@ -84,7 +84,7 @@ private:
     auto select = value.getDefiningOp<arith::SelectOp>();
     checked = bool(select);
     if (!select)
-      return matchShiftedIndex(value, dim);
+      return size == 1 && getConstantIntValue(value) == 0 ? 0 : matchShiftedIndex(value, dim);
     auto bound = select.getCondition().getDefiningOp<arith::CmpIOp>();
     if (!bound || bound.getPredicate() != arith::CmpIPredicate::ult || bound.getLhs() != select.getTrueValue() ||
         getConstantIntValue(bound.getRhs()) != size || getConstantIntValue(select.getFalseValue()) != 0)
