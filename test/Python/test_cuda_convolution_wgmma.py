@@ -97,3 +97,10 @@ def test_symbolic_number_of_images(tmp_path):
     images = [operands(count, 64, 72, (6, 7), (3, 3))[0] for count in (2, 5, 3)]
     run_dynamic(lambda x, w, b: F.relu(F.conv2d(x, w, b)), [((x, w, b), [x]) for x in images])
     assert kinds(tmp_path)[-1] == "wgmma"
+
+
+def test_sum_over_channels_is_split(tmp_path):
+    """The parts of the sum are a batch of convolutions with fewer channels."""
+    for sizes in [(1, 1024, 64, (4, 4), (3, 3)), (2, 512, 64, (5, 6), (3, 3))]:
+        check_by_wgmma(tmp_path, lambda x, w, b: F.relu(F.conv2d(x, w, b, padding=1)), *operands(*sizes))
+        assert re.search(r"@convolution\w*_parts_padded\(.*kind = wgmma", dumped(tmp_path, "tiled"))

@@ -67,7 +67,7 @@ public:
     b->slotOffset = a->bytes();
     slotBytes = a->bytes() + b->bytes();
     shared = kernel.dynamicShared(bytesOfRing(schedule));
-    depth = depthOf(product);
+    const SmallVector<unsigned> depth = gpu::depthOf(product);
     taps = tapsOf(product);
     tilesOfTap = divideUp(code.extentOf(depth), schedule.k);
     tiles = elements.multiply(code.extentOf(taps), tilesOfTap);
@@ -252,7 +252,7 @@ private:
         load(to, operand.map, indicesOf(operand, sideOf(operand, box), at), full(slot), operand.parts);
         continue;
       }
-      SmallVector<Value> indices{toI32(at.rest)};
+      SmallVector<Value> indices{toI32(depthOf(operand.mapped.runs.front(), at))};
       llvm::append_range(indices, windows);
       load(to, operand.map, indices, full(slot), operand.parts, offsetsOf(operand, at));
     }
@@ -291,6 +291,13 @@ private:
     return offsets;
   }
 
+  /// Returns the index of the step's first term in a run of the part Depth.
+  Value depthOf(const MappedOperand::Run &run, const Depth &at) {
+    if (!run.batch)
+      return at.rest;
+    return elements.add(elements.multiply(code.batchOf({*run.batch}), code.extentOf(run.loops)), at.rest);
+  }
+
   /// Returns the linear index of a tap in the loops `loops`.
   Value tapOf(ArrayRef<unsigned> loops, const Depth &at) {
     SmallVector<Value> indices = llvm::map_to_vector(
@@ -303,7 +310,7 @@ private:
     using Part = MappedOperand::Part;
     return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
       return toI32(run.part == Part::Side    ? side
-                   : run.part == Part::Depth ? at.rest
+                   : run.part == Part::Depth ? depthOf(run, at)
                    : run.part == Part::Tap   ? tapOf(run.loops, at)
                                              : code.batchOf(run.loops));
     });
@@ -382,9 +389,9 @@ private:
   ContractionCode code;
   Contraction &product;
   Value shared;
-  Value rank;                        ///< rank of this block in the cluster
-  SmallVector<unsigned> taps, depth; ///< the loops along k: taps of windows, and the others
-  Value tilesOfTap, tiles;           ///< numbers of tiles along k, of one tap and in total
+  Value rank;                 ///< rank of this block in the cluster
+  SmallVector<unsigned> taps; ///< the loops along k that are taps of windows
+  Value tilesOfTap, tiles;    ///< numbers of tiles along k, of one tap and in total
   int64_t slotBytes = 0;
 };
 

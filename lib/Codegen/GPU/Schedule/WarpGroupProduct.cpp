@@ -86,8 +86,27 @@ private:
                                              : Part::Batch;
   }
 
+  /// Matches batch * n + k, where k is the only loop of the sum besides the taps and has n iterations. Returns the loop
+  /// `batch`.
+  std::optional<unsigned> batchOfDepth(AffineExpr expr) {
+    auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!sum || sum.getKind() != AffineExprKind::Add || depth.size() != 1)
+      return std::nullopt;
+    AffineExpr term = getAffineDimExpr(depth[0], expr.getContext());
+    const int64_t terms = product.sizeOf(depth);
+    for (unsigned batch : product.batches)
+      if (terms > 0 && terms % lineElements(elementOf(product)) == 0 &&
+          expr == getAffineDimExpr(batch, expr.getContext()) * terms + term)
+        return batch;
+    return std::nullopt;
+  }
+
   /// Adds a dimension of `size` elements with the index `expr` - `before`. Indices may be outside if `padded` is true.
   std::string add(AffineExpr expr, AffineExpr size, int64_t before, bool padded) {
+    if (std::optional<unsigned> batch = batchOfDepth(expr); batch && !padded) {
+      runs.push_back({Part::Depth, depth, 1, {}, {}, batch});
+      return multiplySize(runs.back(), size) ? "" : "a size of an operand is unknown";
+    }
     auto dim = dyn_cast<AffineDimExpr>(expr);
     // A dimension of rows that is padded, or is between windows and channels, is one of windows that have one tap.
     const bool afterWindows = dim && !runs.empty() && runs.back().part == Part::Window;
@@ -96,12 +115,12 @@ private:
       if (!window || !llvm::is_contained(side, window->window))
         return "an operand is read in windows whose sizes are unknown, or whose elements are not at regular distances";
       window->lower = -before;
-      runs.push_back({Part::Window, {window->window}, window->size, {}, window});
+      runs.push_back({Part::Window, {window->window}, window->size, {}, window, {}});
       return "";
     }
     const Part part = partOf(dim.getPosition());
     if (runs.empty() || runs.back().part != part)
-      runs.push_back({part, {}, 1, {}, {}});
+      runs.push_back({part, {}, 1, {}, {}, {}});
     runs.back().loops.push_back(dim.getPosition());
     return multiplySize(runs.back(), size) ? "" : "a size of an operand is not a product of the kernel's arguments";
   }
@@ -123,7 +142,7 @@ private:
   /// first of these runs if it is missing.
   std::string completeWindows() {
     if (runs.front().part != Part::Side)
-      runs.insert(runs.begin(), Run{Part::Side, {}, 1, {}, {}});
+      runs.insert(runs.begin(), Run{Part::Side, {}, 1, {}, {}, {}});
     SmallVector<unsigned> loops(runs.front().loops);
     SmallVector<WindowDimension> windows;
     for (const Run &run : ArrayRef(runs).drop_front().drop_back()) {

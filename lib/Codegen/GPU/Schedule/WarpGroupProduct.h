@@ -51,6 +51,9 @@ struct MappedOperand {
     int64_t factor = 1;                ///< constant factor of the run's size
     llvm::SmallVector<uint32_t> sizes; ///< numbers of the kernel's index arguments that are factors of the size
     std::optional<WindowDimension> window = {}; ///< for the part Window
+    /// For the part Depth: if set, the run contains the terms of all products of this batch loop, in order. The number
+    /// of terms of one product is a whole number of lines.
+    std::optional<unsigned> batch = {};
   };
   /// From the fastest to the slowest. If there are runs of the part Window, a run of the part Side, which may have no
   /// loops, is the last.

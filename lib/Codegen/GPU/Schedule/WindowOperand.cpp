@@ -17,7 +17,7 @@ SmallVector<unsigned> tapsOf(Contraction product) {
                if (isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(loop))
                  return false;
                for (unsigned other = 0; other < ranges.size(); ++other)
-                 if (other != loop && expr.isFunctionOfDim(other))
+                 if (other != loop && expr.isFunctionOfDim(other) && !llvm::is_contained(product.batches, other))
                    return true;
                return false;
              });
@@ -63,7 +63,7 @@ std::optional<WindowDimension> windowDimension(Contraction product, AffineExpr e
       made.taps = ranges[loop];
       made.dilation = factor;
     } else {
-      if (made.windows > 0)
+      if (made.windows > 0 || llvm::is_contained(product.batches, loop))
         return std::nullopt;
       made.window = loop;
       made.windows = ranges[loop];

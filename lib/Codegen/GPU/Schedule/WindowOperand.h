@@ -30,8 +30,8 @@ struct WindowDimension {
   int64_t upper() const { return lower + (windows - 1) * step - (size - 1); }
 };
 
-/// Returns the loops of the sum, with more than one iteration, that index an operand of `product` together with another
-/// loop in one dimension, in the order of `product.depth`.
+/// Returns the loops of the sum, with more than one iteration, that index an operand of `product` together with a loop
+/// of its rows or columns in one dimension, in the order of `product.depth`.
 llvm::SmallVector<unsigned> tapsOf(Contraction product);
 
 /// Returns `expr`, an index of a dimension of `size` elements, as windows. Returns std::nullopt if it does not have the
