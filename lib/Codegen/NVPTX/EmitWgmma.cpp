@@ -130,8 +130,7 @@ private:
       return std::nullopt;
     }
     uint32_t buffer = 0;
-    for (BlockArgument argument :
-         kernel.from.getArguments().take_front(matchPaddedImage(operand->get())->image.getArgNumber()))
+    for (BlockArgument argument : kernel.from.getArguments().take_front(imageOf(operand->get()).getArgNumber()))
       buffer += isa<RankedTensorType>(argument.getType());
     return Operand{*mapped, mapped->recipe(buffer, size), map, origin, size};
   }
@@ -248,6 +247,10 @@ private:
             builder, loc, to.getType(), builder.getI8Type(), to,
             ArrayRef<LLVM::GEPArg>{toI32(elements.multiply(part, index(operand.side * lineBytes)))});
       }
+      if (operand.mapped.patches) {
+        loadPatches(operand, to, sideOf(operand, box), at, full(slot));
+        continue;
+      }
       if (windows.empty()) {
         load(to, operand.map, indicesOf(operand, sideOf(operand, box), at), full(slot), operand.parts);
         continue;
@@ -258,10 +261,39 @@ private:
     }
   }
 
+  /// Loads a box of patches: one line of channels at one tap, which is row `side` of A (column of B), for one line of
+  /// windows along k.
+  void loadPatches(const Operand &operand, Value to, Value side, const Depth &at, Value barrier) {
+    const Patches &patches = *operand.mapped.patches;
+    SmallVector<Value> taps, windows{index(patches.images)}, offsets, indices;
+    int64_t rows = patches.channels;
+    for (const WindowDimension &window : patches.windows) {
+      taps.push_back(index(window.taps));
+      windows.push_back(index(window.windows));
+      rows *= window.taps;
+    }
+    taps.push_back(index(patches.channels));
+    // Rows after the last one are not stored. Their boxes must be valid.
+    const int64_t line = lineElements(operand.mapped.element);
+    side = arith::MinUIOp::create(builder, loc, side, index(rows - line));
+    Value first = at.rest;
+    if (!product.batches.empty())
+      first = elements.add(elements.multiply(code.batchOf(product.batches), index(patches.rows)), first);
+    const SmallVector<Value> tap = elements.delinearize(side, taps), window = elements.delinearize(first, windows);
+    indices.push_back(toI32(tap.back()));
+    for (size_t dim = patches.windows.size(); dim-- > 0;) {
+      const WindowDimension &each = patches.windows[dim];
+      indices.push_back(toI32(elements.add(elements.multiply(window[dim + 1], index(each.step)), index(each.lower))));
+      offsets.push_back(toI32(elements.multiply(tap[dim], index(each.dilation))));
+    }
+    indices.push_back(toI32(elements.add(window[0], index(patches.firstImage))));
+    load(to, operand.map, indices, barrier, operand.parts, offsets);
+  }
+
   /// Returns the coordinates of the first window of the operand's tile, the width first, and the image. Returns an
   /// empty list if the operand has no windows.
   SmallVector<Value> windowsOf(const Operand &operand) {
-    if (!operand.mapped.hasWindows())
+    if (!operand.mapped.hasWindows() || operand.mapped.patches)
       return {};
     SmallVector<unsigned> loops(operand.mapped.runs.back().loops);
     const size_t images = loops.size();

@@ -7,7 +7,8 @@
 
 namespace tilewright::gpu {
 
-/// Fuses kernels that pad an image with convolutions that can have the schedule `wgmma`, and sets this schedule.
+/// Fuses kernels that pad an image, or copy the patches that the gradient of a weight reads, with products that can
+/// have the schedule `wgmma`, and sets this schedule.
 void joinPadding(mlir::ModuleOp module, const Arch &arch);
 
 } // namespace tilewright::gpu

@@ -22,7 +22,8 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool
     return "tensor cores multiply bf16 and f16 into f32, f32 where it may be rounded to tf32 (arch sm_80+tf32), "
            "signed i8 into i32 or i8, and e4m3 and e5m2 into f32 (from sm_89 on)";
   auto isInMemory = [&](OpOperand *operand) {
-    return mayPad ? matchPaddedImage(operand->get()).has_value() : isa<BlockArgument>(operand->get());
+    return isa<BlockArgument>(operand->get()) ||
+           (mayPad && (matchPaddedImage(operand->get()) || matchPatches(operand->get())));
   };
   if (!isInMemory(product.lhs()) || !isInMemory(product.rhs()))
     return "an operand is computed in the kernel";

@@ -13,8 +13,9 @@ mlir::Type elementOf(Contraction product);
 mlir::Type rhsElementOf(Contraction product);
 
 /// Returns the reason why tensor cores that multiply `formats` do not support the product, or an empty string if a
-/// schedule `mma` supports it. If `mayPad` is true, operands may be padded images (PaddedImage.h), and need not be
-/// contiguous along the innermost loops. Only the schedule `wgmma` supports such operands, with other conditions.
+/// schedule `mma` supports it. If `mayPad` is true, operands may be padded images or patches (PaddedImage.h), and need
+/// not be contiguous along the innermost loops. Only the schedule `wgmma` supports such operands, with other
+/// conditions.
 std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool mayPad = false);
 
 inline constexpr int64_t mostRegisters = 255;  ///< registers per thread

@@ -1,7 +1,6 @@
 //===- WarpGroupProduct.cpp - contractions by warp groups, with TMA and wgmma -------------===//
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "dialects/Tile/Sizes.h"
-#include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
 
 using namespace mlir;
@@ -60,6 +59,8 @@ public:
     }
     AffineMap map =
         product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(loopExprs, {}, loopExprs.size(), 0);
+    if ((patches = matchPatches(operand->get())))
+      return addPatches(map);
     std::optional<PaddedImage> image = matchPaddedImage(operand->get());
     if (!image)
       return "an operand is computed in the kernel";
@@ -77,8 +78,33 @@ public:
   }
 
   SmallVector<Run> runs;
+  std::optional<Patches> patches;
 
 private:
+  /// Adds the dimensions of the image of patches, whose indices are [batch], k, and the row of A (column of B).
+  std::string addPatches(AffineMap map) {
+    const int64_t line = lineElements(elementOf(product));
+    auto isLoop = [&](unsigned dim, ArrayRef<unsigned> loops) {
+      auto loop = dyn_cast<AffineDimExpr>(map.getResult(dim));
+      return loop && loops.size() == 1 && loop.getPosition() == loops[0];
+    };
+    const unsigned rank = map.getNumResults();
+    if (!isLoop(rank - 1, side) || !isLoop(rank - 2, depth) || (rank == 3 && !isLoop(0, product.batches)))
+      return "patches are not a matrix along the loops of the product";
+    if (patches->channels % line != 0 || (rank == 3 && patches->rows % line != 0))
+      return "patches are not whole lines of shared memory";
+    const int64_t images = cast<RankedTensorType>(patches->image.getType()).getDimSize(0);
+    const int64_t windows = product.sizeOf(depth) * (rank == 3 ? product.sizeOf(product.batches) : 1);
+    // The last load of a sum may read images after `images`, which must be outside of the tensor.
+    if (patches->firstImage + patches->images != images && windows % line != 0)
+      return "patches of a part of the images are not whole lines of shared memory";
+    runs.push_back({Part::Depth, depth, images, {}, {}, {}});
+    for (const WindowDimension &window : patches->windows)
+      runs.push_back({Part::Window, {}, window.size, {}, window, {}});
+    runs.push_back({Part::Side, SmallVector<unsigned>(side), patches->channels, {}, {}, {}});
+    return whyNotWindows(patches->windows);
+  }
+
   Part partOf(unsigned loop) const {
     return llvm::is_contained(side, loop)    ? Part::Side
            : llvm::is_contained(depth, loop) ? Part::Depth
@@ -186,6 +212,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
       return fail("an operand has more elements in a dimension than a tensor map can describe");
   MappedOperand made;
   made.runs.assign(runs.rbegin(), runs.rend());
+  made.patches = operandRuns.patches;
   made.element = element;
   made.alongK = made.runs.front().part == MappedOperand::Part::Depth;
   if (bytesOf(element) != 2 && !made.alongK)
@@ -201,11 +228,11 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
                  : element.isF16()     ? TensorMapRecipe::Element::F16
                                        : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
-  made.pixels = hasWindows() ? uint32_t(side) : 0;
+  made.pixels = patches ? uint32_t(lineElements(element)) : hasWindows() ? uint32_t(side) : 0;
   for (const Run &run : runs) {
     // A box has one line in the contiguous dimension, one product in each dimension of the batch, one tap, and the
     // whole extent of the tile in the other dimension.
-    const bool isSide = run.part == Part::Side, isDepth = run.part == Part::Depth;
+    const bool isSide = run.part == Part::Side, isDepth = run.part == Part::Depth && !patches;
     int64_t box = isDepth || (isSide && !alongK) ? lineElements(element) : isSide && made.pixels == 0 ? side : 1;
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
     if (run.window) {

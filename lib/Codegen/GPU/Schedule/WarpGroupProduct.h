@@ -16,6 +16,9 @@
 //   A: tensor<8x14x14x96xbf16>, (n, oh + kh - 1, ow + kw - 1, c)  ->  a map of windows of (c: 96, w: 14, h: 14, n: 8)
 //   B: tensor<3x3x96x64xbf16>, (kh, kw, c, f)                     ->  a map of (f: 64, c: 96, taps: 9)
 //
+// In the gradient of a convolution's weight, A consists of patches (PaddedImage.h): windows are along k, and taps and
+// channels are rows of A. The same kind of map loads 64 channels at one tap for 64 windows.
+//
 // All strides except that of the contiguous dimension must be multiples of 16 bytes. For types that do not have 16
 // bits, the reduction loops must be contiguous, because wgmma transposes only 16-bit elements.
 //
@@ -23,6 +26,7 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPPRODUCT_H
 #define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPPRODUCT_H
 
+#include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/Product.h"
 #include "lib/Codegen/GPU/Schedule/WindowOperand.h"
 #include "tilewright/TensorMapRecipe.h"
@@ -58,6 +62,8 @@ struct MappedOperand {
   /// From the fastest to the slowest. If there are runs of the part Window, a run of the part Side, which may have no
   /// loops, is the last.
   llvm::SmallVector<Run> runs;
+  /// If the operand is a matrix of patches, the runs are: the channels (Side), the windows, and the images (Depth).
+  std::optional<Patches> patches = {};
   mlir::Type element;
   bool alongK = true; ///< the reduction loops are contiguous, else the rows of A or columns of B are
 

@@ -25,6 +25,11 @@ struct WgmmaKnob {
 /// Returns the sizes of `product` in the cost model. The sum of a convolution consists of whole steps for each tap.
 ProductSizes sizesOfWgmma(Contraction product, int64_t parts) {
   ProductSizes sizes = sizesOf(product, parts);
+  for (OpOperand *operand : {product.lhs(), product.rhs()})
+    if (std::optional<Patches> patches = matchPatches(operand->get()))
+      for (const WindowDimension &window : patches->windows)
+        (operand == product.lhs() ? sizes.readsOfA : sizes.readsOfB) *=
+            std::max(1.0, double(window.taps) / double(window.step));
   if (hasWindows(product, product.lhs()) || hasWindows(product, product.rhs())) {
     const int64_t line = lineElements(elementOf(product));
     sizes.k = stepsOf(product, line) * line / parts;

@@ -19,7 +19,7 @@ namespace tilewright::gpu {
 /// A dimension of an image that is read in windows. Window number i begins at `lower` + `step` * i, and tap number t of
 /// a window is `dilation` * t elements after its beginning.
 struct WindowDimension {
-  unsigned window;             ///< loop over the windows
+  unsigned window = 0;         ///< loop over the windows
   std::optional<unsigned> tap; ///< loop over the taps, if there are several
   int64_t size = 0;            ///< elements of the image
   int64_t windows = 0, step = 1;
