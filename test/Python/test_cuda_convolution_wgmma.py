@@ -67,6 +67,9 @@ def test_schedules_of_convolutions(knobs, tmp_path, monkeypatch):
     x, w, b = operands(3, 72, 200, (13, 11), (3, 3))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(file))
     check_by_wgmma(tmp_path, lambda x, w, b: F.silu(F.conv2d(x, w, b)), x, w, b)
+    # There is one image, and the last tile of a cluster begins after it.
+    x, w, b = operands(1, 64, 128, (13, 11), (3, 3))
+    check_by_wgmma(tmp_path, lambda x, w, b: F.silu(F.conv2d(x, w, b, padding=1)), x, w, b)
 
 
 def test_padded_image_that_two_convolutions_read(tmp_path):
@@ -104,3 +107,33 @@ def test_sum_over_channels_is_split(tmp_path):
     for sizes in [(1, 1024, 64, (4, 4), (3, 3)), (2, 512, 64, (5, 6), (3, 3))]:
         check_by_wgmma(tmp_path, lambda x, w, b: F.relu(F.conv2d(x, w, b, padding=1)), *operands(*sizes))
         assert re.search(r"@convolution\w*_parts_padded\(.*kind = wgmma", dumped(tmp_path, "tiled"))
+
+
+@pytest.mark.parametrize("sizes, how", [
+    ((2, 64, 72, (8, 7), (3, 3)), {"padding": 1}), ((3, 128, 24, (9, 12), (3, 2)), {"padding": (1, 0), "stride": 2}),
+    ((2, 192, 40, (7, 8), (2, 3)), {"dilation": (2, 1), "padding": (0, 2)}), ((1, 64, 24, (9, 9), (1, 1)), {"stride": 2}),
+    ((2, 64, 24, (32, 33), (1, 2)), {})])  # fmt: skip
+def test_gradient_of_the_weight_reads_patches_by_tensor_maps(sizes, how, tmp_path):
+    """Patches are not stored. In the last case, the sum is divided into parts."""
+    x, w, _ = operands(*sizes)
+    check_gradient(lambda x, w: F.conv2d(x, w, **how), x, w)
+    text = dumped(tmp_path, "tiled")
+    assert re.search(r"@convolution_weight_grad\w*_padded\(%arg0: tensor<(\d+x){4}bf16>.*kind = wgmma", text)
+    assert not re.search(r"@convolution_weight_grad\w*\(.*-> tensor<(\d+x){6}bf16>", text)
+
+
+@pytest.mark.parametrize("knobs", [{"n": 64, "stages": 3, "cluster": 1, "tiles_per_block": 2}, {"consumer_rows": 128, "n": 128, "stages": 2, "cluster": 2}])
+def test_schedules_of_the_gradient_of_the_weight(knobs, tmp_path, monkeypatch):
+    """The last tile of rows is partial: there are 4 taps of 64 channels."""
+    file = tmp_path / "schedules.json"
+    file.write_text(json.dumps({"*weight_grad": knobs}))
+    monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(file))
+    x, w, _ = operands(2, 64, 136, (7, 8), (2, 3))
+    check_gradient(lambda x, w: F.conv2d(x, w, padding=1), x, w)
+    assert re.search(r"weight_grad\w*_padded\(.*block = \[\d+, %d, 64\]" % knobs["n"], dumped(tmp_path, "tiled"))
+
+
+def test_patches_of_channels_that_are_not_whole_lines_are_stored(tmp_path):
+    x, w, _ = operands(2, 72, 24, (6, 7), (3, 3))
+    check_gradient(lambda x, w: F.conv2d(x, w, padding=1), x, w)
+    assert not re.search(r"@convolution_weight_grad\w*_padded\(", dumped(tmp_path, "tiled"))

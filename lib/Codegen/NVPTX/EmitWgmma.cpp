@@ -36,11 +36,8 @@
 // Tests: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/GPU/ContractionCode.h"
-#include "lib/Codegen/GPU/Schedule/PaddedImage.h"
-#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "lib/Codegen/NVPTX/EmitTensorCores.h"
-#include "lib/Codegen/NVPTX/WarpGroupCode.h"
+#include "lib/Codegen/NVPTX/WgmmaOperands.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -50,10 +47,9 @@ namespace tilewright::cuda {
 using namespace tilewright::gpu;
 namespace {
 
-class WgmmaEmitter : WarpGroupCode {
+class WgmmaEmitter : WgmmaOperands {
 public:
-  WgmmaEmitter(ThreadKernel &kernel, Contraction product)
-      : WarpGroupCode(kernel), code(kernel, std::move(product)), product(code.contraction) {}
+  WgmmaEmitter(ThreadKernel &kernel, Contraction product) : WgmmaOperands(kernel, std::move(product)) {}
 
   LogicalResult run() {
     std::optional<Operand> a = describe(product.lhs(), product.rows, schedule.m, &code.rowOrigin, kernel.maps[0]);
@@ -68,7 +64,6 @@ public:
     slotBytes = a->bytes() + b->bytes();
     shared = kernel.dynamicShared(bytesOfRing(schedule));
     const SmallVector<unsigned> depth = gpu::depthOf(product);
-    taps = tapsOf(product);
     tilesOfTap = divideUp(code.extentOf(depth), schedule.k);
     tiles = elements.multiply(code.extentOf(taps), tilesOfTap);
     Value isFirst = isEqual(kernel.thread, 0);
@@ -106,35 +101,6 @@ public:
   }
 
 private:
-  /// A or B: its tensor map, and its tile in a slot.
-  struct Operand {
-    MappedOperand mapped;
-    TensorMapRecipe recipe;
-    Value map;
-    const Value *origin;    ///< origin of the block's tile in m or n
-    int64_t side;           ///< extent of the part that one block loads, in m or n
-    int64_t parts = 1;      ///< number of parts of the tile; each block of the cluster loads one
-    int64_t slotOffset = 0; ///< offset in a slot
-    int64_t bytes() const { return parts * side * lineBytes; }
-    /// Returns the size in bytes of a box of an operand that is not contiguous along k: one line for each of
-    /// lineElements() values of k.
-    int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
-  };
-
-  std::optional<Operand> describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, const Value *origin,
-                                  Value map) {
-    std::string reason;
-    std::optional<MappedOperand> mapped = mapOperand(product, operand, side, reason);
-    if (!mapped) {
-      kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
-      return std::nullopt;
-    }
-    uint32_t buffer = 0;
-    for (BlockArgument argument : kernel.from.getArguments().take_front(imageOf(operand->get()).getArgNumber()))
-      buffer += isa<RankedTensorType>(argument.getType());
-    return Operand{*mapped, mapped->recipe(buffer, size), map, origin, size};
-  }
-
   Value isEqual(Value value, int64_t number) {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
   }
@@ -185,12 +151,6 @@ private:
     });
   }
 
-  /// The position of a tile along k: the tap, as the indices of its loops, and the index among the other loops.
-  struct Depth {
-    SmallVector<Value> taps;
-    Value rest;
-  };
-
   /// Emits `body` for all steps along k, in order. `body` updates `state`.
   void forSteps(PipelineState &state, Depth at, llvm::function_ref<void(const Depth &, PipelineState &)> body) {
     const bool isTap = at.taps.size() < taps.size();
@@ -228,15 +188,6 @@ private:
     return state;
   }
 
-  /// Returns the first row (column) of a box of the operand's part that this block loads.
-  Value sideOf(const Operand &operand, int64_t box) {
-    Value side = elements.add(*operand.origin, index(box * lineElements(operand.mapped.element)));
-    if (operand.parts == 1)
-      return side;
-    Value part = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), rank);
-    return elements.add(side, elements.multiply(part, index(operand.side)));
-  }
-
   /// Loads the operand's tile, or this block's part of it, for one step along k.
   void loadStep(const Operand &operand, ArrayRef<Value> windows, const Depth &at, Value slot) {
     for (int64_t box = 0; box < operand.mapped.boxes(operand.side); ++box) {
@@ -247,105 +198,9 @@ private:
             builder, loc, to.getType(), builder.getI8Type(), to,
             ArrayRef<LLVM::GEPArg>{toI32(elements.multiply(part, index(operand.side * lineBytes)))});
       }
-      if (operand.mapped.patches) {
-        loadPatches(operand, to, sideOf(operand, box), at, full(slot));
-        continue;
-      }
-      if (windows.empty()) {
-        load(to, operand.map, indicesOf(operand, sideOf(operand, box), at), full(slot), operand.parts);
-        continue;
-      }
-      SmallVector<Value> indices{toI32(depthOf(operand.mapped.runs.front(), at))};
-      llvm::append_range(indices, windows);
-      load(to, operand.map, indices, full(slot), operand.parts, offsetsOf(operand, at));
+      const Coordinates from = coordinatesOf(operand, windows, box, at);
+      load(to, operand.map, from.at, full(slot), operand.parts, from.offsets);
     }
-  }
-
-  /// Loads a box of patches: one line of channels at one tap, which is row `side` of A (column of B), for one line of
-  /// windows along k.
-  void loadPatches(const Operand &operand, Value to, Value side, const Depth &at, Value barrier) {
-    const Patches &patches = *operand.mapped.patches;
-    SmallVector<Value> taps, windows{index(patches.images)}, offsets, indices;
-    int64_t rows = patches.channels;
-    for (const WindowDimension &window : patches.windows) {
-      taps.push_back(index(window.taps));
-      windows.push_back(index(window.windows));
-      rows *= window.taps;
-    }
-    taps.push_back(index(patches.channels));
-    // Rows after the last one are not stored. Their boxes must be valid.
-    const int64_t line = lineElements(operand.mapped.element);
-    side = arith::MinUIOp::create(builder, loc, side, index(rows - line));
-    Value first = at.rest;
-    if (!product.batches.empty())
-      first = elements.add(elements.multiply(code.batchOf(product.batches), index(patches.rows)), first);
-    const SmallVector<Value> tap = elements.delinearize(side, taps), window = elements.delinearize(first, windows);
-    indices.push_back(toI32(tap.back()));
-    for (size_t dim = patches.windows.size(); dim-- > 0;) {
-      const WindowDimension &each = patches.windows[dim];
-      indices.push_back(toI32(elements.add(elements.multiply(window[dim + 1], index(each.step)), index(each.lower))));
-      offsets.push_back(toI32(elements.multiply(tap[dim], index(each.dilation))));
-    }
-    indices.push_back(toI32(elements.add(window[0], index(patches.firstImage))));
-    load(to, operand.map, indices, barrier, operand.parts, offsets);
-  }
-
-  /// Returns the coordinates of the first window of the operand's tile, the width first, and the image. Returns an
-  /// empty list if the operand has no windows.
-  SmallVector<Value> windowsOf(const Operand &operand) {
-    if (!operand.mapped.hasWindows() || operand.mapped.patches)
-      return {};
-    SmallVector<unsigned> loops(operand.mapped.runs.back().loops);
-    const size_t images = loops.size();
-    for (const MappedOperand::Run &run : llvm::reverse(operand.mapped.runs))
-      if (run.window)
-        loops.push_back(run.window->window);
-    SmallVector<Value> extents = code.extentsOf(loops), at = elements.delinearize(sideOf(operand, 0), extents);
-    SmallVector<Value> made;
-    size_t number = loops.size();
-    for (const MappedOperand::Run &run : operand.mapped.runs)
-      if (run.window) {
-        Value first = elements.multiply(at[--number], index(run.window->step));
-        made.push_back(toI32(elements.add(first, index(run.window->lower))));
-      }
-    made.push_back(toI32(elements.linearize(ArrayRef(at).take_front(images), ArrayRef(extents).take_front(images))));
-    return made;
-  }
-
-  /// Returns the distances of a tap from the positions of the windows, the width first.
-  SmallVector<Value> offsetsOf(const Operand &operand, const Depth &at) {
-    SmallVector<Value> offsets;
-    for (const MappedOperand::Run &run : operand.mapped.runs)
-      if (run.window)
-        offsets.push_back(toI32(run.window->tap
-                                    ? elements.multiply(tapOf({*run.window->tap}, at), index(run.window->dilation))
-                                    : index(0)));
-    return offsets;
-  }
-
-  /// Returns the index of the step's first term in a run of the part Depth.
-  Value depthOf(const MappedOperand::Run &run, const Depth &at) {
-    if (!run.batch)
-      return at.rest;
-    return elements.add(elements.multiply(code.batchOf({*run.batch}), code.extentOf(run.loops)), at.rest);
-  }
-
-  /// Returns the linear index of a tap in the loops `loops`.
-  Value tapOf(ArrayRef<unsigned> loops, const Depth &at) {
-    SmallVector<Value> indices = llvm::map_to_vector(
-        loops, [&](unsigned loop) { return at.taps[size_t(llvm::find(taps, loop) - taps.begin())]; });
-    return elements.linearize(indices, code.extentsOf(loops));
-  }
-
-  /// Returns the indices of the first element of a box. The fastest dimension is first.
-  SmallVector<Value> indicesOf(const Operand &operand, Value side, const Depth &at) {
-    using Part = MappedOperand::Part;
-    return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
-      return toI32(run.part == Part::Side    ? side
-                   : run.part == Part::Depth ? depthOf(run, at)
-                   : run.part == Part::Tap   ? tapOf(run.loops, at)
-                                             : code.batchOf(run.loops));
-    });
   }
 
   void multiplyTiles(const Operand &a, const Operand &b) {
@@ -418,12 +273,8 @@ private:
     return {loop.getResult(0), loop.getResult(1)};
   }
 
-  ContractionCode code;
-  Contraction &product;
   Value shared;
-  Value rank;                 ///< rank of this block in the cluster
-  SmallVector<unsigned> taps; ///< the loops along k that are taps of windows
-  Value tilesOfTap, tiles;    ///< numbers of tiles along k, of one tap and in total
+  Value tilesOfTap, tiles; ///< numbers of tiles along k, of one tap and in total
   int64_t slotBytes = 0;
 };
 
