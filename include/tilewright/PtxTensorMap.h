@@ -1,11 +1,17 @@
 //===- PtxTensorMap.h - a tensor map that the PTX interpreter can read ---------------===//
 //
-// The output of cuTensorMapEncodeTiled is opaque. If kernels run in the PTX interpreter, a launch passes this structure
-// instead. It has 128 bytes, like the map of the NVIDIA driver, and is passed by value as a parameter of the kernel or
-// stored in global memory.
+// The output of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col is opaque. If kernels run in the PTX interpreter, a
+// launch passes this structure instead. It has 128 bytes, like the map of the NVIDIA driver, and is passed by value as
+// a parameter of the kernel or stored in global memory.
 //
 //   ptx::TensorMap map = ptx::tensorMap(ptx::TensorMap::Element::BF16, data, {columns, rows}, {columns * 2}, {64, 128},
 //                                       128);
+//
+// A map of windows (mode im2col of the PTX ISA) describes images: the first dimension has the channels, the last one
+// counts the images, and the one to three dimensions between them are the width, the height and the depth. A load
+// copies `box[0]` channels of `pixels` pixels. Pixels are visited in the order of memory, in steps of `elementStrides`,
+// from `lower` to the size minus 1 plus `upper` in each of these dimensions, then in the next image. The instruction's
+// offsets are added to the position of each pixel.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_PTXTENSORMAP_H
@@ -32,7 +38,10 @@ struct alignas(64) TensorMap {
   Element element = Element::U8;
   uint8_t swizzle = 0; ///< bytes: 0 (none), 32, 64 or 128
   uint8_t fillNan = 0; ///< elements outside of the tensor are NaN, else 0
-  uint8_t unused[25] = {};
+  uint8_t windows = 0; ///< the map has the mode im2col; only the first element of `box` is used
+  std::array<int16_t, 3> lower = {}, upper = {}; ///< corners of the bounding box: width, height, depth
+  uint16_t pixels = 0;                           ///< pixels of a load
+  uint8_t unused[10] = {};
 
   uint32_t elementBytes() const;
   uint32_t boxBytes() const;
@@ -47,6 +56,16 @@ static_assert(sizeof(TensorMap) == 128);
 /// Returns the map of a tensor at `base`. `strides` are in bytes, one fewer than `dims`.
 TensorMap tensorMap(TensorMap::Element element, const void *base, const std::vector<uint32_t> &dims,
                     const std::vector<uint64_t> &strides, const std::vector<uint16_t> &box, uint8_t swizzle);
+
+/// The parameters of a map of windows, except those of tensorMap().
+struct WindowParameters {
+  std::vector<int> lower, upper;        ///< corners of the bounding box, two fewer than dimensions
+  std::vector<uint32_t> elementStrides; ///< one per dimension
+  uint32_t channels = 0, pixels = 0;
+};
+/// Returns the map of windows of a tensor at `base`. Returns a map that is invalid if a number does not fit in the map.
+TensorMap windowMap(TensorMap::Element element, const void *base, const std::vector<uint32_t> &dims,
+                    const std::vector<uint64_t> &strides, const WindowParameters &windows, uint8_t swizzle);
 
 } // namespace tilewright::ptx
 

@@ -7,6 +7,14 @@
 //   0:bf16:128:64*512,128*1*s0       buffer 0 of the launch, swizzled by 128 bytes; a box has 64 of the 512 elements
 //                                    of a row, for 128 of the rows, whose number is the launch's size 0
 //
+// A map of windows (mode im2col of TMA) describes images, and a load copies channels of a number of consecutive pixels
+// of the result of a convolution:
+//
+//   0:bf16:128:96p:64*256,1*14/2@-1@0,1*15/1@0@-2,1*8
+//                                    64 of 256 channels for 96 pixels; images of 15 lines of 14 pixels; the columns of
+//                                    windows begin at -1 and end at 13 + 0, with steps of 2; the lines of windows
+//                                    begin at 0 and end at 14 - 2, with steps of 1; 8 images
+//
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_TENSORMAPRECIPE_H
 #define TILEWRIGHT_TENSORMAPRECIPE_H
@@ -25,12 +33,21 @@ struct TensorMapRecipe {
     uint32_t box = 1;            ///< elements of the dimension that one load copies
     int64_t factor = 1;          ///< number of elements = `factor` * the launch's sizes with the indices `sizes`
     std::vector<uint32_t> sizes; ///< indices into the launch's sizes
+    // The following numbers are used only by the dimensions of pixels of a map of windows. The first window begins at
+    // `lower`, the last one at the number of elements minus 1 plus `upper`.
+    uint32_t step = 1;
+    int32_t lower = 0, upper = 0;
   };
 
   uint32_t buffer = 0; ///< index in the launch's buffers
   Element element = Element::BF16;
   uint32_t swizzle = 128; ///< bytes
+  uint32_t pixels = 0;    ///< pixels of a load, for a map of windows; 0 for other maps
   std::vector<Dimension> dimensions;
+
+  /// Returns true if the dimension has the numbers of windows: it is neither the first nor the last of a map of
+  /// windows.
+  bool hasWindows(size_t dimension) const { return pixels > 0 && dimension > 0 && dimension + 1 < dimensions.size(); }
 
   std::string text() const;
   /// Parses `text`. Returns false if it is not a recipe, or describes a map that no launch can build.

@@ -22,7 +22,8 @@ enum : uint32_t {
   Multicast = ModUser * 2,
   StoreBit = ModUser * 4,
   ReadOnly = ModUser * 8,
-  OperationUnit = ModUser * 16
+  Windows = ModUser * 16,
+  OperationUnit = ModUser * 32
 };
 
 Accessor accessorOf(const Exec &e, const BulkCopy &copy, uint16_t flags) {
@@ -86,6 +87,9 @@ bool readMap(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, uint32_t
   if (problem.empty() && copy.map.rank != in.count)
     problem = "the tensor map has " + std::to_string(copy.map.rank) + " dimensions, but the instruction has " +
               std::to_string(in.count);
+  if (problem.empty() && bool(copy.map.windows) != bool(in.mods & Windows))
+    problem = in.mods & Windows ? "the instruction has the mode im2col, but the tensor map is tiled"
+                                : "the tensor map has the mode im2col, but the instruction has not";
   if (!problem.empty()) {
     e.find(Kind::BadOperand, lane, problem);
     return false;
@@ -114,6 +118,31 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
     e.find(Kind::MissingProxyFence, lane,
            "the copy's mbarrier was initialised, but no fence.mbarrier_init or fence.proxy.async follows",
            &found->second.init);
+  return true;
+}
+
+/// Reads the offsets of a load with a map of windows, which begin at `operand`. The first pixel must be inside of the
+/// bounding box, in one of the map's steps.
+bool readOffsets(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, BulkCopy &copy) {
+  const TensorMap &map = copy.map;
+  const uint32_t limit = map.rank == 3 ? 1u << 16 : map.rank == 4 ? 1u << 8 : 1u << 5;
+  for (uint32_t i = 0; i + 2 < map.rank; ++i) {
+    const uint32_t offset = e.row<uint32_t>(in, operand + i)[lane] & 0xffff;
+    const int64_t at = copy.at[i + 1], last = int64_t(map.dims[i + 1]) - 1 + map.upper[i];
+    if (offset >= limit) {
+      e.find(Kind::BadOperand, lane,
+             "an im2col offset is " + std::to_string(offset) + ", but must be less than " + std::to_string(limit));
+      return false;
+    }
+    if (at < map.lower[i] || at > last || (at - map.lower[i]) % map.elementStrides[i + 1]) {
+      e.find(Kind::BadOperand, lane,
+             "the first window of the copy is at " + std::to_string(at) + " in dimension " + std::to_string(i + 1) +
+                 ", but the windows of the tensor map are from " + std::to_string(map.lower[i]) + " to " +
+                 std::to_string(last) + " in steps of " + std::to_string(map.elementStrides[i + 1]));
+      return false;
+    }
+    copy.offsets[i] = uint16_t(offset);
+  }
   return true;
 }
 
@@ -183,6 +212,12 @@ void copyBulk(Exec &e, const Instr &in) {
                "the copy writes the shared memory of one block, but its mbarrier is in another block");
         return;
       }
+      ++next;
+    }
+    if (in.mods & Windows) {
+      if (!readOffsets(e, in, lane, next, copy))
+        return;
+      next += in.count - 2u;
     }
     if (tensor && copy.map.swizzle && copy.shared % (8u * copy.map.swizzle))
       e.find(Kind::Misaligned, lane,
@@ -190,7 +225,7 @@ void copyBulk(Exec &e, const Instr &in) {
                  " bytes after which the swizzle repeats");
     if (!store)
       return loadInto(e, lane, copy,
-                      in.mods & Multicast ? e.row<uint32_t>(in, next + 1)[lane] & 0xffff : 1u << copy.block->rank);
+                      in.mods & Multicast ? e.row<uint32_t>(in, next)[lane] & 0xffff : 1u << copy.block->rank);
     if (begin(e, lane, copy))
       e.warp.lanes[lane].bulk.push_back(std::move(copy));
   });
@@ -424,6 +459,12 @@ void addBulkForms(Table &table) {
         addForm(stem, "m" + digit + "tm", copyBulk, Tensor, rank);
         addForm(stem + ".multicast::cluster", "m" + digit + "tmh", copyBulk, Tensor | Multicast, rank);
       }
+    for (uint32_t rank = 3; rank <= 5; ++rank) {
+      std::string digit = std::to_string(rank), operands = "m" + digit + "tm" + std::to_string(rank - 2) + "h";
+      std::string stem = "cp.async.bulk.tensor." + digit + "d" + to + ".global.im2col" + complete;
+      addForm(stem, operands, copyBulk, Tensor | Windows, rank);
+      addForm(stem + ".multicast::cluster", operands + "h", copyBulk, Tensor | Windows | Multicast, rank);
+    }
   }
   struct {
     const char *name;

@@ -5,6 +5,9 @@
 // (swizzled() in Bulk.h). For bytes outside of the tensor's bounds, a load writes the fill value, and a store does
 // nothing.
 //
+// A load with a map of windows (im2col) writes one row per pixel. The pixels are visited as described in
+// tilewright/PtxTensorMap.h.
+//
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Bulk.h"
 #include "lib/PtxInterpreter/Formats.h"
@@ -12,6 +15,33 @@
 #include <algorithm>
 
 namespace tilewright::ptx {
+
+/// Visits the positions of the rows of a box, or of the pixels of a map of windows.
+class Rows {
+public:
+  explicit Rows(const BulkCopy &copy) : copy(copy), map(copy.map), at(copy.at) {}
+
+  /// Returns the index of the current row in dimension `i`, which is at least 1.
+  int64_t index(uint32_t i) const {
+    return map.windows && i + 1 < map.rank ? int64_t(at[i]) + copy.offsets[i - 1] : int64_t(at[i]);
+  }
+  void next() {
+    for (uint32_t i = 1; i < map.rank; ++i) {
+      const bool images = map.windows && i + 1 == map.rank;
+      at[i] += images ? 1 : map.elementStrides[i];
+      if (images || (map.windows ? at[i] <= int64_t(map.dims[i]) - 1 + map.upper[i - 1] : ++moved[i] < map.moved(i)))
+        return;
+      at[i] = map.windows ? map.lower[i - 1] : copy.at[i];
+      moved[i] = 0;
+    }
+  }
+
+private:
+  const BulkCopy &copy;
+  const TensorMap &map;
+  std::array<int32_t, 5> at;
+  std::array<uint32_t, 5> moved = {};
+};
 
 void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)> &take) {
   if (!copy.tensor)
@@ -22,12 +52,12 @@ void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)
   // The bytes of a row in [low, high) are inside the tensor's bounds.
   uint32_t low = uint32_t(std::clamp<int64_t>(-first, 0, map.box[0])) * size;
   uint32_t high = uint32_t(std::clamp<int64_t>(width - first, 0, map.box[0])) * size;
-  for (uint32_t number = 0; number < rows; ++number) {
+  Rows position(copy);
+  for (uint32_t number = 0; number < rows; ++number, position.next()) {
     uint64_t global = map.base + uint64_t(first * int64_t(size));
     bool inside = low < high;
-    for (uint32_t i = 1, rest = number; i < map.rank; ++i) {
-      int64_t index = copy.at[i] + int64_t(rest % map.moved(i)) * map.elementStrides[i];
-      rest /= map.moved(i);
+    for (uint32_t i = 1; i < map.rank; ++i) {
+      int64_t index = position.index(i);
       inside &= index >= 0 && index < int64_t(map.dims[i]);
       global += uint64_t(index) * map.strides[i - 1];
     }

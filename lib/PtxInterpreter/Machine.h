@@ -86,8 +86,9 @@ struct BulkCopy {
   bool tensor = false, read = false; ///< read: the source of the store has been captured
   TensorMap map;
   std::array<int32_t, 5> at = {};
-  std::vector<uint8_t> captured; ///< the source bytes of a store, in the order of the box
-  Epoch issuer;                  ///< the thread that issued the copy, without the flag Epoch::Async
+  std::array<uint16_t, 3> offsets = {}; ///< added to the positions of a map of windows: width, height, depth
+  std::vector<uint8_t> captured;        ///< the source bytes of a store, in the order of the box
+  Epoch issuer;                         ///< the thread that issued the copy, without the flag Epoch::Async
 };
 
 struct Lane {

@@ -1,7 +1,7 @@
 //===- TensorMap.cpp - validity of a tensor map -------------------------------------------===//
 //
-// TensorMap::problem() checks the limits of cuTensorMapEncodeTiled for maps without interleaving, and whether the
-// interpreter can execute the map.
+// TensorMap::problem() checks the limits of cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col for maps without
+// interleaving, and whether the interpreter can execute the map.
 //
 //===----------------------------------------------------------------------===//
 #include "tilewright/PtxTensorMap.h"
@@ -34,9 +34,28 @@ uint32_t TensorMap::moved(uint32_t dimension) const {
 
 uint32_t TensorMap::boxBytes() const {
   uint32_t bytes = elementBytes();
+  if (windows)
+    return bytes * box[0] * pixels;
   for (uint32_t i = 0; i < rank; ++i)
     bytes *= moved(i);
   return bytes;
+}
+
+/// Returns the reason why the corners or the number of pixels of a map of windows are invalid; empty if they are valid.
+static std::string problemOfWindows(const TensorMap &map) {
+  if (map.rank < 3)
+    return "the tensor map of windows has " + std::to_string(map.rank) + " dimensions; it must have 3 to 5";
+  if (!map.pixels || map.pixels > 1024)
+    return "the tensor map's number of pixels is " + std::to_string(map.pixels) + "; it must be 1 to 1024";
+  const int32_t limit = map.rank == 3 ? 1 << 15 : map.rank == 4 ? 1 << 7 : 1 << 4;
+  for (uint32_t i = 0; i + 2 < map.rank; ++i) {
+    const int32_t lower = map.lower[i], upper = map.upper[i];
+    if (lower < -limit || lower >= limit || upper < -limit || upper >= limit)
+      return "a corner of the tensor map is outside of -" + std::to_string(limit) + " to " + std::to_string(limit - 1);
+    if (int64_t(map.dims[i + 1]) - 1 + upper < lower)
+      return "the tensor map's bounding box of dimension " + std::to_string(i + 1) + " is empty";
+  }
+  return "";
 }
 
 std::string TensorMap::problem() const {
@@ -55,7 +74,7 @@ std::string TensorMap::problem() const {
     std::string ofDimension = " of dimension " + std::to_string(i);
     if (!dims[i])
       return "the tensor map's size" + ofDimension + " is 0";
-    if (!box[i] || box[i] > 256)
+    if ((!windows || i == 0) && (!box[i] || box[i] > 256))
       return "the tensor map's box" + ofDimension + " is " + std::to_string(box[i]) + "; it must be 1 to 256";
     if (!elementStrides[i] || elementStrides[i] > 8)
       return "the tensor map's element stride" + ofDimension + " is " + std::to_string(elementStrides[i]) +
@@ -63,7 +82,12 @@ std::string TensorMap::problem() const {
     if (i && (strides[i - 1] % 16 || strides[i - 1] >> 40))
       return "the tensor map's stride" + ofDimension + " is " + std::to_string(strides[i - 1]) +
              " bytes; it must be a multiple of 16 below 2^40";
-    count *= moved(i);
+    count *= windows ? 1 : moved(i);
+  }
+  if (windows) {
+    count = uint64_t(box[0]) * pixels;
+    if (std::string problem = problemOfWindows(*this); !problem.empty())
+      return problem;
   }
   uint32_t row = box[0] * elementBytes();
   if (row % 16)
@@ -89,6 +113,24 @@ TensorMap tensorMap(TensorMap::Element element, const void *base, const std::vec
   std::copy_n(dims.begin(), std::min<size_t>(5, dims.size()), map.dims.begin());
   std::copy_n(strides.begin(), std::min<size_t>(4, strides.size()), map.strides.begin());
   std::copy_n(box.begin(), std::min<size_t>(5, box.size()), map.box.begin());
+  return map;
+}
+
+TensorMap windowMap(TensorMap::Element element, const void *base, const std::vector<uint32_t> &dims,
+                    const std::vector<uint64_t> &strides, const WindowParameters &windows, uint8_t swizzle) {
+  TensorMap map = tensorMap(element, base, dims, strides, {}, swizzle);
+  map.windows = 1;
+  map.box[0] = uint16_t(std::min<uint32_t>(windows.channels, UINT16_MAX));
+  map.pixels = uint16_t(std::min<uint32_t>(windows.pixels, UINT16_MAX));
+  auto corner = [](int value) { return int16_t(std::clamp<int>(value, INT16_MIN, INT16_MAX)); };
+  std::transform(windows.lower.begin(), windows.lower.begin() + std::min<size_t>(3, windows.lower.size()),
+                 map.lower.begin(), corner);
+  std::transform(windows.upper.begin(), windows.upper.begin() + std::min<size_t>(3, windows.upper.size()),
+                 map.upper.begin(), corner);
+  std::transform(windows.elementStrides.begin(),
+                 windows.elementStrides.begin() + std::min<size_t>(5, windows.elementStrides.size()),
+                 map.elementStrides.begin(),
+                 [](uint32_t step) { return uint8_t(std::min<uint32_t>(step, UINT8_MAX)); });
   return map;
 }
 

@@ -466,6 +466,29 @@ ENTRY Code cuTensorMapEncodeTiled(ptx::TensorMap *map, int element, uint32_t ran
   return map->problem().empty() ? success : invalidValue;
 }
 
+ENTRY Code cuTensorMapEncodeIm2col(ptx::TensorMap *map, int element, uint32_t rank, void *base, const uint64_t *sizes,
+                                   const uint64_t *strides, const int *lower, const int *upper, uint32_t channels,
+                                   uint32_t pixels, const uint32_t *elementStrides, int interleave, int swizzle,
+                                   int promotion, int fill) {
+  Call call("cuTensorMapEncodeIm2col");
+  if (call.code != success)
+    return call.code;
+  if (reinterpret_cast<uintptr_t>(map) % 64 || element < 0 || element > 9 || rank < 3 || rank > 5 || interleave != 0 ||
+      swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 || fill != 0)
+    return invalidValue;
+  for (uint32_t i = 0; i < rank; ++i)
+    if (sizes[i] == 0 || sizes[i] > uint64_t(1) << 32 ||
+        (i + 1 < rank && (strides[i] % 16 || strides[i] >= uint64_t(1) << 40)))
+      return invalidValue;
+  constexpr uint8_t swizzles[] = {0, 32, 64, 128};
+  *map = ptx::windowMap(ptx::TensorMap::Element(element), base, std::vector<uint32_t>(sizes, sizes + rank),
+                        std::vector<uint64_t>(strides, strides + rank - 1),
+                        {std::vector<int>(lower, lower + rank - 2), std::vector<int>(upper, upper + rank - 2),
+                         std::vector<uint32_t>(elementStrides, elementStrides + rank), channels, pixels},
+                        swizzles[swizzle]);
+  return map->problem().empty() ? success : invalidValue;
+}
+
 ENTRY Code cuGetErrorName(Code code, const char **name) {
   switch (code) {
 #define NAME(number, text)                                                                                             \

@@ -305,7 +305,7 @@ def find_ptxas():
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])
-@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma", "convolution", "product-i8", "product-f8", "wgmma"])
+@pytest.mark.parametrize("name", ["product", "softmax", "long-rows", "attention", "fma", "convolution", "product-i8", "product-f8", "wgmma", "convolution-wgmma"])
 def test_ptxas_reports_no_spills(arch, name, tmp_path):
     ptxas = find_ptxas()
     if not ptxas:

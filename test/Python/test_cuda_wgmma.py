@@ -82,12 +82,13 @@ def test_batched_product_uses_wgmma(tmp_path):
 
 
 def test_channels_last_1x1_convolution_uses_wgmma(tmp_path):
-    """In channels-last layout, a 1x1 convolution is a matrix product. Convolutions with larger windows or strides are
-    not."""
+    """In channels-last layout, a 1x1 convolution is a matrix product. Convolutions with larger windows or strides, which
+    test_cuda_convolution_wgmma.py tests, use mma if they have few channels."""
     x, w, b = torch.randn(2, 16, 9, 11).bfloat16().to(memory_format=torch.channels_last), torch.randn(24, 16, 1, 1).bfloat16(), torch.randn(24).bfloat16()
     check_by_wgmma(tmp_path, lambda x, w, b: F.relu(F.conv2d(x, w, b)), x, w, b)
     check(lambda x, w, b: F.conv2d(x, w, b, stride=2), x, w, b)
     check(lambda x, w, b: F.conv2d(x, w, b), x, torch.randn(24, 16, 3, 3).bfloat16(), b)
+    assert kinds(tmp_path)[-1] == "mma"
 
 
 def test_product_with_transposed_or_two_results_uses_wgmma(tmp_path):

@@ -119,13 +119,27 @@ void readBuffer(LaunchFile::Buffer &buffer, const Json &value, const std::string
   fill(buffer, element, value.value("fill", "zeros"), value.value("seed", uint64_t(0)));
 }
 
+/// Reads the keys of a map with the mode im2col, except "element_strides".
+WindowParameters windowsOf(const Json &value, size_t dims) {
+  WindowParameters made;
+  made.lower = value.at("lower").get<std::vector<int>>();
+  made.upper = value.at("upper").get<std::vector<int>>();
+  made.channels = value.at("channels").get<uint32_t>();
+  made.pixels = value.at("pixels").get<uint32_t>();
+  if (made.lower.size() + 2 != dims || made.upper.size() + 2 != dims)
+    throw Refusal{"a tensor map with pixels needs two entries fewer in lower and upper than in dims"};
+  return made;
+}
+
 /// Reads {"tensor_map": {"buffer": name, "dtype": ..., "dims": [...], "strides": [...], "box": [...]}}, in which the
-/// keys "offset", "element_strides", "swizzle" and "fill_nan" are optional. The kernel gets this argument instead of a
-/// tensor map (CUtensorMap) of the NVIDIA driver.
+/// keys "offset", "element_strides", "swizzle" and "fill_nan" are optional. A map with the mode im2col has the keys
+/// "lower", "upper", "channels" and "pixels" instead of "box". The kernel gets this argument instead of a tensor map
+/// (CUtensorMap) of the NVIDIA driver.
 Argument tensorMapOf(const Json &value, std::vector<LaunchFile::Buffer> &buffers) {
   for (const auto &[key, unused] : value.items())
     if (key != "buffer" && key != "offset" && key != "dtype" && key != "dims" && key != "strides" && key != "box" &&
-        key != "element_strides" && key != "swizzle" && key != "fill_nan")
+        key != "element_strides" && key != "swizzle" && key != "fill_nan" && key != "lower" && key != "upper" &&
+        key != "channels" && key != "pixels")
       throw Refusal{"unknown key '" + key + "'"};
   constexpr std::pair<const char *, TensorMap::Element> elements[] = {
       {"u8", TensorMap::Element::U8},   {"s8", TensorMap::Element::U8},   {"e4m3", TensorMap::Element::U8},
@@ -143,14 +157,17 @@ Argument tensorMapOf(const Json &value, std::vector<LaunchFile::Buffer> &buffers
     throw Refusal{"there is no buffer '" + name + "'"};
   auto dims = value.at("dims").get<std::vector<uint32_t>>();
   auto strides = value.value("strides", std::vector<uint64_t>());
-  auto box = value.at("box").get<std::vector<uint16_t>>();
   auto steps = value.value("element_strides", std::vector<uint8_t>(dims.size(), 1));
+  const bool windows = value.contains("pixels");
+  auto box = windows ? std::vector<uint16_t>(dims.size(), 1) : value.at("box").get<std::vector<uint16_t>>();
   if (dims.empty() || dims.size() > 5 || strides.size() + 1 != dims.size() || box.size() != dims.size() ||
       steps.size() != dims.size())
     throw Refusal{"a tensor map needs 1 to 5 dims, as many entries in box and element_strides, and one entry fewer in "
                   "strides (bytes)"};
-  TensorMap map = tensorMap(element->second, buffer->data() + value.value("offset", uint64_t(0)), dims, strides, box,
-                            value.value("swizzle", uint8_t(0)));
+  const uint8_t *base = buffer->data() + value.value("offset", uint64_t(0));
+  const auto swizzle = value.value("swizzle", uint8_t(0));
+  TensorMap map = windows ? windowMap(element->second, base, dims, strides, windowsOf(value, dims.size()), swizzle)
+                          : tensorMap(element->second, base, dims, strides, box, swizzle);
   std::copy(steps.begin(), steps.end(), map.elementStrides.begin());
   map.fillNan = value.value("fill_nan", false);
   if (std::string problem = map.problem(); !problem.empty())

@@ -24,16 +24,20 @@
 // With `swapped`, A and B are the kernel's second and first operand, and the block computes a tile of the transposed C.
 // Only the stores of the results differ.
 //
+// For a convolution, the producer iterates over the taps of a window, and over the channels for each tap. The rows of A
+// are the pixels that the windows read at this tap, which TMA loads by a map of windows. The coordinates of such a load
+// are the position of the tile's first window, and do not change during the sum. The tap is an offset of the load:
+//
+//   producer:    for kh, kw: for tiles of channels: ... TMA of A at {c, ow, oh, n} with offsets {kw, kh}, and of B
+//
 // With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring.
 // While the consumers store the sums of one tile, the producer loads the first slots of the next tile.
 //
 // Tests: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
 //===----------------------------------------------------------------------===//
-#include "lib/Codegen/GPU/ContractionCode.h"
-#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "lib/Codegen/NVPTX/EmitTensorCores.h"
-#include "lib/Codegen/NVPTX/WarpGroupCode.h"
+#include "lib/Codegen/NVPTX/WgmmaOperands.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -43,10 +47,9 @@ namespace tilewright::cuda {
 using namespace tilewright::gpu;
 namespace {
 
-class WgmmaEmitter : WarpGroupCode {
+class WgmmaEmitter : WgmmaOperands {
 public:
-  WgmmaEmitter(ThreadKernel &kernel, Contraction product)
-      : WarpGroupCode(kernel), code(kernel, std::move(product)), product(code.contraction) {}
+  WgmmaEmitter(ThreadKernel &kernel, Contraction product) : WgmmaOperands(kernel, std::move(product)) {}
 
   LogicalResult run() {
     std::optional<Operand> a = describe(product.lhs(), product.rows, schedule.m, &code.rowOrigin, kernel.maps[0]);
@@ -60,7 +63,9 @@ public:
     b->slotOffset = a->bytes();
     slotBytes = a->bytes() + b->bytes();
     shared = kernel.dynamicShared(bytesOfRing(schedule));
-    tiles = divideUp(code.extentOf(product.depth), schedule.k);
+    const SmallVector<unsigned> depth = gpu::depthOf(product);
+    tilesOfTap = divideUp(code.extentOf(depth), schedule.k);
+    tiles = elements.multiply(code.extentOf(taps), tilesOfTap);
     Value isFirst = isEqual(kernel.thread, 0);
     when(isFirst, [&] {
       for (int64_t stage = 0; stage < schedule.stages; ++stage) {
@@ -96,36 +101,6 @@ public:
   }
 
 private:
-  /// A or B: its tensor map, and its tile in a slot.
-  struct Operand {
-    MappedOperand mapped;
-    TensorMapRecipe recipe;
-    Value map;
-    const Value *origin;    ///< origin of the block's tile in m or n
-    int64_t side;           ///< extent of the part that one block loads, in m or n
-    int64_t parts = 1;      ///< number of parts of the tile; each block of the cluster loads one
-    int64_t slotOffset = 0; ///< offset in a slot
-    int64_t bytes() const { return parts * side * lineBytes; }
-    /// Returns the size in bytes of a box of an operand that is not contiguous along k: one line for each of
-    /// lineElements() values of k.
-    int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
-  };
-
-  std::optional<Operand> describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size, const Value *origin,
-                                  Value map) {
-    std::string reason;
-    std::optional<MappedOperand> mapped = mapOperand(product, operand, side, reason);
-    if (!mapped) {
-      kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
-      return std::nullopt;
-    }
-    uint32_t buffer = 0;
-    for (BlockArgument argument :
-         kernel.from.getArguments().take_front(cast<BlockArgument>(operand->get()).getArgNumber()))
-      buffer += isa<RankedTensorType>(argument.getType());
-    return Operand{*mapped, mapped->recipe(buffer, size), map, origin, size};
-  }
-
   Value isEqual(Value value, int64_t number) {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
   }
@@ -176,45 +151,56 @@ private:
     });
   }
 
-  /// Loads the tiles of A and B for all k, starting at the position `state` of the ring. Returns the position after
-  /// these tiles.
-  PipelineState loadTile(const Operand &a, const Operand &b, PipelineState state) {
-    auto loop = scf::ForOp::create(builder, loc, index(0), tiles, index(1), ValueRange{state.slot, state.parity});
+  /// Emits `body` for all steps along k, in order. `body` updates `state`.
+  void forSteps(PipelineState &state, Depth at, llvm::function_ref<void(const Depth &, PipelineState &)> body) {
+    const bool isTap = at.taps.size() < taps.size();
+    Value count = isTap ? code.extentOf(taps[at.taps.size()]) : tilesOfTap;
+    auto loop = scf::ForOp::create(builder, loc, index(0), count, index(1), ValueRange{state.slot, state.parity});
     keepRolled(loop);
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      if (isTap) {
+        at.taps.push_back(loop.getInductionVar());
+        forSteps(now, at, body);
+      } else {
+        at.rest = elements.multiply(loop.getInductionVar(), index(schedule.k));
+        body(at, now);
+      }
+      scf::YieldOp::create(builder, loc, ValueRange{now.slot, now.parity});
+    });
+    state = {loop.getResult(0), loop.getResult(1)};
+  }
+
+  /// Loads the tiles of A and B for all k, starting at the position `state` of the ring. Returns the position after
+  /// these tiles.
+  PipelineState loadTile(const Operand &a, const Operand &b, PipelineState state) {
+    const SmallVector<Value> windowsOfA = windowsOf(a), windowsOfB = windowsOf(b);
+    forSteps(state, {}, [&](const Depth &at, PipelineState &now) {
       Value flipped =
           arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
       wait(empty(now.slot), flipped); // in the first round, this phase is complete by definition
       arriveExpecting(full(now.slot), slotBytes);
-      Value depth = elements.multiply(loop.getInductionVar(), index(schedule.k));
-      for (const Operand *operand : {&a, &b})
-        for (int64_t box = 0; box < operand->mapped.boxes(operand->side); ++box) {
-          Value side = elements.add(*operand->origin, index(box * lineElements(operand->mapped.element)));
-          Value to = tileOf(*operand, now.slot, box * operand->boxBytes());
-          if (operand->parts > 1) {
-            Value part = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), rank);
-            side = elements.add(side, elements.multiply(part, index(operand->side)));
-            to = LLVM::GEPOp::create(
-                builder, loc, to.getType(), builder.getI8Type(), to,
-                ArrayRef<LLVM::GEPArg>{toI32(elements.multiply(part, index(operand->side * lineBytes)))});
-          }
-          load(to, operand->map, indicesOf(*operand, side, depth), full(now.slot), operand->parts);
-        }
-      PipelineState then = next(now);
-      scf::YieldOp::create(builder, loc, ValueRange{then.slot, then.parity});
+      loadStep(a, windowsOfA, at, now.slot);
+      loadStep(b, windowsOfB, at, now.slot);
+      now = next(now);
     });
-    return {loop.getResult(0), loop.getResult(1)};
+    return state;
   }
 
-  /// Returns the indices of the first element of a box. The fastest dimension is first.
-  SmallVector<Value> indicesOf(const Operand &operand, Value side, Value depth) {
-    return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
-      return toI32(run.part == MappedOperand::Part::Side    ? side
-                   : run.part == MappedOperand::Part::Depth ? depth
-                                                            : code.batchOf(run.loops));
-    });
+  /// Loads the operand's tile, or this block's part of it, for one step along k.
+  void loadStep(const Operand &operand, ArrayRef<Value> windows, const Depth &at, Value slot) {
+    for (int64_t box = 0; box < operand.mapped.boxes(operand.side); ++box) {
+      Value to = tileOf(operand, slot, box * operand.boxBytes());
+      if (operand.parts > 1) {
+        Value part = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), rank);
+        to = LLVM::GEPOp::create(
+            builder, loc, to.getType(), builder.getI8Type(), to,
+            ArrayRef<LLVM::GEPArg>{toI32(elements.multiply(part, index(operand.side * lineBytes)))});
+      }
+      const Coordinates from = coordinatesOf(operand, windows, box, at);
+      load(to, operand.map, from.at, full(slot), operand.parts, from.offsets);
+    }
   }
 
   void multiplyTiles(const Operand &a, const Operand &b) {
@@ -287,11 +273,8 @@ private:
     return {loop.getResult(0), loop.getResult(1)};
   }
 
-  ContractionCode code;
-  Contraction &product;
   Value shared;
-  Value rank;  ///< rank of this block in the cluster
-  Value tiles; ///< number of tiles along k
+  Value tilesOfTap, tiles; ///< numbers of tiles along k, of one tap and in total
   int64_t slotBytes = 0;
 };
 

@@ -82,7 +82,8 @@ void WarpGroupCode::wait(Value barrier, Value parity) {
            "r,r,~{memory}", {barrier, parity});
 }
 
-void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier, int64_t blocks) {
+void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier, int64_t blocks,
+                         ArrayRef<Value> offsets) {
   // A block without a cluster is a cluster of one block, so an address in its shared memory is also an address in the
   // cluster's shared memory. LLVM's intrinsic would add address conversions.
   SmallVector<Value> operands{to, map, barrier};
@@ -92,6 +93,16 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier,
     constraints += ",r";
     operands.push_back(each);
   }
+  std::string mode, distances;
+  for (Value offset : offsets) {
+    distances += (distances.empty() ? ", {$" : ", $") + std::to_string(operands.size());
+    constraints += ",h";
+    operands.push_back(arith::TruncIOp::create(builder, loc, builder.getI16Type(), offset));
+  }
+  if (!offsets.empty()) {
+    mode = ".im2col";
+    distances += "}";
+  }
   std::string all, mask;
   if (blocks > 1) {
     all = ".multicast::cluster";
@@ -99,9 +110,9 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier,
     constraints += ",h";
     operands.push_back(arith::ConstantIntOp::create(builder, loc, (int64_t(1) << blocks) - 1, 16));
   }
-  assembly("cp.async.bulk.tensor." + std::to_string(at.size()) +
-               "d.shared::cluster.global.mbarrier::complete_tx::bytes" + all + " [$0], [$1, {" + coordinates +
-               "}], [$2]" + mask + ";",
+  assembly("cp.async.bulk.tensor." + std::to_string(at.size()) + "d.shared::cluster.global" + mode +
+               ".mbarrier::complete_tx::bytes" + all + " [$0], [$1, {" + coordinates + "}], [$2]" + distances + mask +
+               ";",
            constraints + ",~{memory}", operands);
 }
 

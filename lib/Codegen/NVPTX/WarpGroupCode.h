@@ -44,8 +44,11 @@ protected:
 
   /// Loads the box at `at` (i32 indices, the fastest dimension first) of the tensor of `map` into `to`. `barrier`
   /// counts the bytes of the box. If `blocks` is above 1, loads the box to the same address in each block of the
-  /// cluster, and signals the mbarrier of each block.
-  void load(mlir::Value to, mlir::Value map, llvm::ArrayRef<mlir::Value> at, mlir::Value barrier, int64_t blocks = 1);
+  /// cluster, and signals the mbarrier of each block. If there are `offsets` (i32, the width first), `map` is a map of
+  /// windows, `at` is the position of the first window, and `offsets` are the distances of the loaded pixels from the
+  /// windows' positions.
+  void load(mlir::Value to, mlir::Value map, llvm::ArrayRef<mlir::Value> at, mlir::Value barrier, int64_t blocks = 1,
+            llvm::ArrayRef<mlir::Value> offsets = {});
   /// Emits a barrier of all threads of all blocks of the cluster, which makes only initializations of mbarriers visible
   /// to the other blocks, after a fence.mbarrier_init.
   void beginCluster();

@@ -83,6 +83,7 @@ Opened open() {
   need("cuGetErrorString", api.errorString);
   find(library, "cuEventElapsedTime", api.elapsedTime);
   find(library, "cuTensorMapEncodeTiled", api.encodeTensorMap);
+  find(library, "cuTensorMapEncodeIm2col", api.encodeWindowMap);
   find(library, "cuGraphCreate", api.createGraph);
   find(library, "cuGraphDestroy", api.destroyGraph);
   find(library, "cuGraphAddKernelNode", api.addKernelNode); // the first version, which every driver has

@@ -116,6 +116,11 @@ struct Api {
   Code (*encodeTensorMap)(TensorMap *, int element, uint32_t rank, void *base, const uint64_t *sizes,
                           const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides, int interleave,
                           int swizzle, int promotion, int fill);
+  /// cuTensorMapEncodeIm2col. The arrays of the corners begin with the width. Null like encodeTensorMap.
+  Code (*encodeWindowMap)(TensorMap *, int element, uint32_t rank, void *base, const uint64_t *sizes,
+                          const uint64_t *strides, const int *lower, const int *upper, uint32_t channels,
+                          uint32_t pixels, const uint32_t *elementStrides, int interleave, int swizzle, int promotion,
+                          int fill);
 
   // The functions of CUDA graphs. Some are null if the driver is older than CUDA 11.4.
   Code (*createGraph)(Graph *, unsigned);

@@ -363,7 +363,7 @@ bool DriverProgram::load(const std::string &ptx, const std::string &cubin, std::
       error = "kernel " + kernel.name + " is not in the compiled kernels: " + api.explain(result);
       return false;
     }
-    if (!kernel.maps.empty() && !api.encodeTensorMap) {
+    if (!kernel.maps.empty() && (!api.encodeTensorMap || !api.encodeWindowMap)) {
       error = "kernel " + kernel.name +
               " uses tensor maps, which require an NVIDIA driver for CUDA 12.0 or newer: update the driver, or compile "
               "for sm_89";

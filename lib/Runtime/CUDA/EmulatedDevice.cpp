@@ -37,9 +37,14 @@ std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *
   using Element = ptx::TensorMap::Element;
   constexpr Element elements[] = {Element::F16, Element::BF16, Element::U8,
                                   Element::F32}; // by TensorMapRecipe::Element
+  const Element element = elements[size_t(recipe.element)];
   ptx::TensorMap map =
-      ptx::tensorMap(elements[size_t(recipe.element)], data, shape.sizes, shape.strides,
-                     std::vector<uint16_t>(shape.box.begin(), shape.box.end()), uint8_t(recipe.swizzle));
+      recipe.pixels > 0
+          ? ptx::windowMap(element, data, shape.sizes, shape.strides,
+                           {shape.lower, shape.upper, shape.steps, shape.box.front(), recipe.pixels},
+                           uint8_t(recipe.swizzle))
+          : ptx::tensorMap(element, data, shape.sizes, shape.strides,
+                           std::vector<uint16_t>(shape.box.begin(), shape.box.end()), uint8_t(recipe.swizzle));
   error = map.problem();
   return error.empty() ? std::optional(map) : std::nullopt;
 }

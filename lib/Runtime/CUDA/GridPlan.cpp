@@ -50,6 +50,11 @@ bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &s
   uint64_t bytes = recipe.element == Element::I8 ? 1 : recipe.element == Element::F32 ? 4 : 2; // bytes per element
   for (size_t i = 0; i < shape.sizes.size(); ++i) {
     shape.box.push_back(recipe.dimensions[i].box);
+    shape.steps.push_back(recipe.dimensions[i].step);
+    if (recipe.hasWindows(i)) {
+      shape.lower.push_back(recipe.dimensions[i].lower);
+      shape.upper.push_back(recipe.dimensions[i].upper);
+    }
     if (__builtin_mul_overflow(bytes, uint64_t(shape.sizes[i]), &bytes)) {
       error = "the tensor of a tensor map is larger than the 64-bit address space";
       return false;

@@ -60,6 +60,8 @@ struct GridLaunch {
 struct MapShape {
   std::vector<uint32_t> sizes, box; ///< elements, the fastest dimension first
   std::vector<uint64_t> strides;    ///< in bytes, from the second dimension on
+  std::vector<uint32_t> steps;      ///< element strides
+  std::vector<int> lower, upper;    ///< corners of the bounding box of a map of windows
 };
 /// Computes the shape of a tensor map. Returns false with a reason in `error` if the sizes are invalid.
 bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &shape, std::string &error);

@@ -60,12 +60,16 @@ bool LaunchParameters::encode(const driver::Api &api, const GridLaunch &launch, 
       return false;
     }
     const std::vector<uint64_t> sizes(shape.sizes.begin(), shape.sizes.end());
-    const std::vector<uint32_t> ones(sizes.size(), 1);
-    driver::Code code = api.encodeTensorMap(&maps[i], mapElements[size_t(recipe.element)], uint32_t(sizes.size()),
-                                            reinterpret_cast<void *>(launch.buffers[recipe.buffer].address),
-                                            sizes.data(), shape.strides.data(), shape.box.data(), ones.data(),
-                                            /*interleave=*/0, swizzleCode(recipe.swizzle), promoteTo256Bytes,
-                                            /*fill=*/0);
+    const int element = mapElements[size_t(recipe.element)], swizzle = swizzleCode(recipe.swizzle);
+    void *base = reinterpret_cast<void *>(launch.buffers[recipe.buffer].address);
+    driver::Code code =
+        recipe.pixels > 0
+            ? api.encodeWindowMap(&maps[i], element, uint32_t(sizes.size()), base, sizes.data(), shape.strides.data(),
+                                  shape.lower.data(), shape.upper.data(), shape.box.front(), recipe.pixels,
+                                  shape.steps.data(), /*interleave=*/0, swizzle, promoteTo256Bytes, /*fill=*/0)
+            : api.encodeTensorMap(&maps[i], element, uint32_t(sizes.size()), base, sizes.data(), shape.strides.data(),
+                                  shape.box.data(), shape.steps.data(), /*interleave=*/0, swizzle, promoteTo256Bytes,
+                                  /*fill=*/0);
     if (code != 0) {
       error = "a tensor map of kernel " + kernel.name + " cannot be encoded: " + api.explain(code);
       return false;

@@ -48,7 +48,7 @@ std::string triple(const ptx::Dimensions &sizes) {
 template <typename Number, size_t size> std::string listOf(const std::array<Number, size> &numbers, unsigned count) {
   std::string list = "[";
   for (unsigned i = 0; i < count; ++i)
-    list += (i ? ", " : "") + std::to_string(uint64_t(numbers[i]));
+    list += (i ? ", " : "") + std::to_string(+numbers[i]);
   return list + "]";
 }
 
@@ -63,7 +63,11 @@ std::string tensorMapText(const ptx::TensorMap &map, const std::map<uint64_t, st
   return "{\"tensor_map\": {\"buffer\": \"" + buffer->second +
          "\", \"offset\": " + std::to_string(map.base - buffer->first) + ", \"dtype\": \"" +
          elements[unsigned(map.element)] + "\", \"dims\": " + listOf(map.dims, map.rank) +
-         ", \"strides\": " + listOf(map.strides, map.rank - 1) + ", \"box\": " + listOf(map.box, map.rank) +
+         ", \"strides\": " + listOf(map.strides, map.rank - 1) +
+         (map.windows
+              ? ", \"lower\": " + listOf(map.lower, map.rank - 2) + ", \"upper\": " + listOf(map.upper, map.rank - 2) +
+                    ", \"channels\": " + std::to_string(map.box[0]) + ", \"pixels\": " + std::to_string(map.pixels)
+              : ", \"box\": " + listOf(map.box, map.rank)) +
          ", \"element_strides\": " + listOf(map.elementStrides, map.rank) +
          ", \"swizzle\": " + std::to_string(map.swizzle) + (map.fillNan ? ", \"fill_nan\": true}}" : "}}");
 }

@@ -13,7 +13,9 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view names[] = {"f16", "bf16", "i8", "f32"}; // by Element
-constexpr uint32_t mostDimensions = 5, mostBox = 256, mostSizes = 64;
+constexpr uint32_t mostDimensions = 5, mostBox = 256, mostSizes = 64, mostPixels = 1024, mostStep = 8;
+/// The least number of dimensions of a map of windows, and the bits of a corner for 3, 4 and 5 dimensions.
+constexpr uint32_t leastOfWindows = 3, cornerBits[] = {16, 8, 5};
 
 /// Removes and returns the part of `text` before `end`, or all of `text`.
 std::string_view part(std::string_view &text, char end) {
@@ -43,14 +45,37 @@ bool readDimension(std::string_view text, TensorMapRecipe::Dimension &made) {
   return true;
 }
 
+/// Removes the step and the corners of a dimension of pixels from the end of `text`.
+bool readWindows(std::string_view &text, TensorMapRecipe::Dimension &made) {
+  std::string_view corners = text;
+  text = part(corners, '/');
+  return number(part(corners, '@'), made.step) && made.step >= 1 && made.step <= mostStep &&
+         number(part(corners, '@'), made.lower) && number(corners, made.upper);
+}
+
+bool cornersFit(const TensorMapRecipe &recipe) {
+  const size_t rank = recipe.dimensions.size();
+  if (rank < leastOfWindows)
+    return false;
+  const int32_t limit = 1 << (cornerBits[rank - leastOfWindows] - 1);
+  return std::all_of(recipe.dimensions.begin(), recipe.dimensions.end(), [&](const auto &dimension) {
+    return dimension.lower >= -limit && dimension.lower < limit && dimension.upper >= -limit && dimension.upper < limit;
+  });
+}
+
 } // namespace
 
 std::string TensorMapRecipe::text() const {
   std::string made = std::to_string(buffer) + ":" + std::string(names[size_t(element)]) + ":" + std::to_string(swizzle);
+  if (pixels > 0)
+    made += ":" + std::to_string(pixels) + "p";
   for (size_t i = 0; i < dimensions.size(); ++i) {
     made += (i ? "," : ":") + std::to_string(dimensions[i].box) + "*" + std::to_string(dimensions[i].factor);
     for (uint32_t size : dimensions[i].sizes)
       made += "*s" + std::to_string(size);
+    if (hasWindows(i))
+      made += "/" + std::to_string(dimensions[i].step) + "@" + std::to_string(dimensions[i].lower) + "@" +
+              std::to_string(dimensions[i].upper);
   }
   return made;
 }
@@ -67,12 +92,22 @@ bool TensorMapRecipe::read(std::string_view text, TensorMapRecipe &recipe) {
   if (!number(part(text, ':'), recipe.swizzle) ||
       (recipe.swizzle != 0 && recipe.swizzle != 32 && recipe.swizzle != 64 && recipe.swizzle != 128))
     return false;
+  if (size_t end = text.find(':'); end != std::string_view::npos) {
+    if (end == 0 || text[end - 1] != 'p' || !number(text.substr(0, end - 1), recipe.pixels) || recipe.pixels < 1 ||
+        recipe.pixels > mostPixels)
+      return false;
+    text.remove_prefix(end + 1);
+  }
   while (!text.empty()) {
+    std::string_view dimension = part(text, ',');
+    const bool last = text.empty();
     recipe.dimensions.emplace_back();
-    if (recipe.dimensions.size() > mostDimensions || !readDimension(part(text, ','), recipe.dimensions.back()))
+    const bool windows = recipe.pixels > 0 && recipe.dimensions.size() > 1 && !last;
+    if (recipe.dimensions.size() > mostDimensions || (windows && !readWindows(dimension, recipe.dimensions.back())) ||
+        !readDimension(dimension, recipe.dimensions.back()))
       return false;
   }
-  return !recipe.dimensions.empty();
+  return !recipe.dimensions.empty() && (recipe.pixels == 0 || cornersFit(recipe));
 }
 
 bool TensorMapRecipe::elements(const int64_t *sizes, std::vector<uint32_t> &counts, std::string &error) const {

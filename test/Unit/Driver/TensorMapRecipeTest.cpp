@@ -13,7 +13,9 @@ static TensorMapRecipe recipeOf(const std::string &text) {
 
 TEST(TensorMapRecipe, RoundTrips) {
   for (std::string text : {"0:bf16:128:64*512,128*1*s0", "3:f16:64:32*8", "0:i8:128:128*1024,256*3",
-                           "2:f32:128:32*512,64*8", "1:bf16:0:1*0*s1*s1*s0,2*3,4*5,6*7,8*9"})
+                           "2:f32:128:32*512,64*8", "1:bf16:0:1*0*s1*s1*s0,2*3,4*5,6*7,8*9",
+                           "0:bf16:128:96p:64*256,1*14/2@-1@0,1*15/1@0@-2,1*2*s0", "1:f16:128:1024p:64*64,1*14/8@-32768@32767,1*1",
+                           "0:bf16:128:1p:64*8,1*9/1@-16@15,1*9/1@0@0,1*9/1@0@0,1*4"})
     EXPECT_EQ(recipeOf(text).text(), text);
 }
 
@@ -40,7 +42,19 @@ TEST(TensorMapRecipe, MalformedTextIsRefused) {
                            "0:bf16:128:1*1,1*1,1*1,1*1,1*1,1*1",
                            "0:bf16:128:64*512 ",
                            "99999999999:bf16:128:64*512",
-                           "0:bf16:128:0x40*512"}) {
+                           "0:bf16:128:0x40*512",
+                           "0:bf16:128:0p:64*256,1*14/1@0@0,1*2",
+                           "0:bf16:128:1025p:64*256,1*14/1@0@0,1*2",
+                           "0:bf16:128:8:64*256,1*14/1@0@0,1*2",
+                           "0:bf16:128:8p:64*256,1*14,1*2",
+                           "0:bf16:128:8p:64*256,1*2",
+                           "0:bf16:128:8p:64*256,1*14/0@0@0,1*2",
+                           "0:bf16:128:8p:64*256,1*14/9@0@0,1*2",
+                           "0:bf16:128:8p:64*256,1*14/1@0,1*2",
+                           "0:bf16:128:8p:64*256,1*14/1@-32769@0,1*2",
+                           "0:bf16:128:8p:64*256,1*14/1@0@128,1*14/1@0@0,1*2",
+                           "0:bf16:128:8p:64*256,1*9/1@-17@0,1*9/1@0@0,1*9/1@0@0,1*4",
+                           "0:bf16:128:64*256,1*14/1@0@0,1*2"}) {
     TensorMapRecipe recipe;
     EXPECT_FALSE(TensorMapRecipe::read(text, recipe)) << text;
   }
@@ -118,6 +132,9 @@ TEST(TensorMapRecipe, MapsThatTheDriverRefusesFailTheLaunch) {
                       "stride"),
             std::string::npos);
   EXPECT_NE(errorOfRun("0:bf16:128:32*64,8*1*s0", 1024, 8).find("fewer than its swizzle"), std::string::npos);
+  EXPECT_EQ(errorOfRun("0:bf16:128:8p:64*64,1*1*s0/1@0@0,1*1", 1024, 8), "");
+  EXPECT_NE(errorOfRun("0:bf16:128:8p:64*64,1*1*s0/1@4@-6,1*1", 1024, 8).find("bounding box of dimension 1 is empty"),
+            std::string::npos);
   EXPECT_NE(errorOfRun("0:bf16:128:64*4294967288,8*4294967288,1*4294967288", 1024, 8).find("cannot be launched"),
             std::string::npos);
 }

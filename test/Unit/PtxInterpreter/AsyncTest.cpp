@@ -186,6 +186,57 @@ TEST(Bulk, TensorLoadFillsElementsOutOfBounds) {
   EXPECT_GE(withMap(kInit + last, wrong, tensor).count(Kind::OutOfBounds), 1u);
 }
 
+TEST(Bulk, WindowLoadsVisitPixelsOfAllImages) {
+  // Two images of 3 lines of 5 pixels with four channels. The word of image n, line h, column w and channel c is
+  // 1000 n + 100 h + 10 w + c. Windows begin at columns -1, 1, 3 and lines 0, 1.
+  std::vector<uint32_t> tensor;
+  tensor.reserve(1024);
+  for (uint32_t n = 0; n < 2; ++n)
+    for (uint32_t h = 0; h < 3; ++h)
+      for (uint32_t w = 0; w < 5; ++w)
+        for (uint32_t c = 0; c < 4; ++c)
+          tensor.push_back(1000 * n + 100 * h + 10 * w + c);
+  auto map = [&](int lower, uint32_t step) {
+    return windowMap(TensorMap::Element::U32, tensor.data(), {4, 5, 3, 2}, {16, 80, 240},
+                     {{lower, 0}, {-1, -1}, {1, step, 1, 1}, /*channels=*/4, /*pixels=*/8}, 0);
+  };
+  auto load = [](const std::string &at, const std::string &offsets) {
+    return "@%p1 cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r4], [%rd1, {" +
+           at + "}], [%r5], {" + offsets + "};\n";
+  };
+  // The first window is the second of the second line of the first image, and the tap is one column to the right and
+  // one line below.
+  Outcome outcome = withMap(kInit + load("2, 1, 1, 0", "1, 1") + kAwait + kOut, map(-1, 2), tensor);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  for (uint32_t i = 0; i < 32; ++i) {
+    const uint32_t window = 4 + i / 4, c = 2 + i % 4; // the last two channels are outside of the tensor
+    const uint32_t n = window / 6, h = window / 3 % 2 + 1, w = window % 3 * 2;
+    EXPECT_EQ(outcome.out[i], c < 4 ? 1000 * n + 100 * h + 10 * w + c : 0) << i;
+  }
+  // The tap that is three columns to the right is outside of the image for the last window of a line, and windows of a
+  // third image are zeros.
+  outcome = withMap(kInit + load("0, -1, 1, 1", "3, 0") + kAwait + kOut, map(-1, 2), tensor);
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  for (uint32_t i = 0; i < 32; ++i) {
+    const uint32_t window = i / 4, w = window % 3 * 2 + 2;
+    EXPECT_EQ(outcome.out[i], window < 3 && w < 5 ? 1100 + 10 * w + i % 4 : 0) << i;
+  }
+  // The first window must be one of the windows of the map.
+  for (const char *at : {"0, 0, 0, 0", "0, 5, 0, 0", "0, 1, 2, 0", "0, -3, 0, 0"})
+    EXPECT_EQ(withMap(kInit + load(at, "0, 0"), map(-1, 2), tensor).count(Kind::BadOperand), 1u) << at;
+  EXPECT_EQ(withMap(kInit + load("0, 1, 0, 0", "256, 0"), map(-1, 2), tensor).count(Kind::BadOperand), 1u);
+  for (const TensorMap &wrong : {map(-129, 2), map(4, 2), map(-1, 9)})
+    EXPECT_EQ(withMap(kInit + load("0, 3, 0, 0", "0, 0"), wrong, tensor).count(Kind::BadOperand), 1u);
+  // The modes of the map and of the instruction must be the same.
+  std::string tiled = load("0, 1, 0, 0", "0, 0");
+  tiled.replace(tiled.find(".im2col"), 7, "");
+  tiled.replace(tiled.find(", {0, 0}"), 8, "");
+  EXPECT_EQ(withMap(kInit + tiled, map(-1, 2), tensor).count(Kind::BadOperand), 1u);
+  TensorMap boxes = tensorMap(TensorMap::Element::U32, tensor.data(), {4, 5, 3, 2}, {16, 80, 240}, {4, 8, 1, 1}, 0);
+  EXPECT_EQ(withMap(kInit + load("0, 1, 0, 0", "0, 0"), boxes, tensor).count(Kind::BadOperand), 1u);
+}
+
 TEST(Bulk, SwizzlesPermuteChunksByLine) {
   // 4 rows of 32 bytes are in one line of 128 bytes. Chunk c at byte address a is stored at chunk c ^ (a / 128 & 1).
   std::vector<uint32_t> tensor(64);

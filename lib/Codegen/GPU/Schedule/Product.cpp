@@ -1,5 +1,6 @@
 //===- Product.cpp - contractions that tensor cores support ------------------------------===//
 #include "lib/Codegen/GPU/Schedule/Product.h"
+#include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -10,7 +11,7 @@ namespace tilewright::gpu {
 Type elementOf(Contraction product) { return getElementTypeOrSelf(product.lhs()->get().getType()); }
 Type rhsElementOf(Contraction product) { return getElementTypeOrSelf(product.rhs()->get().getType()); }
 
-std::string whyNotOnTensorCores(Contraction product, TensorFormats formats) {
+std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool mayPad) {
   linalg::LinalgOp op = product.op;
   Type a = elementOf(product), b = rhsElementOf(product), c = getElementTypeOrSelf(op->getResult(0).getType());
   bool isSigned = llvm::none_of(*op.getBlock(), [](Operation &inner) { return isa<arith::ExtUIOp>(inner); });
@@ -20,8 +21,14 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats) {
   if (!float8 && (a != b || !(floats || integers)))
     return "tensor cores multiply bf16 and f16 into f32, f32 where it may be rounded to tf32 (arch sm_80+tf32), "
            "signed i8 into i32 or i8, and e4m3 and e5m2 into f32 (from sm_89 on)";
-  if (!isa<BlockArgument>(product.lhs()->get()) || !isa<BlockArgument>(product.rhs()->get()))
+  auto isInMemory = [&](OpOperand *operand) {
+    return isa<BlockArgument>(operand->get()) ||
+           (mayPad && (matchPaddedImage(operand->get()) || matchPatches(operand->get())));
+  };
+  if (!isInMemory(product.lhs()) || !isInMemory(product.rhs()))
     return "an operand is computed in the kernel";
+  if (mayPad)
+    return ""; // tensor maps do not require this
   auto liesSideBySide = [&](OpOperand *operand, ArrayRef<unsigned> side) {
     AffineMap map = op.getMatchingIndexingMap(operand);
     auto last = dyn_cast_or_null<AffineDimExpr>(map.getNumResults() ? map.getResults().back() : AffineExpr());

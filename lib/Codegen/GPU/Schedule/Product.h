@@ -13,8 +13,10 @@ mlir::Type elementOf(Contraction product);
 mlir::Type rhsElementOf(Contraction product);
 
 /// Returns the reason why tensor cores that multiply `formats` do not support the product, or an empty string if a
-/// schedule `mma` supports it.
-std::string whyNotOnTensorCores(Contraction product, TensorFormats formats);
+/// schedule `mma` supports it. If `mayPad` is true, operands may be padded images or patches (PaddedImage.h), and need
+/// not be contiguous along the innermost loops. Only the schedule `wgmma` supports such operands, with other
+/// conditions.
+std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool mayPad = false);
 
 inline constexpr int64_t mostRegisters = 255;  ///< registers per thread
 inline constexpr int64_t aroundRegisters = 40; ///< registers of a thread that are used for addresses

@@ -89,8 +89,8 @@ private:
 } // namespace
 
 double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t together, const Arch &arch) {
-  const auto [m, n, k, batches, bytes, resultBytes, sets, math] = sizes;
-  const double results = double(batches) * double(resultBytes) * double(m) * double(n);
+  const int64_t m = sizes.m, n = sizes.n, batches = sizes.batches;
+  const double results = double(batches) * double(sizes.resultBytes) * double(m) * double(n);
   const double once = double(batches) * sizes.operands();
   if (sizes.operands() <= arch.cacheBytes)
     return once + results;
@@ -104,7 +104,7 @@ double bytesMoved(const ProductSizes &sizes, const Schedule &schedule, int64_t t
     wide = std::min(wave, columns);
     tall = std::ceil(wave / wide);
   }
-  const double ofWave = double(bytes) * double(k) * (tall * double(schedule.m) + wide * double(schedule.n));
+  const double ofWave = sizes.bytesOf(tall * double(schedule.m), wide * double(schedule.n));
   return std::max(once, double(batches) * ofWave * tiles / wave) + results;
 }
 

@@ -29,7 +29,14 @@ struct ProductSizes {
   int64_t resultBytes; ///< bytes that the kernel writes for each element of the product
   int64_t sets;        ///< sets of sums that a thread has
   bool math;           ///< the epilogue, which reduces no rows, computes functions such as erf or exp
-  double operands() const { return double(bytes) * double(k) * double(m + n); } ///< bytes of one product of the batch
+  /// How many times the sums of one column (of one row) read an element of A (of B), if it is the image of a
+  /// convolution.
+  double readsOfA = 1, readsOfB = 1;
+  /// Returns the bytes of A for `rows` rows and of B for `columns` columns.
+  double bytesOf(double rows, double columns) const {
+    return double(bytes) * double(k) * (rows / readsOfA + columns / readsOfB);
+  }
+  double operands() const { return bytesOf(double(m), double(n)); } ///< bytes of one product of the batch
 };
 /// Returns the sizes of `product` with its reduction split into `parts`. An unknown size is assumed to be 1024. If the
 /// reduction is split, the kernel has no epilogue and writes the sums.

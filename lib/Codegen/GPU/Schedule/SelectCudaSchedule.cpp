@@ -2,8 +2,9 @@
 //
 // This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. It first
 // decomposes attention that tensor cores do not support, splits long reductions (SplitSums.h), and fuses norms with the
-// products before them (JoinRows.h). If the target does not support an op, the pass reports an error with the op, its
-// type, the reason and the user's source line. The pass reports all such ops of the module, not only the first.
+// products before them (JoinRows.h) and convolutions with the padding of their images (JoinPadding.h). If the target
+// does not support an op, the pass reports an error with the op, its type, the reason and the user's source line. The
+// pass reports all such ops of the module, not only the first.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/NVPTX/refusals.mlir,
 // test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
@@ -18,6 +19,7 @@
 #include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/GPU/Schedule/ComputeOnce.h"
+#include "lib/Codegen/GPU/Schedule/JoinPadding.h"
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
@@ -443,6 +445,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
           setSchedule(kernel, *cluster);
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
+    joinPadding(getOperation(), *known);
     computeOnce(getOperation());
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName))

@@ -11,6 +11,9 @@
 // The kernel of the parts may have any schedule for products. The partial sums are stored in the arena. The second
 // kernel adds them in the same order in every run, because there are no atomics (docs/decisions/0034-split-sums.md).
 //
+// The sum of a convolution is split along its channels if the schedule of the parts is wgmma. The image, which is read
+// in windows, is not viewed: the index of its channels becomes part * 64 + c (for parts of 64 channels).
+//
 // Other long reductions with a small number of results, which would occupy only a few blocks, are split in the same
 // way:
 //
@@ -104,40 +107,59 @@ int64_t partsOfFma(Contraction &product, const Arch &arch) {
   return parts >= 4 ? parts : 1; // fewer parts save less time than the second kernel takes
 }
 
-/// Returns the number of which the terms of a part must be a multiple if tensor maps describe the operands: rows that
-/// are contiguous along the sum begin at multiples of 16 bytes.
-int64_t termsUnitOfMaps(Contraction &product) {
-  constexpr int64_t alignment = 16;
+/// Returns the loop of the product's sum that can be split, or std::nullopt if there is none.
+std::optional<unsigned> loopToSplit(Contraction &product, const Arch &arch) {
+  if (product.depth.size() == 1)
+    return product.depth[0];
+  if (arch.groupFlops == 0 || !whyNotOnWarpGroups(product, arch.formats()).empty())
+    return std::nullopt;
+  const SmallVector<unsigned> depth = depthOf(product);
+  return depth.size() == 1 ? std::optional(depth[0]) : std::nullopt;
+}
+
+/// Returns the numbers of which the length of a part may be a multiple, the best first. If threads copy the operands,
+/// it is `termsUnit`, or, for the channels of a convolution, a line of shared memory. Tensor maps only require that
+/// rows that are contiguous along the sum begin at multiples of 16 bytes. Parts of whole lines are preferred, because
+/// patches of an image (PaddedImage.h) need them.
+SmallVector<int64_t> unitsOfParts(Contraction &product, unsigned loop, const Arch &arch) {
+  const int64_t line = lineElements(elementOf(product));
+  if (!tapsOf(product).empty())
+    return {line};
+  if (arch.groupFlops == 0 || !whyNotOnWarpGroups(product, arch.formats()).empty())
+    return {termsUnit};
+  constexpr int64_t alignmentBits = 128;
   int64_t unit = 1;
   for (OpOperand *operand : product.op.getDpsInputOperands()) {
     auto type = cast<ShapedType>(operand->get().getType());
-    if (dimensionOf(product.op, operand, product.depth[0]) == type.getRank() - 1)
-      unit = std::max<int64_t>(unit, alignment * 8 / memoryType(type.getElementType()).getIntOrFloatBitWidth());
+    if (dimensionOf(product.op, operand, loop) == type.getRank() - 1)
+      unit = std::max<int64_t>(unit, alignmentBits / memoryType(type.getElementType()).getIntOrFloatBitWidth());
   }
-  return unit;
+  return {termsUnit, line, unit};
 }
 
-/// Returns the number of parts; 1 means that the product is not split.
-int64_t partsOf(func::FuncOp kernel, Contraction &product, const Arch &arch) {
-  if (product.depth.size() != 1 || !sizesAreKnown(kernel) || !canCut(product.op, product.depth[0]))
+/// Returns the number of parts of `loop`; 1 means that the product is not split.
+int64_t partsOf(func::FuncOp kernel, Contraction &product, unsigned loop, const Arch &arch) {
+  if (!sizesAreKnown(kernel) || !canCut(product.op, loop))
     return 1;
   if (!whyNotOnTensorCores(product, arch.formats()).empty())
     return partsOfFma(product, arch);
   // A split must reduce the predicted time to this fraction, because the cost model has errors.
   constexpr double worth = 0.8;
-  const int64_t terms = product.sizeOf(product.depth);
+  const int64_t terms = product.sizeOf(product.depth), length = product.sizeOf({loop});
   int64_t best = 1;
   if (terms < 2 * leastTerms)
     return best;
   double least = timeOf(product, arch, 1) * worth;
   constexpr int64_t mostParts = 32;
-  const bool mapped = arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.formats()).empty();
-  const int64_t unit = mapped ? termsUnitOfMaps(product) : termsUnit;
-  for (int64_t parts = 2; parts <= mostParts && terms / parts >= leastTerms; parts *= 2)
-    if (double time = timeOf(product, arch, parts); terms % (parts * unit) == 0 && time < least) {
-      least = time;
-      best = parts;
-    }
+  for (int64_t unit : unitsOfParts(product, loop, arch)) {
+    for (int64_t parts = 2; parts <= mostParts && length >= parts * unit && terms / parts >= leastTerms; parts *= 2)
+      if (double time = timeOf(product, arch, parts); length % (parts * unit) == 0 && time < least) {
+        least = time;
+        best = parts;
+      }
+    if (best > 1)
+      break;
+  }
   return best;
 }
 
@@ -203,14 +225,15 @@ void setSizes(func::FuncOp kernel, unsigned argument) {
 class Split {
 public:
   Split(func::FuncOp kernel, linalg::LinalgOp op, unsigned loop, int64_t parts)
-      : kernel(kernel), op(op), parts(parts), builder(kernel) {
+      : kernel(kernel), op(op), loop(loop), parts(parts), builder(kernel) {
     auto result = cast<RankedTensorType>(op->getResult(0).getType());
     SmallVector<int64_t> shape{parts};
     llvm::append_range(shape, result.getShape());
     partial = RankedTensorType::get(shape, result.getElementType());
     for (OpOperand *operand : op.getDpsInputOperands()) {
       sides.push_back(cast<BlockArgument>(operand->get()).getArgNumber());
-      dims.push_back(dimensionOf(op, operand, loop));
+      const AffineMap map = op.getMatchingIndexingMap(operand);
+      dims.push_back(map.isProjectedPermutation() ? dimensionOf(op, operand, loop) : inWindows);
     }
     name = "sum";
     if (auto ofUser = op->getAttrOfType<StringAttr>(opAttrName))
@@ -261,6 +284,10 @@ private:
       SmallVector<AffineExpr> exprs(op.getMatchingIndexingMap(operand).getResults());
       if (dim >= 0)
         exprs.insert(exprs.begin() + dim, partExpr);
+      AffineExpr whole = builder.getAffineDimExpr(loop);
+      if (dim == inWindows)
+        for (AffineExpr &expr : exprs)
+          expr = expr.replace(whole, partExpr * (op.getStaticLoopRanges()[loop] / parts) + whole);
       maps.push_back(AffineMap::get(part + 1, 0, exprs, builder.getContext()));
     }
     SmallVector<AffineExpr> exprs{partExpr};
@@ -344,14 +371,18 @@ private:
       call->setAttr(opsAttrName, ops);
   }
 
+  /// The entry of `dims` for an operand that is read in windows.
+  static constexpr int64_t inWindows = -2;
+
   func::FuncOp kernel;
   linalg::LinalgOp op;
+  unsigned loop;
   int64_t parts;
   std::string name; ///< name of the op, for messages
   OpBuilder builder;
   RankedTensorType partial;
   SmallVector<unsigned> sides; ///< the kernel's arguments that are operands
-  SmallVector<int64_t> dims;   ///< for each of `sides`, the dimension that the split loop indexes, or -1
+  SmallVector<int64_t> dims; ///< for each of `sides`, the dimension that the split loop indexes, or -1, or `inWindows`
   SmallVector<unsigned> unused;
 };
 
@@ -365,8 +396,9 @@ void splitSums(ModuleOp module, const Arch &arch) {
     std::string reason;
     std::optional<Contraction> product = matchContraction(kernel, reason);
     if (product && !isDotProducts(*product)) {
-      if (int64_t parts = product->rowSums.empty() ? partsOf(kernel, *product, arch) : 1; parts > 1)
-        Split(kernel, product->op, product->depth[0], parts).run(module, symbols);
+      std::optional<unsigned> loop = product->rowSums.empty() ? loopToSplit(*product, arch) : std::nullopt;
+      if (int64_t parts = loop ? partsOf(kernel, *product, *loop, arch) : 1; parts > 1)
+        Split(kernel, product->op, *loop, parts).run(module, symbols);
       continue;
     }
     SmallVector<linalg::LinalgOp> reductions;

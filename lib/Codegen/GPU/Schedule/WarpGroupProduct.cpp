@@ -19,58 +19,190 @@ bool multiplySize(MappedOperand::Run &run, AffineExpr size) {
          multiplySize(run, product.getRHS());
 }
 
-std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand, ArrayRef<unsigned> side,
-                                        std::string &reason) {
-  auto fail = [&](const char *why) {
-    reason = why;
-    return std::nullopt;
-  };
-  Value tensor = operand->get();
-  // Reduction loops of one iteration are ignored if there are other reduction loops, because their index is always 0,
-  // as in a 1 x 1 convolution.
-  MLIRContext *context = product.op.getContext();
+SmallVector<unsigned> depthOf(Contraction product) {
   SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
+  const SmallVector<unsigned> taps = tapsOf(product);
   SmallVector<unsigned> depth = llvm::filter_to_vector(product.depth, [&](unsigned loop) { return ranges[loop] != 1; });
   if (depth.empty())
-    depth = product.depth;
-  const AffineExpr zero = getAffineConstantExpr(0, context), one = getAffineConstantExpr(1, context);
-  SmallVector<AffineExpr> loopExprs;
-  for (unsigned loop = 0; loop < product.op.getNumLoops(); ++loop) {
-    bool still = llvm::is_contained(product.depth, loop) && !llvm::is_contained(depth, loop);
-    loopExprs.push_back(still ? zero : getAffineDimExpr(loop, context));
+    return product.depth;
+  llvm::erase_if(depth, [&](unsigned loop) { return llvm::is_contained(taps, loop); });
+  return depth;
+}
+
+int64_t stepsOf(Contraction product, int64_t k) {
+  return product.likelySizeOf(tapsOf(product)) *
+         int64_t(llvm::divideCeil(product.likelySizeOf(depthOf(product)), uint64_t(k)));
+}
+
+namespace {
+
+/// Divides the dimensions of an operand into runs.
+class OperandRuns {
+  using Part = MappedOperand::Part;
+  using Run = MappedOperand::Run;
+
+public:
+  OperandRuns(Contraction product, OpOperand *operand, ArrayRef<unsigned> side)
+      : product(product), operand(operand), side(side), depth(depthOf(product)), taps(tapsOf(product)) {}
+
+  /// Sets `runs`, the slowest first. Returns the reason if this is impossible, or an empty string.
+  std::string divide() {
+    // Reduction loops of one iteration are ignored if there are other reduction loops, because their index is always 0,
+    // as in a 1 x 1 convolution.
+    MLIRContext *context = product.op.getContext();
+    const AffineExpr zero = getAffineConstantExpr(0, context), one = getAffineConstantExpr(1, context);
+    SmallVector<AffineExpr> loopExprs;
+    for (unsigned loop = 0; loop < product.op.getNumLoops(); ++loop) {
+      bool still = llvm::is_contained(product.depth, loop) && !llvm::is_contained(depth, loop) &&
+                   !llvm::is_contained(taps, loop);
+      loopExprs.push_back(still ? zero : getAffineDimExpr(loop, context));
+    }
+    AffineMap map =
+        product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(loopExprs, {}, loopExprs.size(), 0);
+    if ((patches = matchPatches(operand->get())))
+      return addPatches(map);
+    std::optional<PaddedImage> image = matchPaddedImage(operand->get());
+    if (!image)
+      return "an operand is computed in the kernel";
+    SmallVector<AffineExpr> sizes = tile::sizesOf(image->image), paddedSizes = tile::sizesOf(operand->get());
+    if (sizes.size() != map.getNumResults() || paddedSizes.size() != sizes.size())
+      return "a size of an operand cannot be computed from the kernel's arguments";
+    for (auto [expr, size, paddedSize, before] : llvm::zip_equal(map.getResults(), sizes, paddedSizes, image->before)) {
+      if (expr == zero && size == one && paddedSize == one && before == 0)
+        continue;
+      if (std::string reason = add(expr, size, before, before != 0 || size != paddedSize); !reason.empty())
+        return reason;
+    }
+    return llvm::any_of(runs, [](const Run &run) { return run.part == Part::Window; }) ? completeWindows()
+                                                                                       : checkOrder();
   }
-  AffineMap map = product.op.getMatchingIndexingMap(operand).replaceDimsAndSymbols(loopExprs, {}, loopExprs.size(), 0);
-  SmallVector<AffineExpr> sizes = tile::sizesOf(tensor);
-  if (sizes.size() != map.getNumResults())
-    return fail("a size of an operand cannot be computed from the kernel's arguments");
-  SmallVector<MappedOperand::Run> runs; // the slowest dimension comes first
-  for (auto [expr, size] : llvm::zip_equal(map.getResults(), sizes)) {
-    if (expr == zero && size == one)
-      continue;
+
+  SmallVector<Run> runs;
+  std::optional<Patches> patches;
+
+private:
+  /// Adds the dimensions of the image of patches, whose indices are [batch], k, and the row of A (column of B).
+  std::string addPatches(AffineMap map) {
+    const int64_t line = lineElements(elementOf(product));
+    auto isLoop = [&](unsigned dim, ArrayRef<unsigned> loops) {
+      auto loop = dyn_cast<AffineDimExpr>(map.getResult(dim));
+      return loop && loops.size() == 1 && loop.getPosition() == loops[0];
+    };
+    const unsigned rank = map.getNumResults();
+    if (!isLoop(rank - 1, side) || !isLoop(rank - 2, depth) || (rank == 3 && !isLoop(0, product.batches)))
+      return "patches are not a matrix along the loops of the product";
+    if (patches->channels % line != 0 || (rank == 3 && patches->rows % line != 0))
+      return "patches are not whole lines of shared memory";
+    const int64_t images = cast<RankedTensorType>(patches->image.getType()).getDimSize(0);
+    const int64_t windows = product.sizeOf(depth) * (rank == 3 ? product.sizeOf(product.batches) : 1);
+    // The last load of a sum may read images after `images`, which must be outside of the tensor.
+    if (patches->firstImage + patches->images != images && windows % line != 0)
+      return "patches of a part of the images are not whole lines of shared memory";
+    runs.push_back({Part::Depth, depth, images, {}, {}, {}});
+    for (const WindowDimension &window : patches->windows)
+      runs.push_back({Part::Window, {}, window.size, {}, window, {}});
+    runs.push_back({Part::Side, SmallVector<unsigned>(side), patches->channels, {}, {}, {}});
+    return whyNotWindows(patches->windows);
+  }
+
+  Part partOf(unsigned loop) const {
+    return llvm::is_contained(side, loop)    ? Part::Side
+           : llvm::is_contained(depth, loop) ? Part::Depth
+           : llvm::is_contained(taps, loop)  ? Part::Tap
+                                             : Part::Batch;
+  }
+
+  /// Matches batch * n + k, where k is the only loop of the sum besides the taps and has n iterations. Returns the loop
+  /// `batch`.
+  std::optional<unsigned> batchOfDepth(AffineExpr expr) {
+    auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!sum || sum.getKind() != AffineExprKind::Add || depth.size() != 1)
+      return std::nullopt;
+    AffineExpr term = getAffineDimExpr(depth[0], expr.getContext());
+    const int64_t terms = product.sizeOf(depth);
+    for (unsigned batch : product.batches)
+      if (terms > 0 && terms % lineElements(elementOf(product)) == 0 &&
+          expr == getAffineDimExpr(batch, expr.getContext()) * terms + term)
+        return batch;
+    return std::nullopt;
+  }
+
+  /// Adds a dimension of `size` elements with the index `expr` - `before`. Indices may be outside if `padded` is true.
+  std::string add(AffineExpr expr, AffineExpr size, int64_t before, bool padded) {
+    if (std::optional<unsigned> batch = batchOfDepth(expr); batch && !padded) {
+      runs.push_back({Part::Depth, depth, 1, {}, {}, batch});
+      return multiplySize(runs.back(), size) ? "" : "a size of an operand is unknown";
+    }
     auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim)
-      return fail("an operand is read in windows");
-    unsigned loop = dim.getPosition();
-    using Part = MappedOperand::Part;
-    bool isSide = llvm::is_contained(side, loop), isDepth = llvm::is_contained(depth, loop);
-    Part part = isSide ? Part::Side : isDepth ? Part::Depth : Part::Batch;
+    // A dimension of rows that is padded, or is between windows and channels, is one of windows that have one tap.
+    const bool afterWindows = dim && !runs.empty() && runs.back().part == Part::Window;
+    if (!dim || padded || (afterWindows && partOf(dim.getPosition()) == Part::Side)) {
+      std::optional<WindowDimension> window = windowDimension(product, expr, size);
+      if (!window || !llvm::is_contained(side, window->window))
+        return "an operand is read in windows whose sizes are unknown, or whose elements are not at regular distances";
+      window->lower = -before;
+      runs.push_back({Part::Window, {window->window}, window->size, {}, window, {}});
+      return "";
+    }
+    const Part part = partOf(dim.getPosition());
     if (runs.empty() || runs.back().part != part)
-      runs.push_back({part, {}, 1, {}});
-    runs.back().loops.push_back(loop);
-    if (!multiplySize(runs.back(), size))
-      return fail("a size of an operand is not a product of the kernel's arguments");
+      runs.push_back({part, {}, 1, {}, {}, {}});
+    runs.back().loops.push_back(dim.getPosition());
+    return multiplySize(runs.back(), size) ? "" : "a size of an operand is not a product of the kernel's arguments";
   }
-  auto runIs = [&](MappedOperand::Part part, ArrayRef<unsigned> loops) {
-    return llvm::count_if(runs, [&](const MappedOperand::Run &run) { return run.part == part; }) == 1 &&
-           llvm::any_of(runs, [&](const MappedOperand::Run &run) { return ArrayRef(run.loops) == loops; });
+
+  bool runIs(Part part, ArrayRef<unsigned> loops) const {
+    return llvm::count_if(runs, [&](const Run &run) { return run.part == part; }) == 1 &&
+           llvm::any_of(runs, [&](const Run &run) { return run.part == part && ArrayRef(run.loops) == loops; });
+  }
+
+  std::string checkOrder() const {
+    if (!runIs(Part::Side, side) || !runIs(Part::Depth, depth))
+      return "dimensions of an operand are not contiguous in the order of the loops";
+    if (runs.back().part == Part::Batch || runs.back().part == Part::Tap)
+      return "adjacent elements of an operand belong to different products of the batch";
+    return "";
+  }
+
+  /// Checks that the runs are: at most one of the operand's rows or columns, the windows, and the channels. Adds the
+  /// first of these runs if it is missing.
+  std::string completeWindows() {
+    if (runs.front().part != Part::Side)
+      runs.insert(runs.begin(), Run{Part::Side, {}, 1, {}, {}, {}});
+    SmallVector<unsigned> loops(runs.front().loops);
+    SmallVector<WindowDimension> windows;
+    for (const Run &run : ArrayRef(runs).drop_front().drop_back()) {
+      if (run.part != Part::Window)
+        return "windows of an operand are not adjacent, or an operand has windows for each product of a batch";
+      loops.push_back(run.window->window);
+      windows.push_back(*run.window);
+    }
+    if (ArrayRef(loops) != side || runs.back().part != Part::Depth || !runIs(Part::Depth, depth))
+      return "channels of an operand that is read in windows are not contiguous";
+    return whyNotWindows(windows);
+  }
+
+  Contraction product;
+  OpOperand *operand;
+  ArrayRef<unsigned> side;
+  SmallVector<unsigned> depth, taps;
+};
+
+} // namespace
+
+std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand, ArrayRef<unsigned> side,
+                                        std::string &reason) {
+  OperandRuns operandRuns(product, operand, side);
+  auto fail = [&](std::string why) {
+    reason = std::move(why);
+    return std::nullopt;
   };
-  if (!runIs(MappedOperand::Part::Side, side) || !runIs(MappedOperand::Part::Depth, depth))
-    return fail("dimensions of an operand are not contiguous in the order of the loops");
+  if (std::string why = operandRuns.divide(); !why.empty())
+    return fail(std::move(why));
+  const SmallVector<MappedOperand::Run> &runs = operandRuns.runs; // the slowest dimension comes first
   constexpr size_t mostDimensions = 5;
   if (runs.size() > mostDimensions)
     return fail("an operand has more dimensions than a tensor map");
-  if (runs.back().part == MappedOperand::Part::Batch)
-    return fail("adjacent elements of an operand belong to different products of the batch");
   // This condition ensures that all strides, except that of the contiguous dimension, are multiples of 16 bytes.
   const Type element = elementOf(product);
   if (runs.back().factor % (chunkBytes / bytesOf(element)) != 0)
@@ -80,6 +212,7 @@ std::optional<MappedOperand> mapOperand(Contraction product, OpOperand *operand,
       return fail("an operand has more elements in a dimension than a tensor map can describe");
   MappedOperand made;
   made.runs.assign(runs.rbegin(), runs.rend());
+  made.patches = operandRuns.patches;
   made.element = element;
   made.alongK = made.runs.front().part == MappedOperand::Part::Depth;
   if (bytesOf(element) != 2 && !made.alongK)
@@ -95,22 +228,35 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
                  : element.isF16()     ? TensorMapRecipe::Element::F16
                                        : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
+  made.pixels = patches ? uint32_t(lineElements(element)) : hasWindows() ? uint32_t(side) : 0;
   for (const Run &run : runs) {
-    // A box has one line in the contiguous dimension, one product in each dimension of the batch, and the whole extent
-    // of the tile in the other dimension.
-    int64_t box = run.part == Part::Batch ? 1 : run.part == Part::Side && alongK ? side : lineElements(element);
+    // A box has one line in the contiguous dimension, one product in each dimension of the batch, one tap, and the
+    // whole extent of the tile in the other dimension.
+    const bool isSide = run.part == Part::Side, isDepth = run.part == Part::Depth && !patches;
+    int64_t box = isDepth || (isSide && !alongK) ? lineElements(element) : isSide && made.pixels == 0 ? side : 1;
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
+    if (run.window) {
+      made.dimensions.back().step = uint32_t(run.window->step);
+      made.dimensions.back().lower = int32_t(run.window->lower);
+      made.dimensions.back().upper = int32_t(run.window->upper());
+    }
   }
   return made;
 }
 
 std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats) {
-  if (std::string reason = whyNotOnTensorCores(product, formats); !reason.empty())
+  if (std::string reason = whyNotOnTensorCores(product, formats, /*mayPad=*/true); !reason.empty())
     return reason;
   std::string reason;
-  if (mapOperand(product, product.lhs(), product.rows, reason))
-    mapOperand(product, product.rhs(), product.columns, reason);
-  return reason;
+  if (!mapOperand(product, product.lhs(), product.rows, reason) ||
+      !mapOperand(product, product.rhs(), product.columns, reason))
+    return reason;
+  // The sum of a tap is padded to whole lines. mma.sync multiplies less padding.
+  constexpr int64_t mostPadding = 3;
+  if (const int64_t terms = product.likelySizeOf(depthOf(product));
+      !tapsOf(product).empty() && mostPadding * terms < lineElements(elementOf(product)))
+    return "a window has " + std::to_string(terms) + " channels, less than a third of a line of shared memory";
+  return "";
 }
 
 Contraction inOrderOf(const Schedule &schedule, Contraction product) {

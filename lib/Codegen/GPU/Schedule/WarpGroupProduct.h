@@ -9,6 +9,16 @@
 //   A: tensor<2x70x96xbf16>, (m0, m1, k)  ->  a map of (k: 96, m: 140): a run is one dimension of the map
 //   B: tensor<96x64xbf16>, (k, n)         ->  a map of (n: 64, k: 96), boxes of 64 (n) x 64 (k): n is contiguous
 //
+// The image of a convolution (WindowOperand.h) is loaded by a map of windows. The loops of the sum are then divided
+// into the taps of a window and the others, which must be contiguous in both operands. For each tap, the others are a
+// sum like that of a product:
+//
+//   A: tensor<8x14x14x96xbf16>, (n, oh + kh - 1, ow + kw - 1, c)  ->  a map of windows of (c: 96, w: 14, h: 14, n: 8)
+//   B: tensor<3x3x96x64xbf16>, (kh, kw, c, f)                     ->  a map of (f: 64, c: 96, taps: 9)
+//
+// In the gradient of a convolution's weight, A consists of patches (PaddedImage.h): windows are along k, and taps and
+// channels are rows of A. The same kind of map loads 64 channels at one tap for 64 windows.
+//
 // All strides except that of the contiguous dimension must be multiples of 16 bytes. For types that do not have 16
 // bits, the reduction loops must be contiguous, because wgmma transposes only 16-bit elements.
 //
@@ -16,7 +26,9 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPPRODUCT_H
 #define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WARPGROUPPRODUCT_H
 
+#include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/Product.h"
+#include "lib/Codegen/GPU/Schedule/WindowOperand.h"
 #include "tilewright/TensorMapRecipe.h"
 
 namespace tilewright::gpu {
@@ -36,14 +48,22 @@ inline constexpr int64_t otherRegisters = 96;
 
 /// An operand in the form of a TMA tensor.
 struct MappedOperand {
-  enum class Part { Batch, Side, Depth };
+  enum class Part { Batch, Side, Depth, Tap, Window };
   struct Run {
     Part part;
     llvm::SmallVector<unsigned> loops; ///< loops of the contraction, from the slowest to the fastest
     int64_t factor = 1;                ///< constant factor of the run's size
     llvm::SmallVector<uint32_t> sizes; ///< numbers of the kernel's index arguments that are factors of the size
+    std::optional<WindowDimension> window = {}; ///< for the part Window
+    /// For the part Depth: if set, the run contains the terms of all products of this batch loop, in order. The number
+    /// of terms of one product is a whole number of lines.
+    std::optional<unsigned> batch = {};
   };
-  llvm::SmallVector<Run> runs; ///< from the fastest to the slowest
+  /// From the fastest to the slowest. If there are runs of the part Window, a run of the part Side, which may have no
+  /// loops, is the last.
+  llvm::SmallVector<Run> runs;
+  /// If the operand is a matrix of patches, the runs are: the channels (Side), the windows, and the images (Depth).
+  std::optional<Patches> patches = {};
   mlir::Type element;
   bool alongK = true; ///< the reduction loops are contiguous, else the rows of A or columns of B are
 
@@ -51,6 +71,9 @@ struct MappedOperand {
   TensorMapRecipe recipe(uint32_t buffer, int64_t side) const;
   /// Returns the number of boxes of a tile.
   int64_t boxes(int64_t side) const { return alongK ? 1 : side / lineElements(element); }
+  bool hasWindows() const {
+    return llvm::any_of(runs, [](const Run &run) { return run.part == Part::Window; });
+  }
 };
 
 /// Multiplies `run`'s size by `size`. Returns false if `size` is not a product of constants and index arguments, or if
@@ -61,6 +84,11 @@ bool multiplySize(MappedOperand::Run &run, mlir::AffineExpr size);
 /// TMA cannot load the operand, returns std::nullopt and sets `reason`.
 std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side,
                                         std::string &reason);
+
+/// Returns the loops of the sum that are not taps. If there are others, loops of one iteration are left out.
+llvm::SmallVector<unsigned> depthOf(Contraction product);
+/// Returns an estimate of the number of steps along k: for each tap, the sum is divided into tiles of `k` elements.
+int64_t stepsOf(Contraction product, int64_t k);
 
 /// Returns `product` or the transposed product, whichever has the order of operands of `schedule` (`swapped`).
 Contraction inOrderOf(const Schedule &schedule, Contraction product);

@@ -22,11 +22,27 @@ struct WgmmaKnob {
   enum : size_t { consumerRows, consumers, columns, stages, tileRowsPerBand, tilesPerBlock, cluster };
 };
 
+/// Returns the sizes of `product` in the cost model. The sum of a convolution consists of whole steps for each tap.
+ProductSizes sizesOfWgmma(Contraction product, int64_t parts) {
+  ProductSizes sizes = sizesOf(product, parts);
+  for (OpOperand *operand : {product.lhs(), product.rhs()})
+    if (std::optional<Patches> patches = matchPatches(operand->get()))
+      for (const WindowDimension &window : patches->windows)
+        (operand == product.lhs() ? sizes.readsOfA : sizes.readsOfB) *=
+            std::max(1.0, double(window.taps) / double(window.step));
+  if (hasWindows(product, product.lhs()) || hasWindows(product, product.rhs())) {
+    const int64_t line = lineElements(elementOf(product));
+    sizes.k = stepsOf(product, line) * line / parts;
+    (hasWindows(product, product.lhs()) ? sizes.readsOfA : sizes.readsOfB) = timesRead(product);
+  }
+  return sizes;
+}
+
 /// Returns the candidates for the number of tiles per block: 1, and larger numbers up to the number of tiles of the
 /// usual size that the multiprocessor with the most tiles computes.
 std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
   constexpr int64_t usual = 128;
-  const ProductSizes sizes = sizesOf(product, /*parts=*/1);
+  const ProductSizes sizes = sizesOfWgmma(product, /*parts=*/1);
   const auto tiles = int64_t(llvm::divideCeil(sizes.m, usual) * llvm::divideCeil(sizes.n, usual)) * sizes.batches;
   std::vector<int64_t> turns;
   for (int64_t number : {1, 2, 3, 4, 6, 8, 12, 16})
@@ -47,8 +63,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
     widths = {initial.n};
   const int64_t least = widths.front(), rows = initial.m / initial.consumers;
   // More slots than tiles along k are not useful, but whyNotWgmma() requires at least two slots.
-  const int64_t tiles =
-      int64_t(llvm::divideCeil(product.likelySizeOf(product.depth), lineElements(elementOf(product))));
+  const int64_t tiles = stepsOf(product, lineElements(elementOf(product)));
   std::vector<int64_t> slots{2, 3, 4, 5, 6, 8, 12, 16};
   llvm::erase_if(slots, [&](int64_t number) { return number > std::max<int64_t>(2, tiles); });
   ScheduleSpace space;
@@ -57,7 +72,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
                  {"n", sortedWith(widths, initial.n), initial.n},
                  {"stages", sortedWith(slots, initial.stages), initial.stages}};
   space.knobs.push_back(
-      {"tile_rows_per_band", bandHeightsFor(sizesOf(product, /*parts=*/1), arch), initial.tileRowsPerBand});
+      {"tile_rows_per_band", bandHeightsFor(sizesOfWgmma(product, /*parts=*/1), arch), initial.tileRowsPerBand});
   space.knobs.push_back(
       {"tiles_per_block", sortedWith(turnsFor(product, arch), initial.tilesPerBlock), initial.tilesPerBlock});
   // The two blocks of a cluster compute two tiles in the same column of tiles, so there must be at least two rows of
@@ -116,14 +131,14 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
 }
 
 double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const Arch &arch, int64_t parts) {
-  return nanosecondsOfWgmma(schedule, sizesOf(inOrderOf(schedule, product), parts), arch);
+  return nanosecondsOfWgmma(schedule, sizesOfWgmma(inOrderOf(schedule, product), parts), arch);
 }
 
 /// Returns the schedule of the space with the least predicted time, for the order of operands of `product`.
 static Schedule chooseInOrder(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
   const Schedule initial = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1});
-  const ProductSizes sizes = sizesOf(product, parts);
+  const ProductSizes sizes = sizesOfWgmma(product, parts);
   // Only the tuner selects clusters, because they have not been measured without a fence in each step (decision 0030).
   ScheduleSpace space = spaceOfWgmma(product, arch, initial);
   space.knobs[WgmmaKnob::cluster].values = {1};

@@ -1,0 +1,39 @@
+//===- PaddedImage.h - images that a kernel pads or unfolds, as operands of a product ------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_PADDEDIMAGE_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_PADDEDIMAGE_H
+
+#include "lib/Codegen/GPU/Schedule/WindowOperand.h"
+
+namespace tilewright::gpu {
+
+/// An operand whose element at index i is `image`[i - before], or zero outside of `image`.
+struct PaddedImage {
+  mlir::BlockArgument image;
+  llvm::SmallVector<int64_t> before; ///< for each dimension; negative if the first elements are left out
+};
+
+/// Returns `value` as a padded image, if it is an argument of the kernel or a linalg.generic that pads one with zeros.
+std::optional<PaddedImage> matchPaddedImage(mlir::Value value);
+
+/// A matrix with a row for each window of an image in channels-last layout, and a column for each tap of a window and
+/// each channel: rows are (image, window...), columns are (tap..., channel). It is an operand of the gradient of a
+/// convolution's weight.
+struct Patches {
+  mlir::BlockArgument image;
+  int64_t firstImage = 0, images = 0;           ///< the images that the matrix reads
+  llvm::SmallVector<WindowDimension> windows{}; ///< from the slowest to the fastest; `window` and `tap` are not set
+  int64_t channels = 0;
+  /// Returns the size of a part of the rows, if the rows are divided into a batch of matrices, or all rows.
+  int64_t rows = 0;
+};
+
+/// Returns `value` as patches, if it is a view, with one or two dimensions of rows and one of columns, of a
+/// linalg.generic that reads an argument of the kernel. Elements outside of the image are zeros.
+std::optional<Patches> matchPatches(mlir::Value value);
+
+/// Returns the argument of the kernel that the operand `value` reads. `value` must be a padded image or patches.
+mlir::BlockArgument imageOf(mlir::Value value);
+
+} // namespace tilewright::gpu
+
+#endif

@@ -1,0 +1,109 @@
+//===- WindowOperand.cpp - images of convolutions as operands of products -----------------===//
+//
+// Tests: test/Codegen/NVPTX/convolution-wgmma.mlir, test/Python/test_cuda_convolution_wgmma.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/Schedule/WindowOperand.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+SmallVector<unsigned> tapsOf(Contraction product) {
+  SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
+  return llvm::filter_to_vector(product.depth, [&](unsigned loop) {
+    return ranges[loop] != 1 && llvm::any_of(product.op.getDpsInputOperands(), [&](OpOperand *operand) {
+             return llvm::any_of(product.op.getMatchingIndexingMap(operand).getResults(), [&](AffineExpr expr) {
+               if (isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(loop))
+                 return false;
+               for (unsigned other = 0; other < ranges.size(); ++other)
+                 if (other != loop && expr.isFunctionOfDim(other) && !llvm::is_contained(product.batches, other))
+                   return true;
+               return false;
+             });
+           });
+  });
+}
+
+/// Adds the coefficients of the loops in `expr` to `terms`. Returns false if `expr` is not a sum of multiples of loops.
+static bool addTerms(AffineExpr expr, int64_t factor, llvm::SmallMapVector<unsigned, int64_t, 4> &terms) {
+  if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+    terms[loop.getPosition()] += factor;
+    return true;
+  }
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return number.getValue() == 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return false;
+  if (binary.getKind() == AffineExprKind::Add)
+    return addTerms(binary.getLHS(), factor, terms) && addTerms(binary.getRHS(), factor, terms);
+  auto number = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  return binary.getKind() == AffineExprKind::Mul && number &&
+         addTerms(binary.getLHS(), factor * number.getValue(), terms);
+}
+
+std::optional<WindowDimension> windowDimension(Contraction product, AffineExpr expr, AffineExpr size) {
+  llvm::SmallMapVector<unsigned, int64_t, 4> terms;
+  auto elements = dyn_cast<AffineConstantExpr>(size);
+  if (!elements || !addTerms(expr, 1, terms))
+    return std::nullopt;
+  SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
+  WindowDimension made;
+  made.size = elements.getValue();
+  for (auto [loop, factor] : terms) {
+    if (ShapedType::isDynamic(ranges[loop]) || factor < 1)
+      return std::nullopt;
+    if (llvm::is_contained(product.depth, loop)) {
+      if (ranges[loop] == 1)
+        continue;
+      if (made.tap)
+        return std::nullopt;
+      made.tap = loop;
+      made.taps = ranges[loop];
+      made.dilation = factor;
+    } else {
+      if (made.windows > 0 || llvm::is_contained(product.batches, loop))
+        return std::nullopt;
+      made.window = loop;
+      made.windows = ranges[loop];
+      made.step = factor;
+    }
+  }
+  return made.windows > 0 ? std::optional(made) : std::nullopt;
+}
+
+std::string whyNotWindows(ArrayRef<WindowDimension> windows) {
+  // The limits of a map with one, two and three dimensions of pixels (PTX ISA, "im2col mode").
+  constexpr int64_t cornerLimits[] = {1 << 15, 1 << 7, 1 << 4}, mostStep = 8;
+  if (windows.size() > std::size(cornerLimits))
+    return "an image has more than three dimensions of pixels";
+  const int64_t limit = cornerLimits[windows.size() - 1];
+  for (const WindowDimension &each : windows) {
+    auto fits = [&](int64_t corner) { return corner >= -limit && corner < limit; };
+    if (each.step > mostStep || each.dilation * (each.taps - 1) >= 2 * limit || !fits(each.lower) ||
+        !fits(each.upper()))
+      return "windows of an operand are too large or too far apart for a tensor map";
+  }
+  return "";
+}
+
+bool hasWindows(Contraction product, OpOperand *operand) {
+  return llvm::any_of(product.op.getMatchingIndexingMap(operand).getResults(), [&](AffineExpr expr) {
+    return !isa<AffineDimExpr>(expr) && windowDimension(product, expr, getAffineConstantExpr(1, expr.getContext()));
+  });
+}
+
+double timesRead(Contraction product) {
+  double times = 1;
+  SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
+  for (unsigned loop : tapsOf(product))
+    times *= ShapedType::isDynamic(ranges[loop]) ? 1 : double(ranges[loop]);
+  for (OpOperand *operand : product.op.getDpsInputOperands())
+    for (AffineExpr expr : product.op.getMatchingIndexingMap(operand).getResults())
+      if (auto window = windowDimension(product, expr, getAffineConstantExpr(1, expr.getContext())))
+        times /= isa<AffineDimExpr>(expr) ? 1 : double(std::max<int64_t>(1, window->step));
+  return std::max(times, 1.0);
+}
+
+} // namespace tilewright::gpu

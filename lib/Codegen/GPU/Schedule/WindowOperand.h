@@ -1,0 +1,53 @@
+//===- WindowOperand.h - images of convolutions as operands of products -------------------===//
+//
+// A convolution in channels-last layout is a product whose A consists of windows of an image. Its loops are:
+//
+//   rows: n, oh, ow        columns: f        sum: kh, kw, c
+//   A: image[n, oh * stepH + kh * dilationH, ow * stepW + kw * dilationW, c]        B: weight[kh, kw, c, f]
+//
+// kh and kw are the taps. For one tap, A is a matrix of the elements of one pixel per window, which TMA loads by a map
+// of windows (mode im2col): consecutive windows are the rows, and channels are along k.
+//
+//===----------------------------------------------------------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WINDOWOPERAND_H
+#define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WINDOWOPERAND_H
+
+#include "lib/Codegen/GPU/Contraction.h"
+
+namespace tilewright::gpu {
+
+/// A dimension of an image that is read in windows. Window number i begins at `lower` + `step` * i, and tap number t of
+/// a window is `dilation` * t elements after its beginning.
+struct WindowDimension {
+  unsigned window = 0;         ///< loop over the windows
+  std::optional<unsigned> tap; ///< loop over the taps, if there are several
+  int64_t size = 0;            ///< elements of the image
+  int64_t windows = 0, step = 1;
+  int64_t taps = 1, dilation = 0;
+  int64_t lower = 0;
+
+  /// Returns the position of the last window relative to the last element of the image.
+  int64_t upper() const { return lower + (windows - 1) * step - (size - 1); }
+};
+
+/// Returns the loops of the sum, with more than one iteration, that index an operand of `product` together with a loop
+/// of its rows or columns in one dimension, in the order of `product.depth`.
+llvm::SmallVector<unsigned> tapsOf(Contraction product);
+
+/// Returns `expr`, an index of a dimension of `size` elements, as windows. Returns std::nullopt if it does not have the
+/// form window * step + tap * dilation, with sizes that are known.
+std::optional<WindowDimension> windowDimension(Contraction product, mlir::AffineExpr expr, mlir::AffineExpr size);
+
+/// Returns the reason why TMA cannot load windows of an image with the dimensions `windows`, or an empty string.
+std::string whyNotWindows(llvm::ArrayRef<WindowDimension> windows);
+
+/// Returns true if `operand` is read in windows.
+bool hasWindows(Contraction product, mlir::OpOperand *operand);
+
+/// Returns how many times a convolution reads an element of its image on average, in the sums of one column. Returns 1
+/// for other products.
+double timesRead(Contraction product);
+
+} // namespace tilewright::gpu
+
+#endif
