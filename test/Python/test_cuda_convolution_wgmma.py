@@ -46,6 +46,16 @@ def test_channels_are_padded_to_lines(channels, tmp_path):
     check_convolution(tmp_path, operands(1, channels, 24, (7, 6), (3, 3)), padding=1)
 
 
+@pytest.mark.parametrize("channels, image, window", [
+    (3, (32, 48), (16, 16)), (96, (10, 12), (2, 2)), (40, (9, 12), (2, 2)), (40, (8, 13), (2, 2)), (8, (8, 12), (1, 4)), (16, (28, 28), (14, 14)),
+    (24, (27, 9), (9, 3))])  # fmt: skip
+@pytest.mark.parametrize("layout", [torch.channels_last, torch.contiguous_format])
+def test_patches_that_do_not_overlap(channels, image, window, layout, tmp_path):
+    """The pixels of a line of a patch are contiguous, and are treated as channels. If windows do not cover the image,
+    they are taps."""
+    check_convolution(tmp_path, operands(3, channels, 64, image, window, layout=layout), stride=window)
+
+
 def test_few_channels_or_unaligned_filters_use_mma(tmp_path):
     for channels, filters in [(16, 64), (3, 64), (64, 70)]:
         check(lambda x, w, b: F.conv2d(x, w, b, padding=1), *operands(2, channels, filters, (8, 9), (3, 3)))

@@ -50,8 +50,8 @@ SmallVector<Value> WgmmaOperands::windowsOf(const Operand &operand) {
   SmallVector<unsigned> loops(operand.mapped.runs.back().loops);
   const size_t images = loops.size();
   for (const MappedOperand::Run &run : llvm::reverse(operand.mapped.runs))
-    if (run.window)
-      loops.push_back(run.window->window);
+    if (run.window && run.window->window)
+      loops.push_back(*run.window->window);
   Value side = sideOf(operand, 0);
   // In a cluster, a tile may begin after the last window. Its results are not stored, but its position must be valid.
   if (schedule.cluster > 1)
@@ -60,7 +60,7 @@ SmallVector<Value> WgmmaOperands::windowsOf(const Operand &operand) {
   size_t number = loops.size();
   for (const MappedOperand::Run &run : operand.mapped.runs)
     if (run.window) {
-      Value first = elements.multiply(at[--number], index(run.window->step));
+      Value first = run.window->window ? elements.multiply(at[--number], index(run.window->step)) : index(0);
       made.push_back(toI32(elements.add(first, index(run.window->lower))));
     }
   made.push_back(toI32(elements.linearize(ArrayRef(at).take_front(images), ArrayRef(extents).take_front(images))));

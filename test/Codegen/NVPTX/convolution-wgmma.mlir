@@ -10,6 +10,7 @@
 // TILED: func.func private @convolution{{[^ ]*}}_padded({{.*}}kind = wgmma
 // TILED: func.func private @convolution{{[^ ]*}}({{.*}}kind = wgmma
 // TILED: func.func private @convolution{{[^ ]*}}({{.*}}kind = wgmma
+// TILED: func.func private @convolution{{[^ ]*}}({{.*}}kind = wgmma
 // TILED: func.func private @convolution{{[^ ]*}}({{.*}}kind = mma
 
 // The image has 14 x 15 pixels. Windows begin at -1, and the last ones at 13 + -1 and 14 + -1. For each of nine taps, a
@@ -20,8 +21,10 @@
 // A 1 x 1 convolution with a stride has no taps. Its weight is a matrix. The operands are swapped, because there are few
 // windows.
 // TARGET: tw_cuda.maps = ["1:bf16:128:64*64,64*64", "0:bf16:128:{{[0-9]+}}p:64*64,1*9/2@0@0,1*9/2@0@0,1*2"]
-// Windows of 4 x 4 pixels that do not overlap.
-// TARGET: tw_cuda.maps = ["1:bf16:128:64*64,64*32,1*16", "0:bf16:128:{{[0-9]+}}p:64*32,1*16/4@0@-3,1*8/4@0@-3,1*2"]
+// Windows of 4 x 4 pixels that do not overlap. The 32 channels of four adjacent pixels are contiguous.
+// TARGET: tw_cuda.maps = ["1:bf16:128:64*64,64*128,1*4", "0:bf16:128:{{[0-9]+}}p:64*128,1*4/1@0@0,1*8/4@0@-3,1*2"]
+// For patches of 16 x 16 pixels, the lines of a patch are a dimension of the map. There are 2 images of 2 patches.
+// TARGET: tw_cuda.maps = ["1:bf16:128:64*64,64*48,1*16", "0:bf16:128:{{[0-9]+}}p:64*48,1*3/1@0@0,1*16/1@0@-15,1*4"]
 
 // CHECK: .target sm_90a
 // The position of the first window is computed once for a tile. The offsets are the tap.
@@ -33,12 +36,14 @@
 // OLDER-NOT: wgmma.mma
 func.func @main(%x: tensor<3x72x14x15xbf16>, %w: tensor<96x72x3x3xbf16> {tw.static}, %y: tensor<2x64x13x9xf16>, %v: tensor<64x64x2x3xf16> {tw.static},
                 %z: tensor<2x64x9x9xbf16>, %u: tensor<64x64x1x1xbf16> {tw.static}, %p: tensor<2x32x8x16xbf16>, %t: tensor<64x32x4x4xbf16> {tw.static},
+                %a: tensor<2x3x32x48xbf16>, %b: tensor<64x3x16x16xbf16> {tw.static},
                 %q: tensor<2x16x8x8xbf16>, %s: tensor<64x16x3x3xbf16> {tw.static})
-    -> (tensor<3x96x14x15xbf16>, tensor<2x64x8x11xf16>, tensor<2x64x5x5xbf16>, tensor<2x64x2x4xbf16>, tensor<2x64x6x6xbf16>) {
+    -> (tensor<3x96x14x15xbf16>, tensor<2x64x8x11xf16>, tensor<2x64x5x5xbf16>, tensor<2x64x2x4xbf16>, tensor<2x64x2x3xbf16>, tensor<2x64x6x6xbf16>) {
   %0 = tw.convolution %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<3x72x14x15xbf16>, tensor<96x72x3x3xbf16>) -> tensor<3x96x14x15xbf16>
   %1 = tw.convolution %y, %v {stride = array<i64: 2, 1>, padding = array<i64: 3, 2>, dilation = array<i64: 3, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x64x13x9xf16>, tensor<64x64x2x3xf16>) -> tensor<2x64x8x11xf16>
   %2 = tw.convolution %z, %u {stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x64x9x9xbf16>, tensor<64x64x1x1xbf16>) -> tensor<2x64x5x5xbf16>
   %3 = tw.convolution %p, %t {stride = array<i64: 4, 4>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x32x8x16xbf16>, tensor<64x32x4x4xbf16>) -> tensor<2x64x2x4xbf16>
-  %4 = tw.convolution %q, %s {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x16x8x8xbf16>, tensor<64x16x3x3xbf16>) -> tensor<2x64x6x6xbf16>
-  return %0, %1, %2, %3, %4 : tensor<3x96x14x15xbf16>, tensor<2x64x8x11xf16>, tensor<2x64x5x5xbf16>, tensor<2x64x2x4xbf16>, tensor<2x64x6x6xbf16>
+  %4 = tw.convolution %a, %b {stride = array<i64: 16, 16>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x3x32x48xbf16>, tensor<64x3x16x16xbf16>) -> tensor<2x64x2x3xbf16>
+  %5 = tw.convolution %q, %s {stride = array<i64: 1, 1>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<2x16x8x8xbf16>, tensor<64x16x3x3xbf16>) -> tensor<2x64x6x6xbf16>
+  return %0, %1, %2, %3, %4, %5 : tensor<3x96x14x15xbf16>, tensor<2x64x8x11xf16>, tensor<2x64x5x5xbf16>, tensor<2x64x2x4xbf16>, tensor<2x64x2x3xbf16>, tensor<2x64x6x6xbf16>
 }

@@ -21,7 +21,7 @@ std::optional<PaddedImage> matchPaddedImage(mlir::Value value);
 struct Patches {
   mlir::BlockArgument image;
   int64_t firstImage = 0, images = 0;           ///< the images that the matrix reads
-  llvm::SmallVector<WindowDimension> windows{}; ///< from the slowest to the fastest; `window` and `tap` are not set
+  llvm::SmallVector<WindowDimension> windows{}; ///< from the slowest to the fastest, without loops
   int64_t channels = 0;
   /// Returns the size of a part of the rows, if the rows are divided into a batch of matrices, or all rows.
   int64_t rows = 0;

@@ -138,10 +138,12 @@ private:
     const bool afterWindows = dim && !runs.empty() && runs.back().part == Part::Window;
     if (!dim || padded || (afterWindows && partOf(dim.getPosition()) == Part::Side)) {
       std::optional<WindowDimension> window = windowDimension(product, expr, size);
-      if (!window || !llvm::is_contained(side, window->window))
+      if (!window || !llvm::is_contained(side, *window->window))
         return "an operand is read in windows whose sizes are unknown, or whose elements are not at regular distances";
       window->lower = -before;
-      runs.push_back({Part::Window, {window->window}, window->size, {}, window, {}});
+      if (!padded && window->dividesImage() && (partOf(*window->tap) == Part::Depth || window->step > mostStep))
+        return addDivided(*window, expr.getContext());
+      runs.push_back({Part::Window, {*window->window}, window->size, {}, window, {}});
       return "";
     }
     const Part part = partOf(dim.getPosition());
@@ -149,6 +151,23 @@ private:
       runs.push_back({part, {}, 1, {}, {}, {}});
     runs.back().loops.push_back(dim.getPosition());
     return multiplySize(runs.back(), size) ? "" : "a size of an operand is not a product of the kernel's arguments";
+  }
+
+  /// Adds a dimension that windows divide as two dimensions: the windows, and the taps of a window.
+  std::string addDivided(const WindowDimension &window, MLIRContext *context) {
+    auto addLoop = [&](unsigned loop, int64_t size) {
+      return add(getAffineDimExpr(loop, context), getAffineConstantExpr(size, context), 0, /*padded=*/false);
+    };
+    if (std::string reason = addLoop(*window.window, window.windows); !reason.empty())
+      return reason;
+    if (partOf(*window.tap) == Part::Depth)
+      return addLoop(*window.tap, window.taps);
+    WindowDimension one;
+    one.tap = window.tap;
+    one.size = one.taps = window.taps;
+    one.windows = one.dilation = 1;
+    runs.push_back({Part::Window, {}, one.size, {}, one, {}});
+    return "";
   }
 
   bool runIs(Part part, ArrayRef<unsigned> loops) const {
@@ -174,7 +193,8 @@ private:
     for (const Run &run : ArrayRef(runs).drop_front().drop_back()) {
       if (run.part != Part::Window)
         return "windows of an operand are not adjacent, or an operand has windows for each product of a batch";
-      loops.push_back(run.window->window);
+      if (run.window->window)
+        loops.push_back(*run.window->window);
       windows.push_back(*run.window);
     }
     if (ArrayRef(loops) != side || runs.back().part != Part::Depth || !runIs(Part::Depth, depth))

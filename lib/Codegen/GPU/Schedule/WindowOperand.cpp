@@ -9,22 +9,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-SmallVector<unsigned> tapsOf(Contraction product) {
-  SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
-  return llvm::filter_to_vector(product.depth, [&](unsigned loop) {
-    return ranges[loop] != 1 && llvm::any_of(product.op.getDpsInputOperands(), [&](OpOperand *operand) {
-             return llvm::any_of(product.op.getMatchingIndexingMap(operand).getResults(), [&](AffineExpr expr) {
-               if (isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(loop))
-                 return false;
-               for (unsigned other = 0; other < ranges.size(); ++other)
-                 if (other != loop && expr.isFunctionOfDim(other) && !llvm::is_contained(product.batches, other))
-                   return true;
-               return false;
-             });
-           });
-  });
-}
-
 /// Adds the coefficients of the loops in `expr` to `terms`. Returns false if `expr` is not a sum of multiples of loops.
 static bool addTerms(AffineExpr expr, int64_t factor, llvm::SmallMapVector<unsigned, int64_t, 4> &terms) {
   if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
@@ -73,9 +57,40 @@ std::optional<WindowDimension> windowDimension(Contraction product, AffineExpr e
   return made.windows > 0 ? std::optional(made) : std::nullopt;
 }
 
+/// Returns true if `loop`, a loop of the sum, is contiguous with the channels of an image in memory (see the header).
+static bool joinsChannels(Contraction product, OpOperand *operand, unsigned loop) {
+  AffineMap map = product.op.getMatchingIndexingMap(operand);
+  const unsigned rank = map.getNumResults();
+  auto type = dyn_cast<RankedTensorType>(operand->get().getType());
+  if (rank < 2 || !type || !isa<BlockArgument>(operand->get()) || type.isDynamicDim(rank - 2))
+    return false;
+  auto channels = dyn_cast<AffineDimExpr>(map.getResult(rank - 1));
+  std::optional<WindowDimension> window = windowDimension(
+      product, map.getResult(rank - 2), getAffineConstantExpr(type.getDimSize(rank - 2), map.getContext()));
+  return channels && llvm::is_contained(product.depth, channels.getPosition()) && window && window->tap == loop &&
+         window->dividesImage();
+}
+
+SmallVector<unsigned> tapsOf(Contraction product) {
+  SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
+  auto isTap = [&](OpOperand *operand, unsigned loop) {
+    return llvm::any_of(product.op.getMatchingIndexingMap(operand).getResults(), [&](AffineExpr expr) {
+      if (isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(loop))
+        return false;
+      for (unsigned other = 0; other < ranges.size(); ++other)
+        if (other != loop && expr.isFunctionOfDim(other) && !llvm::is_contained(product.batches, other))
+          return !joinsChannels(product, operand, loop);
+      return false;
+    });
+  };
+  return llvm::filter_to_vector(product.depth, [&](unsigned loop) {
+    return ranges[loop] != 1 && (isTap(product.lhs(), loop) || isTap(product.rhs(), loop));
+  });
+}
+
 std::string whyNotWindows(ArrayRef<WindowDimension> windows) {
   // The limits of a map with one, two and three dimensions of pixels (PTX ISA, "im2col mode").
-  constexpr int64_t cornerLimits[] = {1 << 15, 1 << 7, 1 << 4}, mostStep = 8;
+  constexpr int64_t cornerLimits[] = {1 << 15, 1 << 7, 1 << 4};
   if (windows.size() > std::size(cornerLimits))
     return "an image has more than three dimensions of pixels";
   const int64_t limit = cornerLimits[windows.size() - 1];

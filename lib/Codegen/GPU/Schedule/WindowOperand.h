@@ -8,6 +8,9 @@
 // kh and kw are the taps. For one tap, A is a matrix of the elements of one pixel per window, which TMA loads by a map
 // of windows (mode im2col): consecutive windows are the rows, and channels are along k.
 //
+// If windows do not overlap along the width and cover the whole image, as in image[n, oh * 2 + kh, ow * 2 + kw, c], the
+// elements of (kw, c) are contiguous, so kw is not a tap. The image is then a tensor (n, h, ow, kw c).
+//
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WINDOWOPERAND_H
 #define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_WINDOWOPERAND_H
@@ -19,24 +22,32 @@ namespace tilewright::gpu {
 /// A dimension of an image that is read in windows. Window number i begins at `lower` + `step` * i, and tap number t of
 /// a window is `dilation` * t elements after its beginning.
 struct WindowDimension {
-  unsigned window = 0;         ///< loop over the windows
-  std::optional<unsigned> tap; ///< loop over the taps, if there are several
-  int64_t size = 0;            ///< elements of the image
+  std::optional<unsigned> window; ///< loop over the windows, if there are several
+  std::optional<unsigned> tap;    ///< loop over the taps, if there are several
+  int64_t size = 0;               ///< elements of the image
   int64_t windows = 0, step = 1;
   int64_t taps = 1, dilation = 0;
   int64_t lower = 0;
 
+  /// Returns true if windows do not overlap and cover the whole image.
+  bool dividesImage() const {
+    return taps > 1 && taps == step && dilation == 1 && lower == 0 && size == windows * step;
+  }
   /// Returns the position of the last window relative to the last element of the image.
   int64_t upper() const { return lower + (windows - 1) * step - (size - 1); }
 };
 
 /// Returns the loops of the sum, with more than one iteration, that index an operand of `product` together with a loop
-/// of its rows or columns in one dimension, in the order of `product.depth`.
+/// of its rows or columns in one dimension, in the order of `product.depth`. Loops that are contiguous with the
+/// channels are left out.
 llvm::SmallVector<unsigned> tapsOf(Contraction product);
 
 /// Returns `expr`, an index of a dimension of `size` elements, as windows. Returns std::nullopt if it does not have the
 /// form window * step + tap * dilation, with sizes that are known.
 std::optional<WindowDimension> windowDimension(Contraction product, mlir::AffineExpr expr, mlir::AffineExpr size);
+
+/// The largest distance of windows in a tensor map.
+inline constexpr int64_t mostStep = 8;
 
 /// Returns the reason why TMA cannot load windows of an image with the dimensions `windows`, or an empty string.
 std::string whyNotWindows(llvm::ArrayRef<WindowDimension> windows);
