@@ -42,7 +42,7 @@ public:
       : l(l), op(op), conv(Convolution::of(l, op)), element(convolvedType(op.getResult()).getElementType()),
         accumulator(accumulatorType(element)) {
     SmallVector<AffineExpr> weight = graph::sizesOf(convolvedType(op.getResult()));
-    inputSizes = graph::sizesOf(convolvedType(op.getInput()));
+    inputSizes = graph::sizesOf(convolvedType(conv.source));
     gradSizes = graph::sizesOf(convolvedType(op.getGrad()));
     unsigned d = conv.spatial;
     kernel = llvm::to_vector(ArrayRef(weight).slice(conv.channelsLast ? 0 : 2, d));
@@ -55,7 +55,7 @@ public:
     bool depthwise = conv.groups > 1 && channels == l.constant(1) && filters == l.constant(1);
     if (depthwise)
       return setWeight(l.rounded(permutedGroups(isInPlane() ? sumOfParts() : reducedTaps()), partSizes(), element));
-    Value input = l.tensor(op.getInput()), grad = toChannelsLast(op.getGrad());
+    Value input = l.tensor(conv.source), grad = toChannelsLast(op.getGrad());
     int64_t images = runOfImages();
     Value total;
     if (images == 0) {
@@ -131,7 +131,8 @@ private:
   bool isPixelwise() {
     return llvm::all_of(kernel, [&](AffineExpr size) { return size == l.constant(1); }) &&
            llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) &&
-           llvm::all_of(conv.padding, [](int64_t amount) { return amount == 0; });
+           llvm::all_of(conv.before, [](int64_t amount) { return amount == 0; }) &&
+           llvm::all_of(conv.after, [](int64_t amount) { return amount == 0; });
   }
 
   /// Computes the gradient of the given images as patches^T x gradient, per group.
@@ -198,7 +199,7 @@ private:
         Value window = times(index(1 + i), number(conv.stride[i]));
         Value tap = times(index(firstTap + i), number(conv.dilation[i]));
         unsigned dim = conv.firstSpatialDim() + i;
-        indices[dim] = arith::SubIOp::create(b, at, plus(window, tap), number(conv.padding[i]));
+        indices[dim] = arith::SubIOp::create(b, at, plus(window, tap), number(conv.before[i]));
         bounds.push_back({dim, extents[i]});
       }
       Value channel = index(firstTap + d);
@@ -211,7 +212,7 @@ private:
   /// gradient over the images and their pixels.
   Value reducedTaps() {
     unsigned d = conv.spatial, channel = d, image = d + 1, pixel = d + 2;
-    Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
+    Value input = conv.padSource(), grad = l.tensor(op.getGrad());
     SmallVector<AffineExpr> inputAt(d + 2), gradAt(d + 2), sizes(kernel);
     inputAt[0] = gradAt[0] = l.dim(image);
     inputAt[conv.channelDim()] = gradAt[conv.channelDim()] = l.dim(channel);
@@ -258,8 +259,8 @@ private:
     llvm::append_range(sizes, result);
     Value init = l.empty(sizes, accumulator);
     auto parts = tile::DepthwiseGradientOp::create(l.builder, l.loc, TypeRange{init.getType()},
-                                                   ValueRange{l.tensor(op.getInput()), l.tensor(op.getGrad())}, Value(),
-                                                   ValueRange{init}, conv.stride, conv.dilation, conv.padding, lines);
+                                                   ValueRange{l.tensor(conv.source), l.tensor(op.getGrad())}, Value(),
+                                                   ValueRange{init}, conv.stride, conv.dilation, conv.before, lines);
     parts->setAttr(opAttrName, l.builder.getStringAttr(l.name));
     SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
     iterators.append(2, utils::IteratorType::reduction);
