@@ -138,6 +138,8 @@ public:
           op);
     });
     schedule.vector = loops || (reduces && !reducesVectors()) ? 1 : vectorOf(lastSizes());
+    if (reduces)
+      schedule.threads = threadsOfReduction(schedule.vector);
     return schedule;
   }
 
@@ -159,29 +161,39 @@ private:
     return llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
   }
 
-  /// Returns true if all reductions of the kernel have few terms and read vectors of operands for vectors of results,
-  /// as pools of channels-last images do. The code for a vector is unrolled, including the loops over the terms.
+  /// Returns true if all reductions of the kernel read vectors of operands for vectors of results, as pools of
+  /// channels-last images and sums over columns do.
   bool reducesVectors() const {
-    constexpr int64_t mostTerms = 32;
     for (Operation *member : members) {
       auto op = cast<linalg::LinalgOp>(member);
       if (op.getNumReductionLoops() == 0)
         continue;
       SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
-      int64_t terms = 1;
-      for (auto [kind, size] : llvm::zip_equal(kinds, op.getStaticLoopRanges()))
-        if (kind == utils::IteratorType::reduction)
-          terms = ShapedType::isDynamic(size) || size > mostTerms ? mostTerms + 1 : terms * size;
       const auto adjacent = [&](OpOperand *input) {
         AffineMap map = op.getMatchingIndexingMap(input);
         auto last = dyn_cast_or_null<AffineDimExpr>(map.getNumResults() ? map.getResults().back() : AffineExpr());
         return !op.payloadUsesValueFromOperand(input) ||
                (last && kinds[last.getPosition()] == utils::IteratorType::parallel);
       };
-      if (terms > mostTerms || !llvm::all_of(op.getDpsInputOperands(), adjacent))
+      if (!llvm::all_of(op.getDpsInputOperands(), adjacent))
         return false;
     }
     return true;
+  }
+
+  /// Returns the threads per block of a kernel of the kind `elements` that reduces. If there are few threads, blocks
+  /// are smaller, so that all multiprocessors have one.
+  int64_t threadsOfReduction(int64_t vector) {
+    constexpr int64_t most = 256, least = 64, blocksPerMultiprocessor = 4;
+    int64_t elements = 0;
+    for (Type type : kernel.getResultTypes())
+      if (auto shaped = cast<ShapedType>(type); shaped.hasStaticShape())
+        elements = std::max(elements, shaped.getNumElements());
+    int64_t threads = most;
+    while (elements > 0 && threads > least &&
+           elements / vector / threads < blocksPerMultiprocessor * arch.multiprocessors)
+      threads /= 2;
+    return threads;
   }
 
   /// Returns true if an op that iterates over a row depends on an op that has reduced the row.
