@@ -178,7 +178,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (schedule->cluster > 1)
     to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(schedule->cluster));
   if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Wgmma ||
-      schedule->kind == Schedule::Kind::Fma || schedule->kind == Schedule::Kind::Attention)
+      schedule->kind == Schedule::Kind::Fma || schedule->kind == Schedule::Kind::Attention ||
+      schedule->kind == Schedule::Kind::Windows)
     to->setAttr("tw_cuda.many_registers", builder.getUnitAttr());
   to->setAttr(scratchAttrName, AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
                                                                  getAffineConstantExpr(0, context))));
@@ -215,6 +216,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
       return emitRows(kernel);
     case Schedule::Kind::Scatter:
       return emitScatter(kernel);
+    case Schedule::Kind::Windows:
+      return emitWindows(kernel);
     case Schedule::Kind::Mma:
       return emitMma(kernel);
     case Schedule::Kind::Wgmma:

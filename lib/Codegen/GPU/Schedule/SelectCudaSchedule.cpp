@@ -23,6 +23,7 @@
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
+#include "lib/Codegen/GPU/Schedule/Windows.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -132,6 +133,11 @@ public:
       const bool along = llvm::is_contained(rows->direct, cast<ShapedType>(kernel.getResultTypes()[0]).getRank() - 1);
       schedule.vector = along ? vectorOf(lastSizes()) : 1;
       return schedule;
+    }
+    if (tile::GroupedConvolutionOp grouped = matchWindows(kernel)) {
+      Schedule windows = chooseWindows(grouped, vectorOf(lastSizes()), arch);
+      if (whyNotWindows(windows, grouped).empty())
+        return windows;
     }
     bool loops = llvm::any_of(kernel.getOps(), [](Operation &op) {
       return isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(
