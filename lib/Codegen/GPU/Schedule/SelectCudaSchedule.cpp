@@ -1,9 +1,10 @@
 //===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
 //
 // This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. It first
-// decomposes attention that tensor cores do not support, splits long reductions (SplitSums.h), and fuses norms with the
-// products before them (JoinRows.h). If the target does not support an op, the pass reports an error with the op, its
-// type, the reason and the user's source line. The pass reports all such ops of the module, not only the first.
+// decomposes attention that tensor cores do not support, moves copies into the windowed kernels that read them
+// (InlineCopies.h), splits long reductions (SplitSums.h), and fuses norms with the products before them (JoinRows.h).
+// If the target does not support an op, the pass reports an error with the op, its type, the reason and the user's
+// source line. The pass reports all such ops of the module, not only the first.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/NVPTX/refusals.mlir,
 // test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
@@ -18,6 +19,7 @@
 #include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/GPU/Schedule/ComputeOnce.h"
+#include "lib/Codegen/GPU/Schedule/InlineCopies.h"
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
@@ -459,6 +461,9 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())
           setSchedule(kernel, *cluster);
+    inlineCopies(getOperation(), [&](func::FuncOp kernel) {
+      return Selection(kernel, *known).choose().kind == Schedule::Kind::Elements;
+    });
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
     computeOnce(getOperation());
