@@ -109,6 +109,17 @@ def test_gradients_of_depthwise_convolutions_match_eager(stride, dtype, tmp_path
     x, w = image(2, 16, 9, 10, dtype=dtype), torch.randn(16, 1, 3, 3).to(dtype)
     check_gradient(lambda x, w: F.conv2d(x, w, stride=stride, padding=1, groups=16), x, w)
     assert len(windows_of(tmp_path)) > 1  # the convolution, and the gradient of the input
+    vector = 8 if dtype is BF16 else 4
+    weights = [schedule for name, schedule in compiled_kernels(tmp_path).items() if re.fullmatch(r"\d+-convolution_weight_grad_\d+", name)]
+    assert f"kind = elements, threads = 64, vector = {vector}" in weights[0], weights
+
+
+@pytest.mark.parametrize("channels, window, how", [(3, 7, dict(stride=2, padding=3)), (3, 3, dict(padding=1)), (1, 5, dict(stride=2)), (4, 3, dict(dilation=(2, 1))), (6, 3, dict(dilation=2))])
+@pytest.mark.parametrize("dtype", [F32, BF16])
+def test_gradient_of_the_weight_for_images_of_few_channels_matches_eager(channels, window, how, dtype):
+    """The lines of a window are runs of elements of the image, which are filled up to 8 elements."""
+    x, w = image(3, channels, 15, 14, dtype=dtype), torch.randn(16, channels, window, window).to(dtype)
+    check_gradient(lambda x, w: F.conv2d(x, w, **how), x, w)
 
 
 @pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 1, 0, 1), (2, 0, 1, 3)])

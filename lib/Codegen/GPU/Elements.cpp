@@ -265,7 +265,7 @@ Value Elements::compute(OpResult result, ArrayRef<Value> at) {
   if (isa<tile::GroupedConvolutionOp>(op))
     return groupedConvolution(op, at);
   if (isa<tile::DepthwiseGradientOp>(op))
-    return depthwiseGradient(op, at);
+    return depthwiseGradient(op, {SmallVector<Value>(at)}).front();
   if (auto cast = dyn_cast<tensor::CastOp>(op))
     return element(cast.getSource(), at);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {

@@ -103,7 +103,8 @@ private:
   mlir::Value scatter(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value sort(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value groupedConvolution(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
-  mlir::Value depthwiseGradient(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  llvm::SmallVector<mlir::Value> depthwiseGradient(mlir::Operation *op,
+                                                   llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats);
   /// Emits a loop over 0 ... extent - 1. `body` receives the index and the accumulator, and returns the new
   /// accumulator.
   mlir::Value inOrder(mlir::Value extent, mlir::Value initial,

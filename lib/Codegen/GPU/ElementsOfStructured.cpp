@@ -68,8 +68,16 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
 }
 
 void Elements::reduceTogether(Value tensor, ArrayRef<SmallVector<Value>> ats) {
+  if (provided.contains(tensor) || isKnown(tensor, ats.front()))
+    return;
+  auto gradient = tensor.getDefiningOp<tile::DepthwiseGradientOp>();
+  if (gradient && cast<ShapedType>(gradient.getInputs()[0].getType()).hasStaticShape()) {
+    for (auto [at, value] : llvm::zip_equal(ats, depthwiseGradient(gradient, ats)))
+      remember(tensor, at, value);
+    return;
+  }
   auto op = tensor.getDefiningOp<linalg::LinalgOp>();
-  if (!op || isa<linalg::FillOp>(op) || provided.contains(tensor) || isKnown(tensor, ats.front()))
+  if (!op || isa<linalg::FillOp>(op))
     return;
   const unsigned number = cast<OpResult>(tensor).getResultNumber();
   std::vector<SmallVector<Value>> lanes;

@@ -48,6 +48,8 @@ LogicalResult emitElements(ThreadKernel &kernel) {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
       SmallVector<Value> at = elements.delinearize(number, extents);
       Value first = at.empty() ? Value() : elements.multiply(at.back(), elements.constant(vector));
+      if (vector > 1)
+        elements.assumeMultiple(first, vector);
       // Compute all results before storing any of them, because a result may be stored in the memory of an operand.
       struct Made {
         Value value;

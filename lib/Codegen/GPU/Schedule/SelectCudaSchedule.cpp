@@ -141,12 +141,16 @@ public:
       if (whyNotWindows(windows, grouped).empty())
         return windows;
     }
-    bool loops = llvm::any_of(kernel.getOps(), [](Operation &op) {
-      return isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(
-          op);
-    });
+    bool loops = false, weights = false; // `weights`: gradients of the weights of a depthwise convolution
+    for (Operation &op : kernel.getOps()) {
+      auto gradient = dyn_cast<tile::DepthwiseGradientOp>(op);
+      const bool inVectors = gradient && cast<ShapedType>(gradient.getInputs()[0].getType()).hasStaticShape();
+      weights |= inVectors;
+      loops |=
+          isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp>(op) || (gradient && !inVectors);
+    }
     schedule.vector = loops || (reduces && !reducesVectors()) ? 1 : vectorOf(lastSizes());
-    if (reduces)
+    if (reduces || weights)
       schedule.threads = threadsOfReduction(schedule.vector);
     return schedule;
   }
