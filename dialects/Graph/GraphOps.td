@@ -515,6 +515,21 @@ def TW_MaxPoolOp : TW_Op<"max_pool"> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result) `,` type($indices)";
   let hasVerifier = 1;
 }
+def TW_MaxPoolGradOp : TW_Op<"max_pool_grad"> {
+  let summary = "Gradient of tw.max_pool with respect to its input";
+  let description = [{
+    `grad` is the gradient of the pool's result, and `indices` are the pool's indices. An element of the result is the
+    sum of the gradients of the windows whose maximum it is. An index outside of its window contributes nothing.
+    1. (max_pool_grad_c1) the constraints max_pool_c1 and max_pool_c2 hold if the result is the pool's input, and `grad`
+       and `indices` are its results.
+    2. (max_pool_grad_c2) the constraint max_pool_c3 holds.
+    3. (max_pool_grad_c3) the result has the element type of `grad`, which is a float type, and the indices are i64.
+  }];
+  let arguments = (ins TW_Tensor:$grad, TW_Tensor:$indices, DenseI64ArrayAttr:$kernel, DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$padding, DenseI64ArrayAttr:$dilation);
+  let results = (outs TW_Tensor:$result);
+  let assemblyFormat = "$grad `,` $indices attr-dict `:` type($grad) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
 def TW_AvgPoolOp : TW_Op<"avg_pool"> {
   let summary = "Mean of the elements of each window";
   let description = [{

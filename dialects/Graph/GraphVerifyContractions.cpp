@@ -264,6 +264,19 @@ LogicalResult MaxPoolOp::verify() {
   return checkElement(*this, 4, "the tensor of indices", getIndices(), IntegerType::get(getContext(), 64));
 }
 
+LogicalResult MaxPoolGradOp::verify() {
+  if (failed(verifyPool(*this, "max_pool_grad", getResult(), {getGrad(), getIndices()},
+                        {{"kernel", getKernel()},
+                         {"stride", getStride()},
+                         {"padding", getPadding()},
+                         {"dilation", getDilation()}})) ||
+      failed(checkElement(*this, 3, "the result", getResult(), elementOf(getGrad()))))
+    return failure();
+  if (!isa<FloatType>(elementOf(getGrad())))
+    return broken(*this, 3) << "a gradient of " << elementOf(getGrad()) << "; it should be of a float type";
+  return checkElement(*this, 3, "the tensor of indices", getIndices(), IntegerType::get(getContext(), 64));
+}
+
 LogicalResult AvgPoolOp::verify() {
   if (failed(verifyPool(*this, "avg_pool", getInput(), {getResult()},
                         {{"kernel", getKernel()}, {"stride", getStride()}, {"padding", getPadding()}})))

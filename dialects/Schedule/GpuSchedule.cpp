@@ -29,8 +29,8 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
                                       bool rowsAcrossLanes, StringRef record) {
   constexpr int64_t warp = 32, mostThreads = 1024, mostAdjacent = 32;
   const bool mma = kind == GpuKind::Mma, wgmma = kind == GpuKind::Wgmma, fma = kind == GpuKind::Fma,
-             rows = kind == GpuKind::Rows, attention = kind == GpuKind::Attention;
-  const bool adjacent = rows || kind == GpuKind::Elements || kind == GpuKind::Scatter;
+             rows = kind == GpuKind::Rows, attention = kind == GpuKind::Attention, windows = kind == GpuKind::Windows;
+  const bool adjacent = rows || windows || kind == GpuKind::Elements || kind == GpuKind::Scatter;
   if (threads < 1 || (adjacent && (threads % warp != 0 || threads > mostThreads)))
     return emitError() << "(schedule_c1) it has " << threads << " threads; warps have " << warp
                        << " threads, and a block at most " << mostThreads;
@@ -56,7 +56,7 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
                      mma || wgmma || fma ? 3
                      : attention         ? 2
                                          : 0)) ||
-      failed(numbers("warps", warps, mma ? 2 : 0)) || failed(numbers("tile", tile, fma ? 2 : 0)) ||
+      failed(numbers("warps", warps, mma ? 2 : 0)) || failed(numbers("tile", tile, fma || windows ? 2 : 0)) ||
       failed(number("consumers", consumers, wgmma, wgmma || attention)) ||
       failed(number("stages", stages, mma || wgmma || attention, mma || wgmma || attention)))
     return failure();

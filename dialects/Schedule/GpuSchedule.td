@@ -23,7 +23,8 @@ def GpuSchedule_Dialect : Dialect {
 def GpuSchedule_Kind : I32EnumAttr<"GpuKind", "the way in which a kernel is mapped to a grid", [
     I32EnumAttrCase<"Elements", 0, "elements">, I32EnumAttrCase<"Rows", 1, "rows">,
     I32EnumAttrCase<"Scatter", 2, "scatter">, I32EnumAttrCase<"Mma", 3, "mma">, I32EnumAttrCase<"Wgmma", 4, "wgmma">,
-    I32EnumAttrCase<"Fma", 5, "fma">, I32EnumAttrCase<"Attention", 6, "attention">]> {
+    I32EnumAttrCase<"Fma", 5, "fma">, I32EnumAttrCase<"Attention", 6, "attention">,
+    I32EnumAttrCase<"Windows", 7, "windows">]> {
   let cppNamespace = "::tilewright::schedule";
   let genSpecializedAttr = 0;
 }
@@ -39,6 +40,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
         #tw_gpu.schedule<kind = rows, threads = 128, vector = 8, group = 32>
         #tw_gpu.schedule<kind = rows, threads = 1024, vector = 4, group = 1024, cluster = 4>
         #tw_gpu.schedule<kind = scatter, threads = 256, vector = 4>
+        #tw_gpu.schedule<kind = windows, threads = 128, vector = 8, tile = [1, 4]>
         #tw_gpu.schedule<kind = mma, threads = 128, block = [128, 64, 32], warps = [2, 2], stages = 3>
         #tw_gpu.schedule<kind = wgmma, threads = 384, block = [128, 256, 64], consumers = 2, stages = 4>
         #tw_gpu.schedule<kind = fma, threads = 256, block = [64, 64, 16], tile = [4, 4]>
@@ -53,6 +55,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
       with `group` threads in each.
     - **scatter**: a warp computes a row of the destination, or a piece of it, and tests 32 indices of the source at a
       time.
+    - **windows**: a thread computes `vector` adjacent channels of a `tile` of (lines, pixels) of a grouped convolution
+      in registers. Each weight, and each pixel of the input in a line, is read once for all pixels of the tile.
     - **mma**: a block computes a tile of M x N results of a product on tensor cores, in steps over K, where `block` is
       (M, N, K). `warps` are the numbers of warps along M and N.
     - **wgmma**: like mma, on sm_90. One warp group (128 threads) loads tiles of A and B, and each of `consumers` other
@@ -73,7 +77,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     rows of tiles, column by column. Concurrent blocks then read fewer rows and columns of operands that do not fit in
     the L2 cache. `record` is the beginning of the key of the tuning record from which the schedule was made.
 
-    1. (schedule_c1) `threads` is positive; for elements, rows and scatter it is a multiple of 32 and at most 1024.
+    1. (schedule_c1) `threads` is positive; for elements, rows, scatter and windows it is a multiple of 32 and at most 1024.
     2. (schedule_c2) the parameters that the examples show for the kind are positive (`consumers` of attention may be 0).
        There are no other parameters, except those of schedule_c4 and schedule_c5.
     3. (schedule_c3) `vector` is at most 32, because the code for the adjacent elements is unrolled.

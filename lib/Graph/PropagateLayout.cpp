@@ -279,6 +279,16 @@ private:
             replace(pool, copy, order);
           }
         })
+        .Case<MaxPoolGradOp>([&](MaxPoolGradOp pool) {
+          if (isChannelsLast(order) && !pool->hasAttr(channelsLastAttrName)) {
+            SmallVector<Value> operands;
+            for (Value operand : pool->getOperands())
+              operands.push_back(permuted(op->getLoc(), operand, inverseOf(order)));
+            Operation *copy = rebuilt(pool, operands, order);
+            copy->setAttr(channelsLastAttrName, builder.getUnitAttr());
+            replace(pool, copy, order);
+          }
+        })
         .Case<PermuteOp>([&](PermuteOp other) { // two consecutive permutes are one
           other.getResult().replaceAllUsesWith(seenByUser(op->getLoc(), permute, other.getPermutation()));
         })

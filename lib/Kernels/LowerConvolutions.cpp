@@ -25,21 +25,43 @@ using namespace mlir;
 
 namespace tilewright::structured {
 
-Value Convolution::pad(Value graphValue) {
-  SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(graphValue)), cropped(sizes), paddedSizes(sizes);
-  SmallVector<OpFoldResult> amounts(sizes.size(), l.builder.getIndexAttr(0)), offsets(amounts);
+void Convolution::absorbPads() {
+  while (auto pad = source.getDefiningOp<graph::PadOp>()) {
+    auto splat = dyn_cast<DenseElementsAttr>(pad.getValue());
+    Attribute value = splat && splat.isSplat() ? splat.getSplatValue<Attribute>() : Attribute(pad.getValue());
+    if (!matchPattern(value, m_AnyZeroFloat()) && !matchPattern(value, m_Zero()))
+      return;
+    for (int64_t dim = 0; dim < int64_t(spatial) + 2; ++dim) {
+      const unsigned i = unsigned(dim) - firstSpatialDim();
+      const bool inSpace = i < spatial;
+      const int64_t low = pad.getLow()[dim], high = pad.getHigh()[dim];
+      if (inSpace ? low < 0 || high < 0 || before[i] < 0 || after[i] < 0 : low != 0 || high != 0)
+        return;
+    }
+    for (unsigned i = 0; i < spatial; ++i) {
+      before[i] += pad.getLow()[firstSpatialDim() + i];
+      after[i] += pad.getHigh()[firstSpatialDim() + i];
+    }
+    source = pad.getInput();
+  }
+}
+
+Value Convolution::padSource() {
+  SmallVector<AffineExpr> sizes = graph::sizesOf(convolvedType(source)), cropped(sizes), paddedSizes(sizes);
+  SmallVector<OpFoldResult> low(sizes.size(), l.builder.getIndexAttr(0)), high(low), offsets(low);
   SmallVector<OpFoldResult> ones(sizes.size(), l.builder.getIndexAttr(1));
   for (unsigned i = 0; i < spatial; ++i) {
     unsigned at = firstSpatialDim() + i;
-    amounts[at] = l.builder.getIndexAttr(std::max<int64_t>(padding[i], 0));
-    offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-padding[i], 0));
-    cropped[at] = sizes[at] + 2 * std::min<int64_t>(padding[i], 0);
-    paddedSizes[at] = sizes[at] + 2 * padding[i];
+    low[at] = l.builder.getIndexAttr(std::max<int64_t>(before[i], 0));
+    high[at] = l.builder.getIndexAttr(std::max<int64_t>(after[i], 0));
+    offsets[at] = l.builder.getIndexAttr(std::max<int64_t>(-before[i], 0));
+    cropped[at] = sizes[at] + std::min<int64_t>(before[i], 0) + std::min<int64_t>(after[i], 0);
+    paddedSizes[at] = sizes[at] + before[i] + after[i];
   }
-  Value tensor = l.tensor(graphValue);
+  Value tensor = l.tensor(source);
   if (cropped != sizes)
     tensor = l.extractSlice(tensor, offsets, cropped, ones);
-  return padded(l, tensor, cropped, amounts, amounts, paddedSizes, zero(convolvedType(tensor).getElementType()),
+  return padded(l, tensor, cropped, low, high, paddedSizes, zero(convolvedType(tensor).getElementType()),
                 /*byRows=*/true);
 }
 
@@ -203,9 +225,9 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
   }
   if (conv.inGroups(op)) {
     Value result = op.getTransposed() ? inGroupsTransposed(conv, op, accumulator)
-                                      : conv.groupedConvolution(l.tensor(op.getInput()),
+                                      : conv.groupedConvolution(l.tensor(conv.source),
                                                                 groupedWeight(conv, op.getWeight(), accumulator), sizes,
-                                                                conv.stride, conv.dilation, conv.padding, accumulator);
+                                                                conv.stride, conv.dilation, conv.before, accumulator);
     l.set(op, l.rounded(result, sizes, type.getElementType()));
     return success();
   }
@@ -214,7 +236,7 @@ LogicalResult lowerForward(Lowering &l, graph::ConvolutionOp op) {
     weight = flippedWeight(conv, op.getWeight());
     stride.assign(conv.spatial, 1);
   } else {
-    input = conv.pad(op.getInput());
+    input = conv.padSource();
     weight = l.tensor(op.getWeight());
     for (unsigned i = 0; i < conv.spatial; ++i)
       inputSizes[conv.firstSpatialDim() + i] = inputSizes[conv.firstSpatialDim() + i] + 2 * conv.padding[i];

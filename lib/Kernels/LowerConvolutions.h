@@ -18,25 +18,40 @@ struct Convolution {
   int64_t groups;
   unsigned spatial; // number of spatial dimensions
   llvm::ArrayRef<int64_t> stride, padding, dilation;
+  /// The input in the graph. If a tw.pad appends only zeros in space to the input of a convolution that is not
+  /// transposed, `source` is the input of this tw.pad.
+  mlir::Value source;
+  /// The numbers of zeros before and after each spatial dimension of `source`. They may differ because of a tw.pad.
+  llvm::SmallVector<int64_t> before, after;
 
   /// Describes a tw.convolution or a tw.convolution_weight_grad.
   template <typename Op> static Convolution of(Lowering &l, Op op) {
-    return {l,
-            op->hasAttr(graph::channelsLastAttrName),
-            static_cast<int64_t>(op.getGroups()),
-            static_cast<unsigned>(convolvedType(op.getResult()).getRank() - 2),
-            op.getStride(),
-            op.getPadding(),
-            op.getDilation()};
+    Convolution conv{l,
+                     op->hasAttr(graph::channelsLastAttrName),
+                     static_cast<int64_t>(op.getGroups()),
+                     static_cast<unsigned>(convolvedType(op.getResult()).getRank() - 2),
+                     op.getStride(),
+                     op.getPadding(),
+                     op.getDilation(),
+                     op.getInput(),
+                     llvm::to_vector(op.getPadding()),
+                     llvm::to_vector(op.getPadding())};
+    if constexpr (std::is_same_v<Op, graph::ConvolutionOp>)
+      if (op.getTransposed())
+        return conv;
+    conv.absorbPads();
+    return conv;
   }
 
   unsigned channelDim() const { return channelsLast ? 1 + spatial : 1; }
   unsigned firstSpatialDim() const { return channelsLast ? 1 : 2; }
   mlir::TypedAttr zero(mlir::Type type) { return mlir::cast<mlir::TypedAttr>(l.builder.getZeroAttr(type)); }
 
-  /// Returns the input padded with zeros, or cropped where the padding is negative. Without padding, returns the input
+  /// Sets `source`, `before` and `after` as described there.
+  void absorbPads();
+  /// Returns `source` padded with zeros, or cropped where the padding is negative. Without padding, returns `source`
   /// itself.
-  mlir::Value pad(mlir::Value graphValue);
+  mlir::Value padSource();
 
   /// Returns true for 2-D channels-last convolutions with one group, which linalg.conv_2d_nhwc_hwcf computes.
   bool inPlane() const { return channelsLast && groups == 1 && spatial == 2; }

@@ -53,7 +53,7 @@ LogicalResult lowerOp(Lowering &l, Operation *op) {
       .Case<SoftmaxOp, LayerNormOp, RMSNormOp>([&](auto) { return lowerNormalization(l, op); })
       .Case<MatmulOp>([&](auto matmul) { return lowerContraction(l, matmul); })
       .Case<ConvolutionOp, ConvolutionWeightGradOp>([&](auto) { return lowerConvolution(l, op); })
-      .Case<MaxPoolOp, AvgPoolOp>([&](auto) { return lowerPooling(l, op); })
+      .Case<MaxPoolOp, MaxPoolGradOp, AvgPoolOp>([&](auto) { return lowerPooling(l, op); })
       .Case<TakeOp, GatherOp, ScatterOp, PutOp>([&](auto) { return lowerIndexing(l, op); })
       .Case<RandomOp>([&](auto random) { return lowerRandom(l, random); })
       .Case<AttentionOp>([&](auto attention) { return lowerAttention(l, attention); })

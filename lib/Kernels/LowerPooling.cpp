@@ -10,6 +10,11 @@
 // The indices of max_pool are computed only if they are used. If windows differ in the number of elements, avg_pool
 // divides by a tensor of counts.
 //
+// The gradient of max_pool is an elementwise op over the pool's input, which reads the windows that contain the element
+// (along each dimension, at most ceil(kernel / stride) windows, the last of which begins at (p + padding) / stride):
+//
+//   tw.max_pool_grad %g, %i     ->  sum over the windows w of element p of: %i[w] == p ? %g[w] : 0
+//
 // Test: test/Kernels/lower-pooling.mlir
 //
 //===----------------------------------------------------------------------===//
@@ -165,6 +170,67 @@ LogicalResult lowerMaxPool(Lowering &l, graph::MaxPoolOp op) {
   return success();
 }
 
+/// Returns the number of windows of a pool that can contain an element, along one dimension.
+int64_t windowsOfElement(int64_t kernel, int64_t stride, int64_t dilation) {
+  return llvm::divideCeil((kernel - 1) * dilation + 1, stride);
+}
+
+LogicalResult lowerMaxPoolGrad(Lowering &l, graph::MaxPoolGradOp op) {
+  if (failed(checkWindows(op, op.getKernel(), op.getStride(), op.getPadding(), op.getDilation())))
+    return failure();
+  const unsigned d = op.getKernel().size();
+  RankedTensorType type = cast<RankedTensorType>(op.getType());
+  const SmallVector<AffineExpr> sizes = graph::sizesOf(type),
+                                counts = graph::sizesOf(cast<RankedTensorType>(op.getGrad().getType()));
+  const unsigned firstSpatial = sizes.size() - d - op->hasAttr(graph::channelsLastAttrName);
+  Value grad = l.tensor(op.getGrad()), indices = l.tensor(op.getIndices());
+  Type element = type.getElementType(), compute = computeType(element);
+  SmallVector<Value> extents, counted;
+  for (unsigned i = 0; i < d; ++i) {
+    extents.push_back(l.size(sizes[firstSpatial + i]));
+    counted.push_back(l.size(counts[firstSpatial + i]));
+  }
+  l.set(op, l.elementwise(sizes, storageType(element), {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+    auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(b, at, value).getResult(); };
+    SmallVector<Value> where, last;
+    for (unsigned i = 0; i < sizes.size(); ++i)
+      where.push_back(linalg::IndexOp::create(b, at, i));
+    Value flat;
+    for (unsigned i = 0; i < d; ++i) {
+      Value index = where[firstSpatial + i];
+      flat =
+          i ? arith::AddIOp::create(b, at, arith::MulIOp::create(b, at, flat, extents[i]), index).getResult() : index;
+      Value moved = arith::AddIOp::create(b, at, index, number(op.getPadding()[i]));
+      last.push_back(arith::DivUIOp::create(b, at, moved, number(op.getStride()[i])));
+    }
+    flat = arith::IndexCastOp::create(b, at, b.getI64Type(), flat);
+    Value zero = floatConstant(b, at, compute, 0), sum = zero;
+    std::function<void(unsigned, Value)> visit = [&](unsigned i, Value inside) {
+      if (i == d) {
+        Value maximum = tensor::ExtractOp::create(b, at, indices, where);
+        Value here = arith::CmpIOp::create(b, at, arith::CmpIPredicate::eq, maximum, flat);
+        Value taken = load(b, at, tensor::ExtractOp::create(b, at, grad, where), element);
+        here = arith::AndIOp::create(b, at, inside, here);
+        taken = arith::SelectOp::create(b, at, here, taken, zero);
+        sum = arith::AddFOp::create(b, at, sum, taken, contractFlag(b));
+        return;
+      }
+      // Windows are visited in order, so the sum is that of a loop over the windows.
+      for (int64_t before = windowsOfElement(op.getKernel()[i], op.getStride()[i], op.getDilation()[i]) - 1;
+           before >= 0; --before) {
+        // The comparison is unsigned: a negative index of a window is a very large unsigned number.
+        Value window = arith::SubIOp::create(b, at, last[i], number(before));
+        Value fits = arith::CmpIOp::create(b, at, arith::CmpIPredicate::ult, window, counted[i]);
+        where[firstSpatial + i] = arith::SelectOp::create(b, at, fits, window, number(0));
+        visit(i + 1, inside ? arith::AndIOp::create(b, at, inside, fits).getResult() : fits);
+      }
+    };
+    visit(0, Value());
+    return SmallVector<Value>{store(b, at, sum, element)};
+  }));
+  return success();
+}
+
 /// Returns a tensor with the divisor of each window's sum, which is the number of the window's elements in the image
 /// (if `countsPadding`, in the padded image). The tensor has the spatial dimensions of the result and the element type
 /// `f` of the sums.
@@ -262,6 +328,8 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
 LogicalResult lowerPooling(Lowering &l, Operation *op) {
   if (auto max = dyn_cast<graph::MaxPoolOp>(op))
     return lowerMaxPool(l, max);
+  if (auto gradient = dyn_cast<graph::MaxPoolGradOp>(op))
+    return lowerMaxPoolGrad(l, gradient);
   return lowerAvgPool(l, cast<graph::AvgPoolOp>(op));
 }
 

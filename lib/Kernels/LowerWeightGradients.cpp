@@ -9,7 +9,12 @@
 //
 // The elements of %p are the input elements that each tap of the window reads (patches); for a window of one pixel with
 // stride 1 and without padding, %p is %x. If the patches of a batch would take more than `mostPatchBytes`, the batch is
-// divided into groups of consecutive images, whose products are added. The gradient of a depthwise convolution is not a
+// divided into groups of consecutive images, whose products are added. If an image has few channels, a line of a patch
+// is a run of elements of a line of the image, which is filled up to a multiple of `runUnit` elements:
+//
+//   image of 3 channels, window of 7 x 7   ->  patches of 7 x 24: 21 elements for a line, and 3 that are not used
+//
+// The gradient of a depthwise convolution is not a
 // product. It is the sum of the gradients of parts of each image (tw_tile.depthwise_gradient) or, if this op does not
 // support the convolution (for example, channels-first or 3-D), a linalg.generic over the taps and channels.
 //
@@ -25,6 +30,10 @@ using namespace mlir;
 
 namespace tilewright::structured {
 namespace {
+
+/// Lines of patches of images with few channels have a multiple of this number of elements, so that vectors of the
+/// patches are aligned.
+constexpr int64_t runUnit = 8;
 
 /// The maximum size in bytes of the patches of one product.
 constexpr int64_t mostPatchBytes = int64_t(64) << 20;
@@ -42,20 +51,28 @@ public:
       : l(l), op(op), conv(Convolution::of(l, op)), element(convolvedType(op.getResult()).getElementType()),
         accumulator(accumulatorType(element)) {
     SmallVector<AffineExpr> weight = graph::sizesOf(convolvedType(op.getResult()));
-    inputSizes = graph::sizesOf(convolvedType(op.getInput()));
+    inputSizes = graph::sizesOf(convolvedType(conv.source));
     gradSizes = graph::sizesOf(convolvedType(op.getGrad()));
     unsigned d = conv.spatial;
     kernel = llvm::to_vector(ArrayRef(weight).slice(conv.channelsLast ? 0 : 2, d));
     out = llvm::to_vector(ArrayRef(gradSizes).slice(conv.firstSpatialDim(), d));
     channels = weight[conv.channelsLast ? d : 1];
     filters = weight[conv.channelsLast ? d + 1 : 0].floorDiv(conv.groups);
+    patchTaps = kernel;
+    patchTaps.push_back(channels);
+    auto few = dyn_cast<AffineConstantExpr>(channels), width = dyn_cast<AffineConstantExpr>(kernel.back());
+    if (!conv.channelsLast || conv.groups > 1 || d != 2 || !few || !width || isPixelwise() ||
+        few.getValue() >= runUnit || few.getValue() < 1 || conv.dilation.back() != 1)
+      return;
+    patchTaps.pop_back();
+    patchTaps.back() = l.constant(int64_t(llvm::alignTo(uint64_t(few.getValue() * width.getValue()), runUnit)));
   }
 
   void run() {
     bool depthwise = conv.groups > 1 && channels == l.constant(1) && filters == l.constant(1);
     if (depthwise)
       return setWeight(l.rounded(permutedGroups(isInPlane() ? sumOfParts() : reducedTaps()), partSizes(), element));
-    Value input = l.tensor(op.getInput()), grad = toChannelsLast(op.getGrad());
+    Value input = l.tensor(conv.source), grad = toChannelsLast(op.getGrad());
     int64_t images = runOfImages();
     Value total;
     if (images == 0) {
@@ -85,15 +102,17 @@ private:
   /// Returns the number of images of one product, or 0 if one product has all images.
   int64_t runOfImages() {
     SmallVector<AffineExpr> one(out);
-    llvm::append_range(one, kernel);
-    one.append({channels, l.constant(conv.groups)});
+    llvm::append_range(one, patchTaps);
+    one.push_back(l.constant(conv.groups));
     auto elements = dyn_cast<AffineConstantExpr>(productOf(l, one)),
          images = dyn_cast<AffineConstantExpr>(inputSizes[0]);
     if (!elements || !images || isPixelwise())
       return 0;
     int64_t bytes = elements.getValue() * convolvedType(op.getInput()).getElementTypeBitWidth() / 8;
     int64_t most = std::max<int64_t>(1, mostPatchBytes / std::max<int64_t>(bytes, 1));
-    return images.getValue() <= most ? 0 : most;
+    if (images.getValue() <= most)
+      return 0;
+    return llvm::divideCeil(images.getValue(), llvm::divideCeil(images.getValue(), most)); // groups of similar sizes
   }
 
   Value imagesOf(Value tensor, int64_t first, int64_t count) {
@@ -131,15 +150,15 @@ private:
   bool isPixelwise() {
     return llvm::all_of(kernel, [&](AffineExpr size) { return size == l.constant(1); }) &&
            llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) &&
-           llvm::all_of(conv.padding, [](int64_t amount) { return amount == 0; });
+           llvm::all_of(conv.before, [](int64_t amount) { return amount == 0; }) &&
+           llvm::all_of(conv.after, [](int64_t amount) { return amount == 0; });
   }
 
   /// Computes the gradient of the given images as patches^T x gradient, per group.
   Value product(Value input, Value grad, AffineExpr images) {
     bool grouped = conv.groups > 1;
-    SmallVector<AffineExpr> pixels{images}, taps(kernel);
+    SmallVector<AffineExpr> pixels{images}, taps(patchTaps);
     llvm::append_range(pixels, out);
-    taps.push_back(channels);
     SmallVector<AffineExpr> group(grouped ? 1 : 0, l.constant(conv.groups));
     auto joined = [](std::initializer_list<ArrayRef<AffineExpr>> parts) {
       SmallVector<AffineExpr> all;
@@ -150,18 +169,61 @@ private:
     SmallVector<AffineExpr> grads(pixels);
     grads.push_back(gradSizes[conv.channelDim()]);
     AffineExpr k = productOf(l, pixels), m = productOf(l, taps);
-    Value lhs = patches(input, images);
+    Value lhs = inRuns() ? runs(input, images) : patches(input, images);
     lhs = l.reshaped(lhs, joined({pixels, group, taps}), joined({{k}, group, {m}}));
     Value rhs = l.reshaped(grad, grads, joined({{k}, group, {filters}}));
     NamedAttribute name(l.builder.getStringAttr(opAttrName), l.builder.getStringAttr(l.name));
-    if (!grouped)
-      return l.reshaped(contracted(l, {lhs, true}, {rhs, true}, m, filters, k, accumulator, name), {m, filters},
-                        partSizes());
+    if (!grouped) {
+      Value made = contracted(l, {lhs, true}, {rhs, true}, m, filters, k, accumulator, name);
+      return inRuns() ? withoutFilling(made) : l.reshaped(made, {m, filters}, partSizes());
+    }
     // The loops are g, m, n, and k.
     SmallVector<AffineExpr> sizes{group[0], m, filters};
     AffineMap maps[] = {l.map(4, {l.dim(3), l.dim(0), l.dim(1)}), l.map(4, {l.dim(3), l.dim(0), l.dim(2)}),
                         l.map(4, {l.dim(0), l.dim(1), l.dim(2)})};
     return l.reshaped(l.contract(lhs, rhs, maps, sizes, accumulator, name), sizes, partSizes());
+  }
+
+  /// Returns true if a line of a patch is a run of elements of a line of the image.
+  bool inRuns() const { return patchTaps.size() == kernel.size(); }
+
+  /// Returns the patches as runs: images x out... x lines of the window x elements of a run. Elements after the end of
+  /// a window are other elements of the image, or zeros.
+  Value runs(Value input, AffineExpr images) {
+    SmallVector<AffineExpr> sizes{images}, from(inputSizes), merged;
+    llvm::append_range(sizes, out);
+    llvm::append_range(sizes, patchTaps);
+    from[0] = images;
+    merged = {from[0], from[1], from[2] * from[3]};
+    Value lines = l.reshaped(input, from, merged);
+    Type stored = convolvedType(input).getElementType();
+    Value nothing = arith::ConstantOp::create(l.builder, l.loc, conv.zero(stored));
+    const int64_t perPixel = cast<AffineConstantExpr>(channels).getValue();
+    Value extents[] = {l.size(merged[1]), l.size(merged[2])};
+    return l.elementwise(sizes, stored, {}, [&](OpBuilder &b, Location at, ValueRange, ValueRange) {
+      auto index = [&](unsigned dim) { return linalg::IndexOp::create(b, at, dim).getResult(); };
+      auto number = [&](int64_t value) { return arith::ConstantIndexOp::create(b, at, value).getResult(); };
+      auto position = [&](Value window, int64_t stride, Value tap, int64_t dilation, int64_t padding) -> Value {
+        Value first = arith::MulIOp::create(b, at, window, number(stride));
+        first = arith::SubIOp::create(b, at, first, number(padding));
+        return arith::AddIOp::create(b, at, first, arith::MulIOp::create(b, at, tap, number(dilation)));
+      };
+      SmallVector<Value> indices{index(0),
+                                 position(index(1), conv.stride[0], index(3), conv.dilation[0], conv.before[0]),
+                                 position(index(2), conv.stride[1] * perPixel, index(4), 1, conv.before[1] * perPixel)};
+      return SmallVector<Value>{extractInside(b, at, lines, indices, {{1, extents[0]}, {2, extents[1]}}, nothing)};
+    });
+  }
+
+  /// Returns the gradient of the taps of a window from `made`, the gradient of all elements of its runs.
+  Value withoutFilling(Value made) {
+    SmallVector<AffineExpr> filled(patchTaps), taken;
+    filled.push_back(filters);
+    taken = filled;
+    taken[1] = kernel[1] * channels;
+    Value inLines = l.reshaped(made, {productOf(l, patchTaps), filters}, filled);
+    SmallVector<OpFoldResult> zeros(3, l.builder.getIndexAttr(0)), ones(3, l.builder.getIndexAttr(1));
+    return l.reshaped(l.extractSlice(inLines, zeros, taken, ones), taken, partSizes());
   }
 
   /// Returns the input element that each tap reads, or zero outside of the image, in the shape images x out... x
@@ -198,7 +260,7 @@ private:
         Value window = times(index(1 + i), number(conv.stride[i]));
         Value tap = times(index(firstTap + i), number(conv.dilation[i]));
         unsigned dim = conv.firstSpatialDim() + i;
-        indices[dim] = arith::SubIOp::create(b, at, plus(window, tap), number(conv.padding[i]));
+        indices[dim] = arith::SubIOp::create(b, at, plus(window, tap), number(conv.before[i]));
         bounds.push_back({dim, extents[i]});
       }
       Value channel = index(firstTap + d);
@@ -211,7 +273,7 @@ private:
   /// gradient over the images and their pixels.
   Value reducedTaps() {
     unsigned d = conv.spatial, channel = d, image = d + 1, pixel = d + 2;
-    Value input = conv.pad(op.getInput()), grad = l.tensor(op.getGrad());
+    Value input = conv.padSource(), grad = l.tensor(op.getGrad());
     SmallVector<AffineExpr> inputAt(d + 2), gradAt(d + 2), sizes(kernel);
     inputAt[0] = gradAt[0] = l.dim(image);
     inputAt[conv.channelDim()] = gradAt[conv.channelDim()] = l.dim(channel);
@@ -258,8 +320,8 @@ private:
     llvm::append_range(sizes, result);
     Value init = l.empty(sizes, accumulator);
     auto parts = tile::DepthwiseGradientOp::create(l.builder, l.loc, TypeRange{init.getType()},
-                                                   ValueRange{l.tensor(op.getInput()), l.tensor(op.getGrad())}, Value(),
-                                                   ValueRange{init}, conv.stride, conv.dilation, conv.padding, lines);
+                                                   ValueRange{l.tensor(conv.source), l.tensor(op.getGrad())}, Value(),
+                                                   ValueRange{init}, conv.stride, conv.dilation, conv.before, lines);
     parts->setAttr(opAttrName, l.builder.getStringAttr(l.name));
     SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
     iterators.append(2, utils::IteratorType::reduction);
@@ -321,6 +383,8 @@ private:
   Type element, accumulator;
   SmallVector<AffineExpr> inputSizes, gradSizes, kernel, out;
   AffineExpr channels, filters; // numbers of channels and filters of a group
+  // The sizes of a patch: kernel... and channels or, if lines of patches are runs, lines and elements of a run.
+  SmallVector<AffineExpr> patchTaps;
 };
 
 } // namespace

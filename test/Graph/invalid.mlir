@@ -569,6 +569,38 @@ func.func @max_pool_c2(%a: tensor<2x3x8x8xf32>) {
 
 // -----
 
+func.func @max_pool_grad_c1(%g: tensor<2x3x4x4xf32>, %i: tensor<2x4x4x4xi64>) {
+  // expected-error @below {{max_pool_grad_c1: a result of 2x4x4x4 for an input of 2x3x8x8}}
+  %0 = tw.max_pool_grad %g, %i {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<2x3x4x4xf32>, tensor<2x4x4x4xi64> -> tensor<2x3x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @max_pool_grad_c2(%g: tensor<1x1x9x9xf32>, %i: tensor<1x1x9x9xi64>) {
+  // expected-error @below {{max_pool_grad_c2: 9 windows of 2 with stride 2 and padding 0 over 12 elements}}
+  %0 = tw.max_pool_grad %g, %i {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<1x1x9x9xf32>, tensor<1x1x9x9xi64> -> tensor<1x1x12x12xf32>
+  return
+}
+
+// -----
+
+func.func @max_pool_grad_c3(%g: tensor<1x1x6x6xi32>, %i: tensor<1x1x6x6xi64>) {
+  // expected-error @below {{max_pool_grad_c3: a gradient of 'i32'; it should be of a float type}}
+  %0 = tw.max_pool_grad %g, %i {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<1x1x6x6xi32>, tensor<1x1x6x6xi64> -> tensor<1x1x12x12xi32>
+  return
+}
+
+// -----
+
+func.func @max_pool_grad_c3_indices(%g: tensor<1x1x6x6xf32>) {
+  // expected-error @below {{max_pool_grad_c3: the tensor of indices is of 'f32' but should be of 'i64'}}
+  %0 = tw.max_pool_grad %g, %g {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<1x1x6x6xf32>, tensor<1x1x6x6xf32> -> tensor<1x1x12x12xf32>
+  return
+}
+
+// -----
+
 func.func @avg_pool_c1(%a: tensor<2x8xf32>) {
   // expected-error @below {{avg_pool_c1: rank 2; it should be 3, 4 or 5}}
   %0 = tw.avg_pool %a {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>} : tensor<2x8xf32> -> tensor<2x4xf32>

@@ -202,6 +202,8 @@ func.func @other_ops(%n: index {tw.symbol = "s0", tw.min = 2 : i64, tw.max = 64 
   %att, %lse = tw.attention %x, %x, %x {scale = 0.5 : f64, causal} : tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32>, tensor<2x3x8x8xf32> -> tensor<2x3x8x8xf32>, tensor<2x3x8xf32>
   // CHECK: tw.max_pool
   %mp, %mi = tw.max_pool %x {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>, tensor<2x3x4x4xi64>
+  // CHECK: tw.max_pool_grad
+  %mg = tw.max_pool_grad %mp, %mi {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>} : tensor<2x3x4x4xf32>, tensor<2x3x4x4xi64> -> tensor<2x3x8x8xf32>
   // CHECK: tw.avg_pool
   %ap = tw.avg_pool %x {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, count_include_pad} : tensor<2x3x8x8xf32> -> tensor<2x3x4x4xf32>
   // CHECK: tw.take

@@ -66,6 +66,21 @@ func.func @argument(%x: tensor<1x8x8x4xf32>) -> tensor<1x5x5x4xf32> {
   return %3 : tensor<1x5x5x4xf32>
 }
 
+// The gradient of a pool is computed in the order of its operands.
+// CHECK-LABEL: func @pool_gradient
+// CHECK-NOT: tw.permute
+// CHECK: %[[G:.*]] = tw.max_pool_grad %arg0, %arg1 {{{.*}}tw.channels_last} : tensor<1x4x4x5xf32>, tensor<1x4x4x5xi64> -> tensor<1x8x8x5xf32>
+// CHECK-NOT: tw.permute
+// CHECK: return %[[G]]
+func.func @pool_gradient(%g: tensor<1x4x4x5xf32>, %i: tensor<1x4x4x5xi64>) -> tensor<1x8x8x5xf32> {
+  %0 = tw.permute %g {permutation = array<i64: 0, 3, 1, 2>} : tensor<1x4x4x5xf32> -> tensor<1x5x4x4xf32>
+  %1 = tw.permute %i {permutation = array<i64: 0, 3, 1, 2>} : tensor<1x4x4x5xi64> -> tensor<1x5x4x4xi64>
+  %2 = tw.max_pool_grad %0, %1 {kernel = array<i64: 2, 2>, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>}
+    : tensor<1x5x4x4xf32>, tensor<1x5x4x4xi64> -> tensor<1x5x8x8xf32>
+  %3 = tw.permute %2 {permutation = array<i64: 0, 2, 3, 1>} : tensor<1x5x8x8xf32> -> tensor<1x8x8x5xf32>
+  return %3 : tensor<1x8x8x5xf32>
+}
+
 // An argument with three spatial dimensions in channels-last memory is not transposed for a pool.
 // CHECK-LABEL: func @volume
 // CHECK-NOT: tw.permute

@@ -11,6 +11,40 @@ func.func @depthwise(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x1x4xf32>) -> tensor
   return %0 : tensor<1x4x4x4xf32>
 }
 
+// Zeros that a tw.pad appends are read as padding of the convolution, also if their numbers differ on both sides. The
+// padded copy has no users.
+// CHECK-LABEL: func @pad
+// CHECK: tw_tile.grouped_convolution {{{.*}}padding = array<i64: 1, 0>{{.*}} ins(%arg0, %arg1 : tensor<1x8x8x4xf32>, tensor<3x3x1x4xf32>) outs(%{{.*}} : tensor<1x4x4x4xf32>)
+func.func @pad(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x1x4xf32>) -> tensor<1x4x4x4xf32> {
+  %0 = tw.pad %x {low = array<i64: 0, 1, 0, 0>, high = array<i64: 0, 1, 1, 0>, value = 0.0 : f32} : tensor<1x8x8x4xf32> -> tensor<1x10x9x4xf32>
+  %1 = tw.convolution %0, %w {tw.channels_last, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 0, 0>, groups = 4 : i64} : (tensor<1x10x9x4xf32>, tensor<3x3x1x4xf32>) -> tensor<1x4x4x4xf32>
+  return %1 : tensor<1x4x4x4xf32>
+}
+
+// A padding with ones remains a copy, and so does one that crops.
+// CHECK-LABEL: func @pad_with_ones
+// CHECK: %[[P:.*]] = tensor.pad %arg0
+// CHECK: tw_tile.grouped_convolution {{.*}} ins(%[[P]], %arg1
+func.func @pad_with_ones(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x1x4xf32>) -> tensor<1x4x4x4xf32> {
+  %0 = tw.pad %x {low = array<i64: 0, 1, 0, 0>, high = array<i64: 0, 1, 1, 0>, value = 1.0 : f32} : tensor<1x8x8x4xf32> -> tensor<1x10x9x4xf32>
+  %1 = tw.convolution %0, %w {tw.channels_last, stride = array<i64: 2, 2>, padding = array<i64: 0, 0>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 0, 0>, groups = 4 : i64} : (tensor<1x10x9x4xf32>, tensor<3x3x1x4xf32>) -> tensor<1x4x4x4xf32>
+  return %1 : tensor<1x4x4x4xf32>
+}
+
+// CHECK-LABEL: func @pad_that_crops
+// CHECK: %[[S:.*]] = tensor.extract_slice %arg0
+// CHECK: %[[P:.*]] = tensor.pad %[[S]]
+// CHECK: tw_tile.grouped_convolution {{{.*}}padding = array<i64: 1, 1>{{.*}} ins(%[[P]], %arg1
+func.func @pad_that_crops(%x: tensor<1x8x9x4xf32>, %w: tensor<3x3x1x4xf32>) -> tensor<1x5x5x4xf32> {
+  %0 = tw.pad %x {low = array<i64: 0, 1, 0, 0>, high = array<i64: 0, 0, -1, 0>, value = 0.0 : f32} : tensor<1x8x9x4xf32> -> tensor<1x9x8x4xf32>
+  %1 = tw.convolution %0, %w {tw.channels_last, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>,
+    output_padding = array<i64: 0, 0>, groups = 4 : i64} : (tensor<1x9x8x4xf32>, tensor<3x3x1x4xf32>) -> tensor<1x5x4x4xf32>
+  %2 = tw.pad %1 {low = array<i64: 0, 0, 0, 0>, high = array<i64: 0, 0, 1, 0>, value = 0.0 : f32} : tensor<1x5x4x4xf32> -> tensor<1x5x5x4xf32>
+  return %2 : tensor<1x5x5x4xf32>
+}
+
 // The weight is widened, the input is not; the result is rounded once.
 // CHECK-LABEL: func @groups_in_bf16
 // CHECK: %[[W:.*]] = linalg.generic {{.*}} ins(%arg1 : tensor<3x3x2x12xbf16>) outs(%{{.*}} : tensor<3x3x2x12xf32>)

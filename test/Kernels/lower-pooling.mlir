@@ -24,6 +24,21 @@ func.func @max_pool_indices(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xi64> {
   return %i : tensor<1x4x4xi64>
 }
 
+// An element is in at most two windows of three elements with stride 2: the one that begins at (p + 1) / 2 * 2 - 1, and
+// the one before it. The indices show whose maximum the element is.
+// CHECK-LABEL: func @max_pool_grad
+// CHECK: %[[PLACE:.*]] = arith.index_cast %{{.*}} : index to i64
+// CHECK-COUNT-2: tensor.extract %arg1[
+// CHECK: %[[MAXIMUM:.*]] = arith.cmpi eq, %{{.*}}, %[[PLACE]] : i64
+// CHECK: %[[G:.*]] = tensor.extract %arg0[
+// CHECK-NOT: tensor.extract
+// CHECK: return
+func.func @max_pool_grad(%g: tensor<1x4x4xf32>, %i: tensor<1x4x4xi64>) -> tensor<1x4x8xf32> {
+  %r = tw.max_pool_grad %g, %i {kernel = array<i64: 3>, stride = array<i64: 2>, padding = array<i64: 1>, dilation = array<i64: 1>}
+    : tensor<1x4x4xf32>, tensor<1x4x4xi64> -> tensor<1x4x8xf32>
+  return %r : tensor<1x4x8xf32>
+}
+
 // All windows have the same number of elements, so the divisor is a constant.
 // CHECK-LABEL: func @avg_pool(
 // CHECK: arith.constant 2.000000e+00 : f32

@@ -15,6 +15,23 @@ func.func @channels_last(%x: tensor<4x8x8x16xf32>, %g: tensor<4x8x8x32xf32>) -> 
   return %0 : tensor<3x3x16x32xf32>
 }
 
+// An image has 3 channels, so the 9 elements of a line of a window are a run of 16 elements of the image's line. The
+// gradient of the last 7 elements of a run is not used.
+// CHECK-LABEL: func @few_channels
+// CHECK: %[[LINES:.*]] = tensor.collapse_shape %arg0 {{.*}} : tensor<2x9x9x3xf32> into tensor<2x9x27xf32>
+// CHECK: %[[P:.*]] = linalg.generic {{.*}}outs(%{{.*}} : tensor<2x5x5x3x16xf32>)
+// CHECK: tensor.extract %[[LINES]]
+// CHECK: %[[A:.*]] = tensor.collapse_shape {{.*}} : tensor<2x5x5x3x16xf32> into tensor<50x48xf32>
+// CHECK: linalg.contract {{.*}} ins(%[[A]], %{{.*}} : tensor<50x48xf32>, tensor<50x8xf32>) outs(%{{.*}} : tensor<48x8xf32>)
+// CHECK: %[[RUNS:.*]] = tensor.expand_shape {{.*}} : tensor<48x8xf32> into tensor<3x16x8xf32>
+// CHECK: %[[USED:.*]] = tensor.extract_slice %[[RUNS]][0, 0, 0] [3, 9, 8] [1, 1, 1]
+// CHECK: tensor.expand_shape %[[USED]] {{.*}} : tensor<3x9x8xf32> into tensor<3x3x3x8xf32>
+func.func @few_channels(%x: tensor<2x9x9x3xf32>, %g: tensor<2x5x5x8xf32>) -> tensor<3x3x3x8xf32> {
+  %0 = tw.convolution_weight_grad %x, %g {tw.channels_last, stride = array<i64: 2, 2>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, groups = 1 : i64}
+    : (tensor<2x9x9x3xf32>, tensor<2x5x5x8xf32>) -> tensor<3x3x3x8xf32>
+  return %0 : tensor<3x3x3x8xf32>
+}
+
 // The window is one pixel, so the input itself contains the patches.
 // CHECK-LABEL: func @pixelwise
 // CHECK-NOT: linalg.generic

@@ -161,6 +161,10 @@ Elements::Key Elements::keyOf(Value tensor, ArrayRef<Value> at) {
 
 void Elements::remember(Value tensor, ArrayRef<Value> at, Value value) { scopes.back()[keyOf(tensor, at)] = value; }
 
+bool Elements::isKnown(Value tensor, ArrayRef<Value> at) const {
+  return llvm::any_of(scopes, [key = keyOf(tensor, at)](const auto &scope) { return scope.contains(key); });
+}
+
 void Elements::inScope(llvm::function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(builder);
   scopes.emplace_back();
@@ -261,7 +265,7 @@ Value Elements::compute(OpResult result, ArrayRef<Value> at) {
   if (isa<tile::GroupedConvolutionOp>(op))
     return groupedConvolution(op, at);
   if (isa<tile::DepthwiseGradientOp>(op))
-    return depthwiseGradient(op, at);
+    return depthwiseGradient(op, {SmallVector<Value>(at)}).front();
   if (auto cast = dyn_cast<tensor::CastOp>(op))
     return element(cast.getSource(), at);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
@@ -300,12 +304,13 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
   if (!value)
     return refuse(op, type);
   Value inside;
-  SmallVector<Value> from;
+  SmallVector<Value> from, insideDims; // for each dimension, the condition that the index is inside; null: always
   for (auto [dim, index] : llvm::enumerate(at)) {
     Value low = outer(op.getMixedLowPad()[dim]);
     bool padded = !isConstantIntValue(op.getMixedLowPad()[dim], 0) || !isConstantIntValue(op.getMixedHighPad()[dim], 0);
     if (!padded) {
       from.push_back(index);
+      insideDims.push_back(Value());
       continue;
     }
     Value moved = low == constant(0) ? index : arith::SubIOp::create(builder, loc, index, low).getResult();
@@ -314,9 +319,22 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
     Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, size(op.getSource(), dim));
     inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
     from.push_back(moved);
+    insideDims.push_back(fits);
   }
   if (!inside)
     return element(op.getSource(), from);
+  // If adjacent elements are all inside or all outside, read an element at valid indices and select it: LLVM merges
+  // such loads, and they do not wait for a branch.
+  const int64_t last = op.getType().getRank() - 1;
+  const bool adjacent =
+      isConstantIntValue(op.getMixedLowPad()[last], 0) && isConstantIntValue(op.getMixedHighPad()[last], 0);
+  if (adjacent && provided.contains(op.getSource()) && op.getSourceType().hasStaticShape() &&
+      op.getSourceType().getNumElements() > 0) {
+    for (auto [index, fits] : llvm::zip_equal(from, insideDims))
+      if (fits)
+        index = arith::SelectOp::create(builder, loc, fits, index, constant(0));
+    return arith::SelectOp::create(builder, loc, inside, element(op.getSource(), from), outer(value));
+  }
   return choose(inside, type, [&] { return element(op.getSource(), from); }, [&] { return outer(value); });
 }
 

@@ -39,6 +39,10 @@ public:
   /// Returns the element of `tensor` at the indices `at`. If the element cannot be computed, emits an error at the
   /// tensor's op and returns 0.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
+  /// Emits the reductions that the elements of `tensor` at the indices `ats` depend on, each with one loop for all of
+  /// these elements. Later calls of element() reuse the results. Reductions that do not index their results directly
+  /// are left to element().
+  void reduceTogether(mlir::Value tensor, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats);
   void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
 
   /// Declares that `index` is a multiple of `of`. LLVM merges accesses to adjacent elements only if it can prove that
@@ -89,13 +93,18 @@ private:
                   llvm::ArrayRef<mlir::Value> extents);
   mlir::Value compute(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value structured(mlir::linalg::LinalgOp op, unsigned result, llvm::ArrayRef<mlir::Value> at);
+  llvm::SmallVector<mlir::Value> structuredLanes(mlir::linalg::LinalgOp op, unsigned number,
+                                                 llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats,
+                                                 std::vector<llvm::SmallVector<mlir::Value>> lanes);
+  llvm::SmallVector<mlir::Value> initialValues(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops);
   mlir::Value pad(mlir::tensor::PadOp op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value insert(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value scan(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value scatter(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value sort(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value groupedConvolution(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
-  mlir::Value depthwiseGradient(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
+  llvm::SmallVector<mlir::Value> depthwiseGradient(mlir::Operation *op,
+                                                   llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats);
   /// Emits a loop over 0 ... extent - 1. `body` receives the index and the accumulator, and returns the new
   /// accumulator.
   mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
@@ -110,6 +119,8 @@ private:
   mlir::Value outer(mlir::OpFoldResult value);
   mlir::Value refuse(mlir::Operation *op, mlir::Type type);
   void remember(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value value);
+  /// Returns true if the element has been computed, and the computation dominates the insertion point.
+  bool isKnown(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at) const;
   static Key keyOf(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
 
   mlir::OpBuilder &builder;

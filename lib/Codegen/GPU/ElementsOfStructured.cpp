@@ -45,101 +45,173 @@ static bool addsUp(linalg::LinalgOp op) {
   return true;
 }
 
-/// Computes one element in one thread. Loops that do not index the result are sequential.
-Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value> at) {
+/// Returns the indices of the loops of `op` that `at`, the indices of result `number`, determines, and null for the
+/// other loops. Returns an empty list if the loops do not index the result directly.
+static SmallVector<Value> loopsAt(linalg::LinalgOp op, unsigned number, ArrayRef<Value> at) {
   SmallVector<Value> loops(op.getNumLoops());
-  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
-  Type type = cast<ShapedType>(op->getResult(number).getType()).getElementType();
-  for (auto [expr, index] : llvm::zip_equal(map.getResults(), at)) {
+  for (auto [expr, index] : llvm::zip_equal(op.getMatchingIndexingMap(op.getDpsInitOperand(number)).getResults(), at)) {
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
       loops[dim.getPosition()] = index;
     else if (!isa<AffineConstantExpr>(expr))
-      return refuse(op, type);
+      return {};
   }
-  SmallVector<Value> accumulated;
-  for (OpOperand &init : op.getDpsInitsMutable()) {
-    SmallVector<Value> indices;
-    bool known = true;
-    for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
-      if (auto dim = dyn_cast<AffineDimExpr>(expr))
-        known &= bool(loops[dim.getPosition()]);
-    Type element = cast<ShapedType>(init.get().getType()).getElementType();
-    if (!known) {
-      accumulated.push_back(arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)));
+  return loops;
+}
+
+/// Computes one element in one thread.
+Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value> at) {
+  SmallVector<Value> loops = loopsAt(op, number, at);
+  Type type = cast<ShapedType>(op->getResult(number).getType()).getElementType();
+  if (loops.empty() && op.getNumLoops() > 0)
+    return refuse(op, type);
+  return structuredLanes(op, number, {SmallVector<Value>(at)}, {loops}).front();
+}
+
+void Elements::reduceTogether(Value tensor, ArrayRef<SmallVector<Value>> ats) {
+  if (provided.contains(tensor) || isKnown(tensor, ats.front()))
+    return;
+  auto gradient = tensor.getDefiningOp<tile::DepthwiseGradientOp>();
+  if (gradient && cast<ShapedType>(gradient.getInputs()[0].getType()).hasStaticShape()) {
+    for (auto [at, value] : llvm::zip_equal(ats, depthwiseGradient(gradient, ats)))
+      remember(tensor, at, value);
+    return;
+  }
+  auto op = tensor.getDefiningOp<linalg::LinalgOp>();
+  if (!op || isa<linalg::FillOp>(op))
+    return;
+  const unsigned number = cast<OpResult>(tensor).getResultNumber();
+  std::vector<SmallVector<Value>> lanes;
+  for (const SmallVector<Value> &at : ats)
+    lanes.push_back(loopsAt(op, number, at));
+  if (lanes.front().empty())
+    return;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    if (!isa<ShapedType>(operand->get().getType()) || !op.payloadUsesValueFromOperand(operand))
       continue;
+    std::vector<SmallVector<Value>> from;
+    for (ArrayRef<Value> loops : lanes) {
+      from.emplace_back();
+      for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults()) {
+        auto dim = dyn_cast<AffineDimExpr>(expr);
+        from.back().push_back(dim ? loops[dim.getPosition()] : Value());
+      }
     }
-    for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults())
-      indices.push_back(evaluate(expr, loops));
-    accumulated.push_back(
-        op.payloadUsesValueFromOperand(&init)
-            ? this->element(init.get(), indices)
-            : arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)).getResult());
+    if (!llvm::is_contained(from.front(), Value()))
+      reduceTogether(operand->get(), from);
   }
+  const bool reduces = llvm::is_contained(lanes.front(), Value());
+  const bool differ = llvm::any_of(ats, [&](const SmallVector<Value> &at) { return at != ats.front(); });
+  if (reduces)
+    structuredLanes(op, number, differ ? ats : ats.take_front(),
+                    differ ? ArrayRef(lanes) : ArrayRef(lanes).take_front());
+}
+
+/// Computes the elements of result `number` of `op` at the indices `ats`. `lanes` are the loops of each element, with
+/// null for those that do not index the result. These loops are sequential, and common to all elements.
+SmallVector<Value> Elements::structuredLanes(linalg::LinalgOp op, unsigned number, ArrayRef<SmallVector<Value>> ats,
+                                             std::vector<SmallVector<Value>> lanes) {
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
+  Type type = cast<ShapedType>(op->getResult(number).getType()).getElementType();
+  const size_t perLane = op.getNumDpsInits();
+  SmallVector<Value> accumulated; // of all results of the first lane, of the second lane, ...
+  for (ArrayRef<Value> loops : lanes)
+    llvm::append_range(accumulated, initialValues(op, loops));
   SmallVector<int64_t> reduced;
-  for (auto [loop, value] : llvm::enumerate(loops))
+  for (auto [loop, value] : llvm::enumerate(lanes.front()))
     if (!value)
       reduced.push_back(loop);
-  if (!reduced.empty()) {
-    const bool sums = addsUp(op);
-    auto add = [&](ArrayRef<Value> a, ArrayRef<Value> b) {
-      return llvm::map_to_vector(llvm::zip_equal(a, b), [&](auto pair) -> Value {
-        return arith::AddFOp::create(builder, op.getLoc(), std::get<0>(pair), std::get<1>(pair));
-      });
-    };
-    const SmallVector<Value> zeros =
-        sums ? llvm::map_to_vector(accumulated,
-                                   [&](Value of) -> Value {
-                                     return arith::ConstantOp::create(builder, op.getLoc(),
-                                                                      builder.getZeroAttr(of.getType()));
-                                   })
-             : SmallVector<Value>();
-    auto loopOver = [&](Value from, Value to, Value step, ArrayRef<Value> start,
-                        llvm::function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
-      auto loop = scf::ForOp::create(builder, op.getLoc(), from, to, step, start);
-      inScope([&] {
-        builder.setInsertionPointToStart(loop.getBody());
-        SmallVector<Value> inner = body(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs()));
-        builder.setInsertionPointToEnd(loop.getBody());
-        scf::YieldOp::create(builder, op.getLoc(), inner);
-      });
-      return SmallVector<Value>(loop.getResults());
-    };
-    // For sums of floats, each loop has a separate sum, and so has each part of a long loop. Otherwise, rounding errors
-    // would accumulate along all elements.
-    std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
-      if (depth == reduced.size())
-        return yielded(op, loops, carried);
-      Value extent = loopExtent(op, reduced[depth]);
-      if (!extent) {
-        refuse(op, type);
-        return carried;
-      }
-      auto each = [&](Value index, SmallVector<Value> within) {
+  auto bodies = [&](ArrayRef<Value> carried) {
+    SmallVector<Value> next;
+    for (auto [lane, loops] : llvm::enumerate(lanes))
+      llvm::append_range(next, yielded(op, loops, carried.slice(lane * perLane, perLane)));
+    return next;
+  };
+  const bool sums = !reduced.empty() && addsUp(op);
+  auto add = [&](ArrayRef<Value> a, ArrayRef<Value> b) {
+    return llvm::map_to_vector(llvm::zip_equal(a, b), [&](auto pair) -> Value {
+      return arith::AddFOp::create(builder, op.getLoc(), std::get<0>(pair), std::get<1>(pair));
+    });
+  };
+  const SmallVector<Value> zeros =
+      sums ? llvm::map_to_vector(accumulated,
+                                 [&](Value of) -> Value {
+                                   return arith::ConstantOp::create(builder, op.getLoc(),
+                                                                    builder.getZeroAttr(of.getType()));
+                                 })
+           : SmallVector<Value>();
+  auto loopOver = [&](Value from, Value to, Value step, ArrayRef<Value> start,
+                      llvm::function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
+    auto loop = scf::ForOp::create(builder, op.getLoc(), from, to, step, start);
+    inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> inner = body(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs()));
+      builder.setInsertionPointToEnd(loop.getBody());
+      scf::YieldOp::create(builder, op.getLoc(), inner);
+    });
+    return SmallVector<Value>(loop.getResults());
+  };
+  // For sums of floats, each loop has a separate sum, and so has each part of a long loop. Otherwise, rounding errors
+  // would accumulate along all elements.
+  std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
+    if (depth == reduced.size())
+      return bodies(carried);
+    Value extent = loopExtent(op, reduced[depth]);
+    if (!extent) {
+      refuse(op, type);
+      return carried;
+    }
+    auto setIndex = [&](Value index) {
+      for (SmallVector<Value> &loops : lanes)
         loops[reduced[depth]] = index;
-        return sums && depth + 1 < reduced.size() ? add(within, nest(depth + 1, zeros)) : nest(depth + 1, within);
-      };
-      std::optional<int64_t> known = getConstantIntValue(extent);
-      SmallVector<Value> found;
-      if (sums && (!known || *known > longestSum))
-        found =
-            loopOver(constant(0), extent, constant(longestSum), carried, [&](Value first, SmallVector<Value> within) {
-              Value end = arith::AddIOp::create(builder, op.getLoc(), first, constant(longestSum));
-              end = arith::MinUIOp::create(builder, op.getLoc(), end, extent);
-              return add(within, loopOver(first, end, constant(1), zeros, each));
-            });
-      else
-        found = loopOver(constant(0), extent, constant(1), carried, each);
-      loops[reduced[depth]] = Value();
-      return found;
     };
-    accumulated = nest(0, accumulated);
-  } else {
-    accumulated = yielded(op, loops, accumulated);
+    auto each = [&](Value index, SmallVector<Value> within) {
+      setIndex(index);
+      return sums && depth + 1 < reduced.size() ? add(within, nest(depth + 1, zeros)) : nest(depth + 1, within);
+    };
+    std::optional<int64_t> known = getConstantIntValue(extent);
+    SmallVector<Value> found;
+    if (sums && (!known || *known > longestSum))
+      found = loopOver(constant(0), extent, constant(longestSum), carried, [&](Value first, SmallVector<Value> within) {
+        Value end = arith::AddIOp::create(builder, op.getLoc(), first, constant(longestSum));
+        end = arith::MinUIOp::create(builder, op.getLoc(), end, extent);
+        return add(within, loopOver(first, end, constant(1), zeros, each));
+      });
+    else
+      found = loopOver(constant(0), extent, constant(1), carried, each);
+    setIndex(Value());
+    return found;
+  };
+  accumulated = nest(0, accumulated);
+  SmallVector<Value> made;
+  for (auto [lane, at] : llvm::enumerate(ats)) {
+    for (size_t other = 0; other < perLane; ++other)
+      if (op.getMatchingIndexingMap(op.getDpsInitOperand(other)) == map)
+        remember(op->getResult(other), at, accumulated[lane * perLane + other]);
+    made.push_back(accumulated[lane * perLane + number]);
   }
-  for (auto [other, value] : llvm::enumerate(accumulated))
-    if (op.getMatchingIndexingMap(op.getDpsInitOperand(other)) == map)
-      remember(op->getResult(other), at, value);
-  return accumulated[number];
+  return made;
+}
+
+/// Returns the values of the accumulators of `op` before its loops that do not index the result.
+SmallVector<Value> Elements::initialValues(linalg::LinalgOp op, ArrayRef<Value> loops) {
+  SmallVector<Value> initial;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    AffineMap map = op.getMatchingIndexingMap(&init);
+    Type element = cast<ShapedType>(init.get().getType()).getElementType();
+    const bool known = llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      return !dim || loops[dim.getPosition()];
+    });
+    if (!known || !op.payloadUsesValueFromOperand(&init)) {
+      initial.push_back(arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(element)));
+      continue;
+    }
+    SmallVector<Value> indices;
+    for (AffineExpr expr : map.getResults())
+      indices.push_back(evaluate(expr, loops));
+    initial.push_back(this->element(init.get(), indices));
+  }
+  return initial;
 }
 
 SmallVector<Value> Elements::yielded(linalg::LinalgOp op, ArrayRef<Value> loops, ArrayRef<Value> accumulated) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Tile.h"
 #include "lib/Codegen/GPU/Elements.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -84,27 +85,56 @@ Value Elements::groupedConvolution(Operation *op, ArrayRef<Value> at) {
   });
 }
 
-Value Elements::depthwiseGradient(Operation *op, ArrayRef<Value> at) {
+/// Computes elements that differ only in their channel. Several elements read adjacent channels, so the code has no
+/// branches between their loads: an index outside of the input is replaced by 0, and the element there by zero.
+SmallVector<Value> Elements::depthwiseGradient(Operation *op, ArrayRef<SmallVector<Value>> ats) {
   auto gradient = cast<tile::DepthwiseGradientOp>(op);
   Location loc = op->getLoc();
   Value input = gradient.getInputs()[0], grad = gradient.getInputs()[1];
   Sums sums{builder, loc, cast<ShapedType>(op->getResult(0).getType()).getElementType()};
+  ArrayRef<Value> at = ats.front();
   Value first = multiply(at[1], constant(gradient.getLines()));
   Value left = arith::SubIOp::create(builder, loc, size(grad, 1), first);
   Value lines = arith::MinSIOp::create(builder, loc, left, constant(gradient.getLines()));
-  return inOrder(lines, sums.zero(), [&](Value number, Value all) {
+  auto over = [&](Value extent, ArrayRef<Value> initial,
+                  llvm::function_ref<SmallVector<Value>(Value, SmallVector<Value>)> body) {
+    auto loop = scf::ForOp::create(builder, loc, constant(0), extent, constant(1), initial);
+    inScope([&] {
+      builder.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> next = body(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs()));
+      builder.setInsertionPointToEnd(loop.getBody());
+      scf::YieldOp::create(builder, loc, next);
+    });
+    return SmallVector<Value>(loop.getResults());
+  };
+  const SmallVector<Value> zeros(ats.size(), sums.zero());
+  return over(lines, zeros, [&](Value number, SmallVector<Value> all) {
     Value line = add(first, number);
-    Value inLine = inOrder(size(grad, 2), sums.zero(), [&](Value pixel, Value accumulated) {
+    SmallVector<Value> inLine = over(size(grad, 2), zeros, [&](Value pixel, SmallVector<Value> carried) {
       Value inside;
       Value y = underTap(builder, *this, gradient, 0, line, at[2], size(input, 1), inside);
       Value x = underTap(builder, *this, gradient, 1, pixel, at[3], size(input, 2), inside);
-      auto taken = [&] {
-        Value a = sums.extended(element(input, {at[0], y, x, at[4]}));
-        return sums.add(accumulated, sums.multiply(a, sums.extended(element(grad, {at[0], line, pixel, at[4]}))));
+      auto product = [&](ArrayRef<Value> lane, Value sum, Value chosen) {
+        Value a = element(input, {at[0], y, x, lane[4]});
+        if (chosen)
+          a = arith::SelectOp::create(builder, loc, chosen, a,
+                                      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(a.getType())));
+        Value b = sums.extended(element(grad, {at[0], line, pixel, lane[4]}));
+        return sums.add(sum, sums.multiply(sums.extended(a), b));
       };
-      return choose(inside, sums.type, taken, [&] { return accumulated; });
+      if (ats.size() == 1) {
+        auto taken = [&] { return product(at, carried[0], Value()); };
+        return SmallVector<Value>{choose(inside, sums.type, taken, [&] { return carried[0]; })};
+      }
+      y = arith::SelectOp::create(builder, loc, inside, y, constant(0));
+      x = arith::SelectOp::create(builder, loc, inside, x, constant(0));
+      for (auto [lane, sum] : llvm::zip_equal(ats, carried))
+        sum = product(lane, sum, inside);
+      return carried;
     });
-    return sums.add(all, inLine);
+    for (auto [sum, added] : llvm::zip_equal(all, inLine))
+      sum = sums.add(sum, added);
+    return all;
   });
 }
 

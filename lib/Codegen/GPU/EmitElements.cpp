@@ -48,6 +48,8 @@ LogicalResult emitElements(ThreadKernel &kernel) {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
       SmallVector<Value> at = elements.delinearize(number, extents);
       Value first = at.empty() ? Value() : elements.multiply(at.back(), elements.constant(vector));
+      if (vector > 1)
+        elements.assumeMultiple(first, vector);
       // Compute all results before storing any of them, because a result may be stored in the memory of an operand.
       struct Made {
         Value value;
@@ -58,12 +60,19 @@ LogicalResult emitElements(ThreadKernel &kernel) {
       SmallVector<Value> lanes;
       for (int64_t lane = 0; lane < vector; ++lane)
         lanes.push_back(first ? elements.add(first, elements.constant(lane)) : Value());
-      for (auto [value, destination] : ArrayRef(results).slice(begin, end - begin))
+      for (auto [value, destination] : ArrayRef(results).slice(begin, end - begin)) {
+        if (vector > 1) {
+          std::vector<SmallVector<Value>> ats(vector, at);
+          for (auto [adjacent, lane] : llvm::zip_equal(ats, lanes))
+            adjacent.back() = lane;
+          elements.reduceTogether(value, ats);
+        }
         for (Value lane : lanes) {
           if (lane)
             at.back() = lane;
           made.push_back({elements.element(value, at), destination, at});
         }
+      }
       for (Made &each : made)
         elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
     });

@@ -12,8 +12,8 @@ void setSchedule(func::FuncOp kernel, const Schedule &chosen) {
   auto sizes = [&](ArrayRef<int64_t> values) { return DenseI64ArrayAttr::get(context, values); };
   const Kind kind = chosen.kind;
   const bool mma = kind == Kind::Mma, wgmma = kind == Kind::Wgmma, fma = kind == Kind::Fma, rows = kind == Kind::Rows,
-             attention = kind == Kind::Attention;
-  const bool adjacent = rows || kind == Kind::Elements || kind == Kind::Scatter;
+             attention = kind == Kind::Attention, windows = kind == Kind::Windows;
+  const bool adjacent = rows || windows || kind == Kind::Elements || kind == Kind::Scatter;
   const DenseI64ArrayAttr block = attention             ? sizes({chosen.m, chosen.n})
                                   : mma || wgmma || fma ? sizes({chosen.m, chosen.n, chosen.k})
                                                         : DenseI64ArrayAttr();
@@ -21,7 +21,7 @@ void setSchedule(func::FuncOp kernel, const Schedule &chosen) {
                   schedule::GpuScheduleAttr::get(
                       context, kind, chosen.threads, adjacent ? chosen.vector : 0, rows ? chosen.group : 0, block,
                       mma ? sizes({chosen.warpsM, chosen.warpsN}) : DenseI64ArrayAttr(),
-                      fma ? sizes({chosen.tileM, chosen.tileN}) : DenseI64ArrayAttr(),
+                      fma || windows ? sizes({chosen.tileM, chosen.tileN}) : DenseI64ArrayAttr(),
                       wgmma || attention ? chosen.consumers : 0, mma || wgmma || attention ? chosen.stages : 0,
                       chosen.tileRowsPerBand, chosen.tilesPerBlock, chosen.cluster, chosen.swapped,
                       chosen.rowsAcrossLanes, /*record=*/""));
@@ -67,7 +67,8 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   values.cluster = chosen.getCluster();
   values.swapped = chosen.getSwapped();
   values.rowsAcrossLanes = chosen.getRowsAcrossLanes();
-  const bool adjacent = values.kind == Schedule::Kind::Elements || values.kind == Schedule::Kind::Scatter;
+  const bool adjacent = values.kind == Schedule::Kind::Elements || values.kind == Schedule::Kind::Scatter ||
+                        values.kind == Schedule::Kind::Windows;
   if (!adjacent || inVectors(kernel, values.vector))
     return values;
   kernel.emitOpError("has the schedule ") << attribute << ", whose vector does not divide the rows of its results";

@@ -33,7 +33,7 @@ struct Schedule {
   int64_t m = 0, n = 0, k = 0;    ///< size of a block's tile
   int64_t warpsM = 0, warpsN = 0; ///< warps that share the tile, for mma
   int64_t consumers = 0;          ///< warp groups that share the tile, for wgmma; attention with 0 uses mma.sync
-  int64_t tileM = 0, tileN = 0;   ///< size of a thread's tile, for fma
+  int64_t tileM = 0, tileN = 0;   ///< size of a thread's tile, for fma; lines and pixels of it, for windows
   int64_t tileRowsPerBand = 1;    ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
   int64_t tilesPerBlock = 1;      ///< wgmma: tiles that a block computes one after the other
   int64_t cluster = 1;            ///< wgmma: blocks that share B's tile; rows: blocks that share a row
@@ -44,7 +44,8 @@ struct Schedule {
 
 void setSchedule(mlir::func::FuncOp kernel, const Schedule &schedule);
 /// Returns the kernel's schedule. Emits an error and returns std::nullopt if the kernel has no schedule of this target,
-/// or if the schedule has the kind `elements` or `scatter` and its `vector` does not divide the rows of the results.
+/// or if the schedule has the kind `elements`, `scatter` or `windows` and its `vector` does not divide the rows of the
+/// results.
 std::optional<Schedule> getSchedule(mlir::func::FuncOp kernel);
 
 } // namespace tilewright::gpu

@@ -51,6 +51,7 @@ struct ThreadKernel {
 mlir::LogicalResult emitElements(ThreadKernel &kernel);
 mlir::LogicalResult emitRows(ThreadKernel &kernel);
 mlir::LogicalResult emitScatter(ThreadKernel &kernel);
+mlir::LogicalResult emitWindows(ThreadKernel &kernel);
 mlir::LogicalResult emitFma(ThreadKernel &kernel);
 
 /// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.

@@ -23,6 +23,7 @@
 #include "lib/Codegen/GPU/Exponentials.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
 #include "lib/Codegen/NVPTX/EmitTensorCores.h"
+#include "lib/Codegen/NVPTX/IndexWidth.h"
 #include "lib/Codegen/NVPTX/NvvmThreadOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tilewright/AttributeNames.h"
@@ -38,51 +39,6 @@ namespace cuda {
 using namespace tilewright::gpu;
 
 namespace {
-
-/// Returns true if the indices of all tensors and all loop counters are in the range of signed 32-bit integers. This
-/// includes the indices of the last block's threads that are after the last element. Returns false if indices are read
-/// from tensors or computed by the kernel's own arithmetic, because such indices may have any value.
-bool fitsInt32(func::FuncOp kernel) {
-  constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
-  auto fitsAll = [](ArrayRef<int64_t> sizes) {
-    int64_t product = 1;
-    for (int64_t size : sizes) {
-      if (ShapedType::isDynamic(size) || size >= most)
-        return false;
-      // Treat a size of zero as one, because loops over the other dimensions still have their trip counts.
-      product *= std::max<int64_t>(size, 1);
-      if (product >= most)
-        return false;
-    }
-    return true;
-  };
-  auto fitsType = [&](Type type) {
-    auto shaped = dyn_cast<ShapedType>(type);
-    return !shaped || isa<VectorType>(type) || (shaped.hasRank() && fitsAll(shaped.getShape()));
-  };
-  auto fitsMap = [&](AffineMap map) {
-    bool fits = true;
-    map.walkExprs([&](AffineExpr expr) {
-      auto number = dyn_cast<AffineConstantExpr>(expr);
-      fits &= !number || std::abs(number.getValue()) < most;
-    });
-    return fits;
-  };
-  bool fits = llvm::all_of(kernel.getArgumentTypes(), fitsType);
-  kernel.walk([&](Operation *op) {
-    fits &= !isa<tile::PlaceOp, tile::ScatterOp>(op) && llvm::all_of(op->getResultTypes(), fitsType);
-    if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
-      fits &= fitsMap(apply.getAffineMap());
-    else if (auto number = dyn_cast<arith::ConstantIndexOp>(op))
-      fits &= std::abs(number.value()) < most;
-    else if (isa<arith::ArithDialect>(op->getDialect()) && !isa<arith::ConstantOp>(op))
-      fits &= llvm::none_of(op->getResultTypes(), [](Type type) { return isa<IndexType>(type); });
-    if (auto structured = dyn_cast<linalg::LinalgOp>(op))
-      fits &= llvm::all_of(structured.getIndexingMapsArray(), fitsMap) &&
-              llvm::all_of(structured.getStaticLoopRanges(), [&](int64_t range) { return fitsAll(range); });
-  });
-  return fits;
-}
 
 /// Returns, for each kernel, the numbers of the tensor arguments that have the same memory as another argument in at
 /// least one launch.
@@ -178,7 +134,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (schedule->cluster > 1)
     to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(schedule->cluster));
   if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Wgmma ||
-      schedule->kind == Schedule::Kind::Fma || schedule->kind == Schedule::Kind::Attention)
+      schedule->kind == Schedule::Kind::Fma || schedule->kind == Schedule::Kind::Attention ||
+      schedule->kind == Schedule::Kind::Windows)
     to->setAttr("tw_cuda.many_registers", builder.getUnitAttr());
   to->setAttr(scratchAttrName, AffineMapAttr::get(AffineMap::get(0, tile::indexArguments(from).size(),
                                                                  getAffineConstantExpr(0, context))));
@@ -215,6 +172,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
       return emitRows(kernel);
     case Schedule::Kind::Scatter:
       return emitScatter(kernel);
+    case Schedule::Kind::Windows:
+      return emitWindows(kernel);
     case Schedule::Kind::Mma:
       return emitMma(kernel);
     case Schedule::Kind::Wgmma:

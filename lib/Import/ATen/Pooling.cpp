@@ -21,9 +21,6 @@ SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64
   return values;
 }
 
-namespace {
-
-/// Adds a batch dimension of size 1 to `value` if it has none. torch's pools accept tensors without a batch dimension.
 Value batched(Node &n, Value value, int64_t spatial) {
   return n.rankOf(value) == spatial + 1 ? n.unsqueeze(value, 0) : value;
 }
@@ -33,6 +30,8 @@ RankedTensorType batchedType(RankedTensorType type, int64_t spatial) {
     sizes.insert(sizes.begin(), getAffineConstantExpr(1, type.getContext()));
   return tensorWithSizes(sizes, type.getElementType());
 }
+
+namespace {
 
 /// Imports max_poolNd_with_indices(self, kernel, stride, padding, dilation, ceil_mode).
 template <int64_t spatial> Results maxPool(Node &n) {

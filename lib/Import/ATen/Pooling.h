@@ -11,6 +11,11 @@ namespace tilewright {
 SmallVector<int64_t> perDim(Node &n, unsigned index, llvm::StringRef name, int64_t spatial,
                             SmallVector<int64_t> otherwise);
 
+/// Adds a batch dimension of size 1 to `value`, or to `type`, if it has none. torch's pools accept tensors without a
+/// batch dimension.
+Value batched(Node &n, Value value, int64_t spatial);
+RankedTensorType batchedType(RankedTensorType type, int64_t spatial);
+
 /// The windows of adaptive pooling along one dimension. Window i is from floor(i * in / out) to
 /// ceil((i + 1) * in / out), where `in` and `out` are the sizes of the dimension in the input and in the result.
 struct AdaptiveWindows {

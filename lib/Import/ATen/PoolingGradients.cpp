@@ -1,13 +1,14 @@
 //===- PoolingGradients.cpp - gradients of pooling -------------------------------------------===//
 //
-// The gradient of a maximum is added at the saved index of the maximum. The gradient of an average is divided by the
-// divisor of the average (usually the number of elements of the window), and added to each element of the window:
+// The gradient of a maximum is added at the saved index of the maximum. For fixed windows, tw.max_pool_grad computes
+// each element from the few windows that contain it, and other pools scatter. The gradient of an average is divided by
+// the divisor of the average (usually the number of elements of the window), and added to each element of the window:
 //
 //   fixed windows      along each dimension, the gradient is spread into lines with gaps, and shifted lines are added
 //   adaptive windows   the gradient is multiplied along each dimension by a matrix with the weights of the elements
 //
 // Gradients of averages are computed in f32 for f16 and bf16, and rounded once. Gradients of maxima are added in the
-// type of the gradient.
+// type of the gradient, or by tw.max_pool_grad in f32 for f16 and bf16.
 //
 // Test: test/Python/ops/test_decomposed.py, test/Python/test_plain_exports.py
 //
@@ -26,8 +27,8 @@ bool checkGradient(Node &n, Value grad, int64_t spatial) {
          n.demand(isa<FloatType>(n.elementOf(grad)) && isa<FloatType>(n.element()), "elements that are not floats");
 }
 
-/// Imports max_poolNd_with_indices_backward, adaptive_max_poolNd_backward and fractional_max_poolNd_backward. The
-/// argument at position `last` has the indices of the maxima in the flattened spatial dimensions.
+/// Imports adaptive_max_poolNd_backward and fractional_max_poolNd_backward. The argument at position `last` has the
+/// indices of the maxima in the flattened spatial dimensions.
 template <int64_t spatial, unsigned last> Results gradientOfMaxima(Node &n) {
   Value grad = n.tensor(0, "grad_output"), indices = asIndex(n, n.tensor(last, "indices"));
   if (!checkGradient(n, grad, spatial) ||
@@ -42,6 +43,35 @@ template <int64_t spatial, unsigned last> Results gradientOfMaxima(Node &n) {
   Value flatIndices = n.reshape(indices, planes(n.typeOf(indices)));
   Value flatGrad = n.reshape(n.cast(grad, n.element()), planes(n.typeOf(grad)));
   Value sum = scatterAlong(n, zeros, flatIndices, flatGrad, 1, ScatterKind::Add);
+  return n.reshape(sum, n.type());
+}
+
+/// Imports max_poolNd_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode,
+/// indices).
+template <int64_t spatial> Results gradientOfFixedMaxima(Node &n) {
+  // tw.max_pool_grad reads this many windows for each element at most. If more windows overlap, the importer scatters.
+  constexpr int64_t mostWindows = 64;
+  Value grad = n.tensor(0, "grad_output"), indices = asIndex(n, n.tensor(7, "indices"));
+  SmallVector<int64_t> kernel = perDim(n, 2, "kernel_size", spatial, {}),
+                       stride = perDim(n, 3, "stride", spatial, kernel),
+                       padding = perDim(n, 4, "padding", spatial, {0}),
+                       dilation = perDim(n, 5, "dilation", spatial, {1});
+  if (n.failed() || !checkGradient(n, grad, spatial) ||
+      !n.demand(n.rankOf(indices) == n.rankOf(grad), "its indices have another rank"))
+    return n.refused();
+  if (n.isEmpty(grad))
+    return n.zeros();
+  int64_t windows = 1;
+  for (int64_t i = 0; i < spatial && windows <= mostWindows; ++i)
+    windows *= llvm::divideCeil((kernel[i] - 1) * dilation[i] + 1, stride[i]);
+  if (windows > mostWindows)
+    return gradientOfMaxima<spatial, 7>(n);
+  Builder &b = n.builder;
+  grad = batched(n, n.cast(grad, n.element()), spatial);
+  indices = batched(n, n.cast(indices, n.i64()), spatial);
+  Value sum = MaxPoolGradOp::create(n.builder, n.loc, batchedType(n.type(), spatial), grad, indices,
+                                    b.getDenseI64ArrayAttr(kernel), b.getDenseI64ArrayAttr(stride),
+                                    b.getDenseI64ArrayAttr(padding), b.getDenseI64ArrayAttr(dilation));
   return n.reshape(sum, n.type());
 }
 
@@ -185,8 +215,8 @@ template <int64_t spatial> Results gradientOfAdaptiveAverages(Node &n) {
 } // namespace
 
 void registerPoolingGradients(Table &t) {
-  t["aten.max_pool2d_with_indices_backward.default"] = gradientOfMaxima<2, 7>;
-  t["aten.max_pool3d_with_indices_backward.default"] = gradientOfMaxima<3, 7>;
+  t["aten.max_pool2d_with_indices_backward.default"] = gradientOfFixedMaxima<2>;
+  t["aten.max_pool3d_with_indices_backward.default"] = gradientOfFixedMaxima<3>;
   t["aten.adaptive_max_pool2d_backward.default"] = gradientOfMaxima<2, 2>;
   t["aten.adaptive_max_pool3d_backward.default"] = gradientOfMaxima<3, 2>;
   t["aten.fractional_max_pool2d_backward.default"] = gradientOfMaxima<2, 4>;

@@ -98,6 +98,61 @@ func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor
   return %0 : tensor<8xi64>
 }
 
+// The loop indices determine the range of an index that the body computes from them: here, from -3 to 219. The range of
+// a product with a large number needs 64 bits, and so does an index that is computed from an element of a tensor.
+// CHECK-LABEL: func @computed_index(
+// CHECK-SAME: tw_cuda.index = 32 : i64
+func.func @computed_index(%x: tensor<224xf32> {tw.sizes = affine_map<() -> (224)>}, %y: tensor<112xf32> {tw.sizes = affine_map<() -> (112)>})
+    -> tensor<112xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 1>} {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c224 = arith.constant 224 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%y : tensor<112xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = arith.muli %i, %c2 : index
+    %k = arith.subi %j, %c3 : index
+    %inside = arith.cmpi ult, %k, %c224 : index
+    %at = arith.select %inside, %k, %c0 : index
+    %a = tensor.extract %x[%at] : tensor<224xf32>
+    linalg.yield %a : f32
+  } -> tensor<112xf32>
+  return %0 : tensor<112xf32>
+}
+
+// CHECK-LABEL: func @large_index(
+// CHECK-SAME: tw_cuda.index = 64 : i64
+func.func @large_index(%x: tensor<224xf32> {tw.sizes = affine_map<() -> (224)>}, %y: tensor<112xf32> {tw.sizes = affine_map<() -> (112)>})
+    -> tensor<112xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 1>} {
+  %c224 = arith.constant 224 : index
+  %large = arith.constant 20000000 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%y : tensor<112xf32>) {
+  ^bb0(%out: f32):
+    %i = linalg.index 0 : index
+    %j = arith.muli %i, %large : index
+    %at = arith.remui %j, %c224 : index
+    %a = tensor.extract %x[%at] : tensor<224xf32>
+    linalg.yield %a : f32
+  } -> tensor<112xf32>
+  return %0 : tensor<112xf32>
+}
+
+// CHECK-LABEL: func @index_from_a_tensor(
+// CHECK-SAME: tw_cuda.index = 64 : i64
+func.func @index_from_a_tensor(%x: tensor<224xf32> {tw.sizes = affine_map<() -> (224)>}, %n: tensor<112xi64> {tw.sizes = affine_map<() -> (112)>}, %y: tensor<112xf32> {tw.sizes = affine_map<() -> (112)>})
+    -> tensor<112xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 1>} {
+  %c224 = arith.constant 224 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%n : tensor<112xi64>) outs(%y : tensor<112xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %i = arith.index_cast %in : i64 to index
+    %at = arith.remui %i, %c224 : index
+    %a = tensor.extract %x[%at] : tensor<224xf32>
+    linalg.yield %a : f32
+  } -> tensor<112xf32>
+  return %0 : tensor<112xf32>
+}
+
 // CHECK-LABEL: func @large_trip_count(
 // CHECK-SAME: tw_cuda.index = 64 : i64
 func.func private @large_trip_count(%x: tensor<8x0x5000000000xf32>, %y: tensor<8xf32>) -> tensor<8xf32> attributes {tw.kernel, tw.schedule = #tw_gpu.schedule<kind = elements, threads = 32, vector = 1>} {

@@ -59,7 +59,7 @@ func.func private @three_blocks() attributes {tw.schedule = #tw_gpu.schedule<kin
 // -----
 
 // expected-error @+2 {{failed to parse GpuSchedule_ScheduleAttr parameter 'kind'}}
-// expected-error @+1 {{to be one of: elements, rows, scatter, mma, wgmma, fma, attention}}
+// expected-error @+1 {{to be one of: elements, rows, scatter, mma, wgmma, fma, attention, windows}}
 func.func private @no_kind() attributes {tw.schedule = #tw_gpu.schedule<kind = tensor, threads = 128>}
 
 // -----

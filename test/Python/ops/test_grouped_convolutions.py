@@ -105,3 +105,23 @@ def test_depthwise_conv2d_epilogues_match_eager():
         return y * torch.sigmoid(y.mean((2, 3), keepdim=True))
 
     check(squeeze, x, w, b)
+
+
+@pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 1, 0, 1), (2, 0, 1, 3)])
+@pytest.mark.parametrize("groups", [1, 4, 8])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_zeros_that_are_padded_before_a_convolution_match_eager(pads, groups, dtype):
+    """The zeros become padding of the convolution, whose amounts may differ on both sides."""
+    x, w = torch.randn(2, 8, 9, 10).to(dtype), torch.randn(16, 8 // groups, 3, 3).to(dtype)
+    for layout in (torch.contiguous_format, torch.channels_last):
+        x = x.contiguous(memory_format=layout)
+        check(lambda x, w: F.conv2d(F.pad(x, pads), w, stride=2, padding=1, groups=groups), x, w)
+    check_gradient(lambda x, w: F.conv2d(F.pad(x, pads), w, stride=2, groups=groups), x, w)
+    check(lambda x, w: F.conv2d(F.pad(F.pad(x, pads), (1, 0)), w, groups=groups), x, w)
+    check(lambda x, w: F.conv2d(F.pad(x, pads, value=1.0), w, padding=1, groups=groups), x, w)
+    check(lambda x, w: F.conv2d(F.pad(x, (-1, 1, 0, 1)), w, padding=1, groups=groups), x, w)
+
+
+def test_zeros_that_are_padded_before_convolutions_of_one_and_three_dimensions_match_eager():
+    check(lambda x, w: F.conv1d(F.pad(x, (2, 1)), w, padding=1), torch.randn(2, 6, 11), torch.randn(4, 6, 3))
+    check(lambda x, w: F.conv3d(F.pad(x, (2, 1, 0, 1, 1, 0)), w, padding=1), torch.randn(1, 3, 4, 5, 6), torch.randn(4, 3, 3, 3, 3))

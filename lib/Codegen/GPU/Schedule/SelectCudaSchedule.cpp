@@ -1,10 +1,11 @@
 //===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
 //
 // This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. It first
-// decomposes attention that tensor cores do not support, splits long reductions (SplitSums.h), and fuses norms with the
-// products before them (JoinRows.h) and convolutions with the padding of their images (JoinPadding.h). If the target
-// does not support an op, the pass reports an error with the op, its type, the reason and the user's source line. The
-// pass reports all such ops of the module, not only the first.
+// decomposes attention that tensor cores do not support, moves copies into the windowed kernels that read them
+// (InlineCopies.h), splits long reductions (SplitSums.h), and fuses norms with the products before them (JoinRows.h) and
+// convolutions with the padding of their images (JoinPadding.h). If the target does not support an op, the pass reports an
+// error with the op, its type, the reason and the user's source line. The pass reports all such ops of the module, not
+// only the first.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/NVPTX/refusals.mlir,
 // test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
@@ -19,12 +20,14 @@
 #include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/GPU/Schedule/ComputeOnce.h"
+#include "lib/Codegen/GPU/Schedule/InlineCopies.h"
 #include "lib/Codegen/GPU/Schedule/JoinPadding.h"
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
+#include "lib/Codegen/GPU/Schedule/Windows.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -135,11 +138,22 @@ public:
       schedule.vector = along ? vectorOf(lastSizes()) : 1;
       return schedule;
     }
-    bool loops = llvm::any_of(kernel.getOps(), [](Operation &op) {
-      return isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp, tile::DepthwiseGradientOp>(
-          op);
-    });
+    if (tile::GroupedConvolutionOp grouped = matchWindows(kernel)) {
+      Schedule windows = chooseWindows(grouped, vectorOf(lastSizes()), arch);
+      if (whyNotWindows(windows, grouped).empty())
+        return windows;
+    }
+    bool loops = false, weights = false; // `weights`: gradients of the weights of a depthwise convolution
+    for (Operation &op : kernel.getOps()) {
+      auto gradient = dyn_cast<tile::DepthwiseGradientOp>(op);
+      const bool inVectors = gradient && cast<ShapedType>(gradient.getInputs()[0].getType()).hasStaticShape();
+      weights |= inVectors;
+      loops |=
+          isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp>(op) || (gradient && !inVectors);
+    }
     schedule.vector = loops || (reduces && !reducesVectors()) ? 1 : vectorOf(lastSizes());
+    if (reduces || weights)
+      schedule.threads = threadsOfReduction(schedule.vector);
     return schedule;
   }
 
@@ -161,29 +175,39 @@ private:
     return llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
   }
 
-  /// Returns true if all reductions of the kernel have few terms and read vectors of operands for vectors of results,
-  /// as pools of channels-last images do. The code for a vector is unrolled, including the loops over the terms.
+  /// Returns true if all reductions of the kernel read vectors of operands for vectors of results, as pools of
+  /// channels-last images and sums over columns do.
   bool reducesVectors() const {
-    constexpr int64_t mostTerms = 32;
     for (Operation *member : members) {
       auto op = cast<linalg::LinalgOp>(member);
       if (op.getNumReductionLoops() == 0)
         continue;
       SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
-      int64_t terms = 1;
-      for (auto [kind, size] : llvm::zip_equal(kinds, op.getStaticLoopRanges()))
-        if (kind == utils::IteratorType::reduction)
-          terms = ShapedType::isDynamic(size) || size > mostTerms ? mostTerms + 1 : terms * size;
       const auto adjacent = [&](OpOperand *input) {
         AffineMap map = op.getMatchingIndexingMap(input);
         auto last = dyn_cast_or_null<AffineDimExpr>(map.getNumResults() ? map.getResults().back() : AffineExpr());
         return !op.payloadUsesValueFromOperand(input) ||
                (last && kinds[last.getPosition()] == utils::IteratorType::parallel);
       };
-      if (terms > mostTerms || !llvm::all_of(op.getDpsInputOperands(), adjacent))
+      if (!llvm::all_of(op.getDpsInputOperands(), adjacent))
         return false;
     }
     return true;
+  }
+
+  /// Returns the threads per block of a kernel of the kind `elements` that reduces. If there are few threads, blocks
+  /// are smaller, so that all multiprocessors have one.
+  int64_t threadsOfReduction(int64_t vector) {
+    constexpr int64_t most = 256, least = 64, blocksPerMultiprocessor = 4;
+    int64_t elements = 0;
+    for (Type type : kernel.getResultTypes())
+      if (auto shaped = cast<ShapedType>(type); shaped.hasStaticShape())
+        elements = std::max(elements, shaped.getNumElements());
+    int64_t threads = most;
+    while (elements > 0 && threads > least &&
+           elements / vector / threads < blocksPerMultiprocessor * arch.multiprocessors)
+      threads /= 2;
+    return threads;
   }
 
   /// Returns true if an op that iterates over a row depends on an op that has reduced the row.
@@ -443,6 +467,9 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())
           setSchedule(kernel, *cluster);
+    inlineCopies(getOperation(), [&](func::FuncOp kernel) {
+      return Selection(kernel, *known).choose().kind == Schedule::Kind::Elements;
+    });
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
     joinPadding(getOperation(), *known);

@@ -28,7 +28,7 @@
 
 // A pool of a channels-last image reads vectors of channels. Its second operand only has the shape of the window.
 // CHECK: func.func private @pool
-// CHECK-SAME: kind = elements, threads = 256, vector = 8
+// CHECK-SAME: kind = elements, threads = 64, vector = 8
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #bt = affine_map<(m, n, k) -> (n, k)>
