@@ -46,7 +46,7 @@ DEVELOPMENT = {
     "TILEWRIGHT_TUNE_TIMES": "if set, the tuner computes times from the schedule instead of measuring, for tests",
     "TILEWRIGHT_BENCH_VERBOSE": "`1`: `tilewright bench` prints the output of its processes",
     "TILEWRIGHT_MATH_REPORT": "`1`: `tilewright_math_tests` prints the largest error of each function ([debug](../how-to/debug.md))",
-    "TILEWRIGHT_GPU_TESTS_DEVICE": "the device on which `tools/dev/gpu-tests.sh` runs the tests; default `cuda`",
+    "TILEWRIGHT_GPU_TESTS_DEVICE": "the device on which `tools/dev/gpu-run.sh tests` runs the tests; default `cuda`",
     "TILEWRIGHT_TEST_FULL": "`1`: the tests run all cases, as `tools/test.sh --full` does",
     "TILEWRIGHT_BUILD": "the build folder that scripts in `tools/dev` and the tests use",
 }

@@ -7,6 +7,7 @@ that torch on this machine cannot run).
 
 from __future__ import annotations
 
+import fnmatch
 import importlib.util
 import os
 import re
@@ -50,17 +51,23 @@ def run(setting: Setting, say: Callable[[str], None]) -> None:
     finished = setting.work / "tests-done"
     finished.write_text("".join(key + "\n" for key in results.rows))
     files = sorted(path.name for path in (folder / "test" / "Python").glob("test_cuda*.py") if path.name not in LEFT_OUT)
+    # A pattern such as test_cuda.py::test_conv* selects a file; one without :: selects tests of all files.
+    patterns = [pattern.partition("::")[0] for pattern in setting.only.split(",") if "::" in pattern]
+    files = [name for name in files if not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
     command = [sys.executable, "-m", "pytest", "-p", "gpu_run.pytest_rows", "-p", "no:cacheprovider", "-q", "--tb=short", "-k", NOT_THESE]
     command += ["--rootdir", str(folder / "test" / "Python"), "-c", str(folder / "pyproject.toml")]
     cores = len(os.sched_getaffinity(0))
     for module, flags in (("xdist", ["-n", str(cores)]), ("pytest_timeout", [f"--timeout={TIMEOUT}", "--timeout-method=thread"])):
-        if importlib.util.find_spec(module):
-            command += flags
-        elif not setting.dry:
+        if setting.dry:
+            continue
+        if not importlib.util.find_spec(module):
             raise RuntimeError(f"the Python module {module} is missing")
+        command += flags
     command += [str(folder / "test" / "Python" / name) for name in files]
     environment = setting.environment() | {"GPU_RUN_ROWS": ":".join(file.name for file in results.files), "GPU_RUN_DONE": str(finished),
                                            "GPU_RUN_ONLY": setting.only}  # fmt: skip
+    if setting.dry:
+        environment["TILEWRIGHT_FAKE_CUDA"] = os.environ.get("TILEWRIGHT_FAKE_CUDA", "capability=9.0")  # kernels are executed
     environment["PYTHONPATH"] = os.pathsep.join([str(folder / "build" / "python"), environment["PYTHONPATH"]])
     outcomes: list[Outcome] = []
     run_jobs([Job("tests", command, float("inf"))], 1, setting.deadline, environment, setting.work / "logs", lambda _, outcome: outcomes.append(outcome))

@@ -75,7 +75,7 @@ def first_call(row: Row, engine: str, device: Device) -> dict:
 
 def measure(row: Row, engines: list[str], device: Device, say: Callable[[str], None]) -> dict:
     if len(engines) < 2:
-        return {"failed": "an engine could not compile it"}
+        return {"failed": "the first call of an engine failed"}
     torch.manual_seed(0)
     if not device.dry:
         torch.backends.cudnn.benchmark = True  # cuDNN's fastest algorithm
