@@ -23,6 +23,7 @@ VARIABLES = {
     "TILEWRIGHT_PYTHON": "the Python interpreter that `tilewright bench` runs; default: the `python3` in `PATH`",
     "TILEWRIGHT_PTXAS": "the `ptxas` to use; with `off`, the NVIDIA driver compiles PTX",
     "TILEWRIGHT_LIBCUDA": "the NVIDIA driver's library; default `libcuda.so.1`",
+    "TILEWRIGHT_LIBNVTX": "the library of NVTX for the option `nvtx`; default: that of the package `nvidia-nvtx`, or one that the dynamic linker finds",
     "TILEWRIGHT_PERF_MAP": "`1`: writes `/tmp/perf-<pid>.map`, so that `perf` shows kernels by name",
     "TILEWRIGHT_DEBUGGER": "`1`: registers compiled code with gdb, so that gdb shows kernels by name",
 }

@@ -43,15 +43,14 @@ std::string sizesOfLargestResult(func::FuncOp kernel) {
   return llvm::join(llvm::map_range(largest.getShape(), textOf), "x");
 }
 
-/// Returns the name of a kernel without its number: "matmul_parts" for "matmul_6_parts".
+/// Returns the parts of a kernel's name without its number: "matmul", "to", "16" for "matmul_6_to_16".
 SmallVector<StringRef> partsOfName(StringRef name) {
   SmallVector<StringRef> parts;
   name.split(parts, '_');
-  for (size_t i = parts.size(); i-- > 1;)
-    if (llvm::all_of(parts[i], llvm::isDigit)) {
-      parts.erase(parts.begin() + i);
-      break;
-    }
+  auto number =
+      std::find_if(parts.begin() + 1, parts.end(), [](StringRef part) { return llvm::all_of(part, llvm::isDigit); });
+  if (number != parts.end())
+    parts.erase(number);
   return parts;
 }
 } // namespace

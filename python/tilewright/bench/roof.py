@@ -17,7 +17,7 @@ import torch
 
 from .. import _tilewright
 from ..reports.report import report
-from .operations import short_operations
+from ..reports.operation_text import short_operations
 from .workloads import Workload
 
 

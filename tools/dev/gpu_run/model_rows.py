@@ -82,7 +82,7 @@ def peer_kernels(program: Callable, device: Device, most: int = 40) -> list[dict
     for event in profiler.events():
         if event.device_type == torch.autograd.DeviceType.CUDA:
             entry = found.setdefault(event.name, [0.0, 0.0])
-            entry[0] += event.device_time
+            entry[0] += event.time_range.elapsed_us()
             entry[1] += 1
     rows = [{"name": name[:160], "us": us / calls, "launches": round(count / calls, 2)} for name, (us, count) in found.items()]
     return sorted(rows, key=lambda row: -row["us"])[:most]
