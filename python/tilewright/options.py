@@ -16,7 +16,6 @@ import torch
 import torch._inductor.config
 
 from . import _tilewright
-from .runtime import nvtx
 
 # The options of Tilewright that correspond to each `mode` of torch.compile.
 MODES: dict[str, dict] = {
@@ -172,8 +171,6 @@ def _check_values(result: CompileOptions) -> None:
         raise ValueError("tilewright: options['cuda_graph'] requires a GPU, but options['device'] is 'emulated'; remove one of these options")
     if result.tf32 and result.target != "cuda":
         raise ValueError(f"tilewright: options['tf32'] is an option of target 'cuda', not of {result.target!r}")
-    if result.nvtx:
-        nvtx.library()  # an error now, and not in the first call
     if result.threads < 0:
         raise ValueError(f"tilewright: options['threads'] must be 0 (all processors) or a number of threads, not {result.threads}")
     if result.freeze and result.check:

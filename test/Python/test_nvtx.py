@@ -53,7 +53,7 @@ def test_calls_and_launches_on_a_gpu_are_nested_ranges(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     lines = (tmp_path / "ranges").read_text().splitlines()
     one, two = lines[: len(lines) // 2], lines[len(lines) // 2 :]
-    assert one == two and one[0].startswith("push layer") and one[-1] == "pop", lines
+    assert one == two and one[0] == "push tilewright: layer (inference)" and one[-1] == "pop", lines
     kernels = one[1:-1]
     assert kernels and kernels[1::2] == ["pop"] * (len(kernels) // 2)
     assert any(line.startswith("push matmul") and line.endswith("64x96x128") for line in kernels[::2]), kernels
@@ -63,7 +63,7 @@ def test_calls_on_the_cpu_are_ranges(tmp_path):
     done = run(tmp_path, {}, TILEWRIGHT_LIBNVTX=str(compiled_library(tmp_path, LIBRARY)))
     assert done.returncode == 0, done.stderr[-3000:]
     lines = (tmp_path / "ranges").read_text().splitlines()
-    assert lines.count("pop") == len(lines) / 2 and sum(line.startswith("push layer") for line in lines) == 2
+    assert lines.count("pop") == len(lines) / 2 and lines.count("push tilewright: layer (inference)") == 2
 
 
 def test_missing_library_is_an_error_with_instructions(tmp_path):

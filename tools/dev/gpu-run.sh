@@ -18,7 +18,8 @@
 # is unpacked into build/gpu-run/, and nothing is installed. --dry uses the package in build/python, tiny sizes, and the fake driver.
 set -euo pipefail
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-wheel='' dry='' work=$repository/build/gpu-run python=${PYTHON:-python3} arguments=()
+wheel='' dry='' work=$repository/build/gpu-run python=${PYTHON:-python3}
+arguments=(${OUT:+--out "$OUT"})
 while [ $# -gt 0 ]; do
   case $1 in
     --wheel) wheel=$2; shift 2 ;;

@@ -48,6 +48,8 @@ DEVELOPMENT = {
     "TILEWRIGHT_BENCH_VERBOSE": "`1`: `tilewright bench` prints the output of its processes",
     "TILEWRIGHT_MATH_REPORT": "`1`: `tilewright_math_tests` prints the largest error of each function ([debug](../how-to/debug.md))",
     "TILEWRIGHT_GPU_TESTS_DEVICE": "the device on which `tools/dev/gpu-run.sh tests` runs the tests; default `cuda`",
+    "TILEWRIGHT_FAKE_CUDA": "the configuration of the fake driver (`test/FakeCuda/Fake.h`)",
+    "TILEWRIGHT_FAKE_CUDA_LIBRARY": "the path of the fake driver; default: `build/lib/libtilewright_fake_cuda.so`",
     "TILEWRIGHT_TEST_FULL": "`1`: the tests run all cases, as `tools/test.sh --full` does",
     "TILEWRIGHT_BUILD": "the build folder that scripts in `tools/dev` and the tests use",
 }

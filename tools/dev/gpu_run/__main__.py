@@ -21,7 +21,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="gpu-run.sh", description="Measures and tests the target cuda on the GPU of this machine.")
     parser.add_argument("parts", nargs="+", choices=PARTS, metavar="PART", help=", ".join(PARTS))
     parser.add_argument("--minutes", type=float, required=True, help="time for all parts together")
-    parser.add_argument("--out", type=pathlib.Path, help="folder of the results; default: $OUT, else build/gpu-run/out")
+    parser.add_argument("--out", type=pathlib.Path, help="folder of the results; default: `out` in the folder --work")
     parser.add_argument("--work", type=pathlib.Path, default=REPOSITORY / "build" / "gpu-run", help="folder of the caches; default: build/gpu-run")
     parser.add_argument("--earlier", type=pathlib.Path, action="append", default=[], help="folder with results of an earlier run, which continues")
     parser.add_argument("--only", default="", help="patterns of rows, separated by commas, such as 'bert*,train-*'")
@@ -55,7 +55,7 @@ def run_part(setting: Setting, part: str) -> None:
 def main(argv: list[str] | None = None) -> int:
     given = arguments(argv)
     end = time.time() + 60 * given.minutes - RESERVE
-    out = given.out or pathlib.Path(os.environ.get("OUT") or given.work / "out")
+    out = given.out or given.work / "out"
     if given.dry and not FAKE_DRIVER.exists():
         print(f"gpu-run: --dry needs the fake driver {FAKE_DRIVER}; build it with tools/setup.sh", file=sys.stderr)
         return 2

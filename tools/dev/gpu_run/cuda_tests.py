@@ -64,10 +64,10 @@ def run(setting: Setting, say: Callable[[str], None]) -> None:
             raise RuntimeError(f"the Python module {module} is missing")
         command += flags
     command += [str(folder / "test" / "Python" / name) for name in files]
-    environment = setting.environment() | {"GPU_RUN_ROWS": ":".join(file.name for file in results.files), "GPU_RUN_DONE": str(finished),
-                                           "GPU_RUN_ONLY": setting.only}  # fmt: skip
+    command += [f"--rows={file.name}" for file in results.files] + [f"--done={finished}", f"--only={setting.only}"]
+    environment = setting.environment()
     if setting.dry:
-        environment["TILEWRIGHT_FAKE_CUDA"] = os.environ.get("TILEWRIGHT_FAKE_CUDA", "capability=9.0")  # kernels are executed
+        environment["TILEWRIGHT_FAKE_CUDA"] = "capability=9.0"  # kernels are executed
     environment["PYTHONPATH"] = os.pathsep.join([str(folder / "build" / "python"), environment["PYTHONPATH"]])
     outcomes: list[Outcome] = []
     run_jobs([Job("tests", command, float("inf"))], 1, setting.deadline, environment, setting.work / "logs", lambda _, outcome: outcomes.append(outcome))

@@ -1,7 +1,7 @@
 """A plugin of pytest that writes the outcome of each test as a line of JSON, and ends a process whose GPU context is lost.
 
-It reads the environment variables GPU_RUN_ROWS (files, separated by colons), GPU_RUN_DONE (a file with the tests to
-leave out) and GPU_RUN_ONLY (patterns of tests, separated by commas).
+Its options are --rows (a file to append to; may be repeated), --done (a file with the tests to leave out) and --only
+(patterns of tests, separated by commas).
 """
 
 from __future__ import annotations
@@ -68,14 +68,20 @@ class Rows:
             file.flush()
 
 
+def pytest_addoption(parser) -> None:
+    parser.addoption("--rows", action="append", default=[])
+    parser.addoption("--done", required=True)
+    parser.addoption("--only", default="")
+
+
 def pytest_configure(config) -> None:
     if not hasattr(config, "workerinput"):  # the process that collects the reports of all workers
-        config.pluginmanager.register(Rows([path for path in os.environ["GPU_RUN_ROWS"].split(":") if path]))
+        config.pluginmanager.register(Rows(config.getoption("--rows")))
 
 
 def pytest_collection_modifyitems(config, items: list) -> None:
-    done = set(pathlib.Path(os.environ["GPU_RUN_DONE"]).read_text().splitlines())
-    only = [pattern for pattern in os.environ.get("GPU_RUN_ONLY", "").split(",") if pattern]
+    done = set(pathlib.Path(config.getoption("--done")).read_text().splitlines())
+    only = [pattern for pattern in config.getoption("--only").split(",") if pattern]
     kept = [item for item in items if item.nodeid not in done and (not only or any(fnmatch.fnmatchcase(item.nodeid, f"*{pattern}*") for pattern in only))]
     kept_set = set(map(id, kept))
     config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept_set])
