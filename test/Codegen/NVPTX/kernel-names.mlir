@@ -15,15 +15,17 @@
 // CHECK-DAG: .entry matmul_nx256x96(
 // CHECK-DAG: .entry softmax_nx256(
 // CHECK-DAG: .entry matmul_4x64x96x128(
-// CHECK-DAG: .entry reduce_parts_64x64(
-// CHECK-DAG: .entry reduce_scalar(
+// CHECK-DAG: .entry cast_reduce_scalar(
 // RESULT: agrees with the reference
 func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64, tw.max = 4096 : i64}, %a: tensor<64x128xbf16> {tw.name = "a"}, %b: tensor<128x96xbf16> {tw.name = "b"},
-                %x: tensor<?x96xbf16, #x> {tw.name = "x"}, %w: tensor<96x256xbf16> {tw.name = "w"})
-    -> (tensor<64x96xbf16> {tw.name = "g"}, tensor<?x256xbf16, #y> {tw.name = "s"}) {
+                %x: tensor<?x96xbf16, #x> {tw.name = "x"}, %w: tensor<96x256xbf16> {tw.name = "w"}, %c: tensor<4x64x128xbf16>, %d: tensor<4x128x96xbf16>)
+    -> (tensor<64x96xbf16> {tw.name = "g"}, tensor<?x256xbf16, #y> {tw.name = "s"}, tensor<4x64x96xbf16>, tensor<f32>) {
   %m = tw.matmul %a, %b : (tensor<64x128xbf16>, tensor<128x96xbf16>) -> tensor<64x96xbf16>
   %g = tw.gelu %m : (tensor<64x96xbf16>) -> tensor<64x96xbf16>
   %p = tw.matmul %x, %w : (tensor<?x96xbf16, #x>, tensor<96x256xbf16>) -> tensor<?x256xbf16, #y>
   %s = tw.softmax %p {dim = 1 : i64} : tensor<?x256xbf16, #y> -> tensor<?x256xbf16, #y>
-  return %g, %s : tensor<64x96xbf16>, tensor<?x256xbf16, #y>
+  %q = tw.matmul %c, %d : (tensor<4x64x128xbf16>, tensor<4x128x96xbf16>) -> tensor<4x64x96xbf16>
+  %f = tw.cast %a : (tensor<64x128xbf16>) -> tensor<64x128xf32>
+  %r = tw.reduce sum %f {dims = array<i64: 0, 1>} : tensor<64x128xf32> -> tensor<f32>
+  return %g, %s, %q, %r : tensor<64x96xbf16>, tensor<?x256xbf16, #y>, tensor<4x64x96xbf16>, tensor<f32>
 }

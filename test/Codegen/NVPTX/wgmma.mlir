@@ -19,8 +19,8 @@
 // CHECK: .target sm_90a
 // CHECK: .extern .shared .align 1024 .b8 matmul_add_0_dynamic[];
 // CHECK: .entry matmul_add_2048x1536x256(
-// CHECK: .param .align 64 .b8 matmul_add_0_param_5[128],
-// CHECK: .param .align 64 .b8 matmul_add_0_param_6[128]
+// CHECK: .param .align 64 .b8 matmul_add_2048x1536x256_param_5[128],
+// CHECK: .param .align 64 .b8 matmul_add_2048x1536x256_param_6[128]
 // CHECK: .reqntid 384
 // Each of four slots has the mbarriers `full` (the bytes have arrived) and `empty` (eight warps have arrived).
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
