@@ -1,7 +1,7 @@
 //===- StepObserver.h - steps of a plan, as the calling thread executes them ------------===//
 //
-//   StepObserver::Scope observing(&observer);   // calls of this thread on the CPU report their steps, for example to
-//   program->run(...);                          // torch.profiler
+//   StepObserver::Scope observing(&observer);   // calls of this thread report their steps, for example to
+//   torch.profiler program->run(...);
 //
 // Only the thread that calls the program reports steps. The time from begin() to end() is the time of this thread's
 // share of a step.
@@ -23,6 +23,9 @@ public:
   virtual void begin(const std::string &name) = 0;
   /// Called when the calling thread has ended its share of the step of the last begin().
   virtual void end() = 0;
+  /// Returns true if begin() and end() are also called before and after each launch of a kernel on a GPU, which the
+  /// thread does not wait for.
+  virtual bool observesLaunches() const { return false; }
 
   /// Returns the observer of the innermost scope of this thread, or null. Not available in ahead-of-time libraries.
   static StepObserver *ofThread();

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "python/module/Call.h"
+#include "python/module/NvtxRanges.h"
 #include "python/module/ProfilerSpan.h"
 #include "llvm/ADT/ScopeExit.h"
 #ifdef __GLIBC__
@@ -243,6 +244,7 @@ void GraphCall::freeze(const std::vector<bool> &wanted, py::object release) {
 
 py::list GraphCall::run(py::list arguments) {
   ProfilerSpan span(name);
+  NvtxRange range(nvtx, name);
   if (arguments.size() != argumentCount)
     throw py::type_error("tilewright: the graph takes " + std::to_string(argumentCount) + " arguments, " +
                          std::to_string(arguments.size()) + " were given");
@@ -471,8 +473,11 @@ py::list GraphCall::runSettled(std::vector<py::object> &held) {
     RunError error;
     bool ok;
     StepSpans spans;
+    NvtxSteps ranges(nvtx);
     std::optional<StepObserver::Scope> observing;
-    if (StepObserver *observer = spans.get())
+    if (nvtx)
+      observing.emplace(&ranges);
+    else if (StepObserver *observer = spans.get())
       observing.emplace(observer);
     {
       std::optional<py::gil_scoped_release> release;

@@ -10,6 +10,8 @@
 
 namespace tilewright::python {
 
+struct NvtxLibrary;
+
 /// A tensor argument or result of the program. In strided tensors, the physical order of dimensions may differ from the
 /// logical order, which is that of the torch tensor.
 struct TensorSpec {
@@ -54,11 +56,13 @@ public:
   std::vector<OutputRecipe> recipes;
   std::vector<bool> packedInputs; ///< Program::packedInputs(); may be empty
   unsigned argumentCount = 0;
-  std::string name = "tilewright"; ///< name of its spans in profiles
-  std::string record;              ///< Graph::explain() of the graph, if it was requested
+  std::string name = "tilewright";   ///< name of its spans in profiles
+  const NvtxLibrary *nvtx = nullptr; ///< if not null, calls and kernels are ranges of NVIDIA's profilers
+  std::string record;                ///< Graph::explain() of the graph, if it was requested
   pybind11::object seedSource, threadSource, makeDense;
   pybind11::object written; ///< called with the written arguments and their copies, if any was copied
   int64_t calls = 0, copies = 0;
+  int64_t timedFrom = -1;        ///< number of calls when the timing of steps was enabled; -1: it is off
   int32_t gpu = -1;              ///< the CUDA device on which the graph's tensors are; -1: they are on the CPU
   pybind11::object makeOnDevice; ///< for `gpu`: called with (dtype, sizes, strides), creates a tensor there
   bool lettingGo = false;        ///< calls release arguments after reading, and allocate results before writing them

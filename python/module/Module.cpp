@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "python/module/Call.h"
 #include "python/module/Library.h"
+#include "python/module/NvtxRanges.h"
 #include "tilewright/Explain.h"
 #include "tilewright/ExportedModel.h"
 #include "tilewright/HostCode.h"
@@ -472,12 +473,16 @@ PYBIND11_MODULE(_tilewright, m) {
            [](GraphCall &call, bool on) {
              if (call.program)
                call.program->profile(on);
+             call.timedFrom = on ? call.calls : -1;
            })
+      .def_property_readonly("timed_calls",
+                             [](const GraphCall &call) { return call.timedFrom < 0 ? 0 : call.calls - call.timedFrom; })
       .def("times", &timesOf)
       .def("freeze", &GraphCall::freeze)
       .def_readonly("packed_inputs", &GraphCall::packedInputs)
       .def("packed_bytes", [](const GraphCall &call) { return call.program ? call.program->packedBytes() : 0; })
       .def("report", &reportOf)
+      .def("mark_ranges", [](GraphCall &call, const std::string &library) { call.nvtx = NvtxLibrary::open(library); })
       .def_readwrite("name", &GraphCall::name)
       .def_readwrite("record", &GraphCall::record)
       .def_readonly("calls", &GraphCall::calls)

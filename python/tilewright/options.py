@@ -44,7 +44,10 @@ class CommonOptions:
     rounding: str = _option("fused", "`fused` keeps f32 between the ops of a kernel; `eager` rounds each op's result as eager does", values=("fused", "eager"))
     random: str = _option("native", "`native` draws random numbers in compiled code; `eager` calls eager's operators, for equal numbers",
                           native=False, values=("native", "eager"))  # fmt: skip
-    record: bool = _option(False, "records the data for the page of `tilewright.report().html(path)`; each graph is compiled twice", native=False)
+    record: bool = _option(False, "records the data for the page of `tilewright.report().html(path)`; each graph is compiled twice. On a GPU, "
+                                  "also times each kernel for `print(tilewright.report())`, so that calls wait for the GPU", native=False)  # fmt: skip
+    nvtx: bool = _option(False, "marks each call of a graph, and each kernel, as a range of NVTX, which NVIDIA's profilers show; "
+                                "needs the package `nvidia-nvtx`", native=False)  # fmt: skip
     dump: str = _option("", "a folder into which the IR of every stage is written", older="TILEWRIGHT_DUMP_DIRECTORY")
     schedule_file: str = _option("", "a JSON file that maps a kernel's name or ops to tile sizes, or a transform-dialect script (`.mlir`)")
     cache: bool = _option(True, "keeps compiled code on disk (`TILEWRIGHT_CACHE_DIR`)")

@@ -86,9 +86,9 @@ def test_error_of_the_nvidia_driver_is_reported(settings, wanted):
 
 
 def test_failing_kernel_is_named_with_device_and_source():
-    code, _, errors = run("network", settings="fault=matmul_add_gelu_0", CUDA_LAUNCH_BLOCKING="1")
+    code, _, errors = run("network", settings="fault=matmul_add_gelu_48x96x64", CUDA_LAUNCH_BLOCKING="1")
     assert code == 1
-    assert "kernel matmul_add_gelu_0 failed on cuda:0 (Fake GPU, sm_80): CUDA_ERROR_ILLEGAL_ADDRESS" in errors, errors[-3000:]
+    assert "kernel matmul_add_gelu_48x96x64 failed on cuda:0 (Fake GPU, sm_80): CUDA_ERROR_ILLEGAL_ADDRESS" in errors, errors[-3000:]
     assert "is launched by" in errors and "driver_program.py" in errors, errors[-3000:]
 
 

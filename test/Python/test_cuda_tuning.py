@@ -180,7 +180,35 @@ def test_bench_prints_the_kernels_of_a_model_on_the_device(tmp_path):
                           env=environment(tmp_path, times), capture_output=True, text=True, timeout=300)  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     # 2 * 64 * 128 * 128 operations in 40 us.
-    assert re.search(r"^ +40\.0 100\.0% +0% +52\.4 .* 1  matmul_add_0: wgmma, threads 256, block 64x8x64, .*matmul", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^ +40\.0 100\.0% +0% +52\.4 .* 1  matmul_add_64x128x128: wgmma, threads 256, block 64x8x64, .*matmul", done.stdout, re.MULTILINE), done.stdout
     assert "torch finds no GPU, so the peaks are not known" in done.stdout
     refused = subprocess.run([sys.executable, "-m", "tilewright.bench", "bert", "--device=cuda"], capture_output=True, text=True)
     assert refused.returncode == 2 and "--device=cuda measures kernels; add --per-kernel" in refused.stderr
+
+
+def test_report_lists_the_kernels_on_the_device_with_their_times(tmp_path):
+    """The times are those of the calls so far, under the option record."""
+    program = """
+import json, torch, tilewright
+x, w = torch.randn(64, 128).bfloat16(), torch.randn(128, 128).bfloat16()
+def layer(x, w):
+    return torch.nn.functional.linear(x, w), x.softmax(-1)
+compiled = torch.compile(layer, backend="tilewright", options={"target": "cuda", "device": "cuda:0", "strict": True, "record": True})
+for _ in range(3):
+    compiled(x, w)
+print(tilewright.report())
+(graph,) = tilewright.report()
+print("JSON", json.dumps([vars(row) for row in graph.device_kernels()]))
+assert graph.to_dict()["device_kernels"] == [vars(row) for row in graph.device_kernels()]
+"""
+    (tmp_path / "layer.py").write_text(program)
+    done = subprocess.run([sys.executable, tmp_path / "layer.py"], env=environment(tmp_path, [(40e3, "good", SCHEDULE.format(8))], execute=0),
+                          capture_output=True, text=True, timeout=300)  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    product, softmax = sorted(json.loads(done.stdout.split("JSON ")[1]), key=lambda row: row["kernel"])
+    assert product["kernel"] == "matmul_64x128x128" and softmax["kernel"] == "softmax_64x128"
+    assert product["microseconds"] == pytest.approx(40, rel=0.01) and softmax["microseconds"] == pytest.approx(1000, rel=0.01)
+    assert product["launches"] == 1 and product["share"] == pytest.approx(40 / 1040, rel=0.01)
+    assert product["teraflops"] == pytest.approx(2 * 64 * 128 * 128 / 40e-6 / 1e12, rel=0.01) and product["gigabytes"] > 0
+    assert re.search(r"kernels on the GPU, per call \(1040\.\d us\):", done.stdout)
+    assert re.search(r"40\.0 us +3\.8% .* 1 x matmul_64x128x128: wgmma, .*; matmul.* \[.*layer.py:5\]", done.stdout), done.stdout

@@ -104,7 +104,7 @@ def test_saved_launch_reproduces_its_results_in_ptx_check(tmp_path, monkeypatch)
     torch._dynamo.reset()
     got = torch.compile(lambda x: torch.softmax(x, -1), backend=backend, options=options)(x)
     (launch,) = (tmp_path / "here").iterdir()
-    assert launch.name == "000-softmax_0"
+    assert launch.name == "000-softmax_5x40"
     for attempt in range(2):
         done = subprocess.run([CHECKER, launch / "kernels.ptx", "--args", launch / "launch.json"], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0 and "0 findings" in done.stdout, done.stdout + done.stderr

@@ -84,7 +84,7 @@ LIBRARIES = {
     "lib/Runtime/Jit": {"lib/Runtime/Host", "lib/Runtime/Plan", *RUNTIME_ABI, *FORK, *SCALARS},
     # lib/Runtime/CUDA uses the frames of lib/Runtime/Host, which evaluate a plan for given sizes. Its emulated device is the PTX
     # interpreter.
-    "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX, *RUN_ERROR},
+    "lib/Runtime/CUDA": {"lib/Runtime/Host", "lib/Runtime/Plan", "lib/Interfaces/StepObserver.h", "tilewright/TensorMapRecipe.h", *RUNTIME_ABI, *FORK, *MEMORY, *PTX, *RUN_ERROR},
     "lib/Tuner": {"dialects/Schedule", "dialects/Tile", *ANY},
     # The tuner's worker processes compile and run kernels with lib/Driver. The search in lib/Tuner does not depend on lib/Driver.
     "lib/Tuner/Workers": {"dialects", "lib/Driver", "lib/Tuner", *ANY},

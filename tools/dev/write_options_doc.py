@@ -23,6 +23,7 @@ VARIABLES = {
     "TILEWRIGHT_PYTHON": "the Python interpreter that `tilewright bench` runs; default: the `python3` in `PATH`",
     "TILEWRIGHT_PTXAS": "the `ptxas` to use; with `off`, the NVIDIA driver compiles PTX",
     "TILEWRIGHT_LIBCUDA": "the NVIDIA driver's library; default `libcuda.so.1`",
+    "TILEWRIGHT_LIBNVTX": "the library of NVTX for the option `nvtx`; default: that of the package `nvidia-nvtx`, or one that the dynamic linker finds",
     "TILEWRIGHT_PERF_MAP": "`1`: writes `/tmp/perf-<pid>.map`, so that `perf` shows kernels by name",
     "TILEWRIGHT_DEBUGGER": "`1`: registers compiled code with gdb, so that gdb shows kernels by name",
 }
@@ -46,7 +47,9 @@ DEVELOPMENT = {
     "TILEWRIGHT_TUNE_TIMES": "if set, the tuner computes times from the schedule instead of measuring, for tests",
     "TILEWRIGHT_BENCH_VERBOSE": "`1`: `tilewright bench` prints the output of its processes",
     "TILEWRIGHT_MATH_REPORT": "`1`: `tilewright_math_tests` prints the largest error of each function ([debug](../how-to/debug.md))",
-    "TILEWRIGHT_GPU_TESTS_DEVICE": "the device on which `tools/dev/gpu-tests.sh` runs the tests; default `cuda`",
+    "TILEWRIGHT_GPU_TESTS_DEVICE": "the device on which `tools/dev/gpu-run.sh tests` runs the tests; default `cuda`",
+    "TILEWRIGHT_FAKE_CUDA": "the configuration of the fake driver (`test/FakeCuda/Fake.h`)",
+    "TILEWRIGHT_FAKE_CUDA_LIBRARY": "the path of the fake driver; default: `build/lib/libtilewright_fake_cuda.so`",
     "TILEWRIGHT_TEST_FULL": "`1`: the tests run all cases, as `tools/test.sh --full` does",
     "TILEWRIGHT_BUILD": "the build folder that scripts in `tools/dev` and the tests use",
 }

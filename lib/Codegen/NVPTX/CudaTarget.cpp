@@ -9,6 +9,7 @@
 #include "dialects/Schedule/Schedule.h"
 #include "lib/Codegen/NVPTX/CudaOptions.h"
 #include "lib/Codegen/NVPTX/EmitPtx.h"
+#include "lib/Codegen/NVPTX/NameEntries.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -150,6 +151,7 @@ public:
   }
 
   llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
+    nameEntries(module);
     // The keys of cached artifacts do not contain locations, so the artifacts must not contain them, either.
     llvm::Expected<std::string> ptx = ptxOf(module, options, /*locations=*/false);
     if (!ptx)
@@ -170,6 +172,7 @@ public:
   }
 
   llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
+    nameEntries(module);
     return ptxOf(module, options, /*locations=*/true);
   }
 

@@ -21,9 +21,11 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Exponentials.h"
+#include "lib/Codegen/GPU/KernelName.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
 #include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "lib/Codegen/NVPTX/IndexWidth.h"
+#include "lib/Codegen/NVPTX/NameEntries.h"
 #include "lib/Codegen/NVPTX/NvvmThreadOps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "tilewright/AttributeNames.h"
@@ -130,6 +132,7 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
       to->setAttr(name, attr);
   if (checks)
     to->setAttr(checksAttrName, builder.getUnitAttr());
+  to->setAttr(entryAttrName, builder.getStringAttr(speakingName(from)));
   to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
   if (schedule->cluster > 1)
     to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(schedule->cluster));

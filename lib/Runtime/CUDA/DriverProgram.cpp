@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Runtime/CUDA/DriverProgram.h"
+#include "lib/Interfaces/StepObserver.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -243,8 +244,14 @@ bool DriverProgram::Call::launch(const GridLaunch &launch, RunError &error) {
   const bool isTimed = !launch.once && !program.stepNanoseconds.empty();
   if (isTimed && !beginStep(size_t(launch.number), error))
     return false;
+  StepObserver *observer = StepObserver::ofThread();
+  const bool observed = observer && observer->observesLaunches();
+  if (observed)
+    observer->begin(kernel.name);
   driver::Code code = api.launchKernel(function, launch.grid, 1, 1, kernel.threads, 1, 1, kernel.shared, stream,
                                        parameters.data(), nullptr);
+  if (observed)
+    observer->end();
   const bool launched = code == 0;
   if (launched && program.blocking)
     code = api.synchronize(stream);

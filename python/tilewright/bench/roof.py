@@ -10,13 +10,14 @@ the last-level cache, because then the next call finds none of them in the cache
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from .. import _tilewright
 from ..reports.report import report
-from .operations import short_operations
+from ..reports.operation_text import short_operations
 from .workloads import Workload
 
 
@@ -69,16 +70,25 @@ def measure(work: Workload, dtype: str, threads: int, calls: int = 20, device: s
     compiled = [call for graph in report() if not any(graph is old for old in earlier) for call in graph.calls]
     if not compiled:
         raise RuntimeError(f"no part of {work.name or 'the workload'} was compiled, so there are no kernels to measure")
+    limits = gpu_peaks.peaks() if on_gpu else peaks(threads)
+    synchronize = torch.cuda.synchronize if on_gpu and torch.cuda.is_available() else lambda: None
+    rows, seconds = measure_calls(compiled, program, dtype, limits, calls, synchronize, 1 if on_gpu else threads, on_gpu)
+    return rows, seconds, limits
+
+
+def measure_calls(compiled: list, program: Callable, dtype: str, limits: dict[str, float], calls: int = 20, synchronize: Callable = lambda: None,
+                  threads: int = 1, on_gpu: bool = True) -> tuple[list[KernelRow], float]:  # fmt: skip
+    """Returns the rows of the compiled graphs (GraphCall) that a call of `program` runs, sorted by decreasing time, and the seconds per call.
+
+    `synchronize` waits for the device. `limits` are the peaks of the machine; if they are empty, the shares of the roof are 0.
+    """
     for call in compiled:
         call.profile(True)
     began = time.perf_counter()
     for _ in range(calls):
         program()
-    if on_gpu and torch.cuda.is_available():
-        torch.cuda.synchronize()
+    synchronize()
     seconds = (time.perf_counter() - began) / calls
-    threads = 1 if on_gpu else threads
-    limits = gpu_peaks.peaks() if on_gpu else peaks(threads)
     rows: dict[tuple[str, str, str], KernelRow] = {}
     steps = {call: call.times() for call in compiled}
     streamed = not on_gpu and sum(step["kept"] for taken in steps.values() for step in taken) > 2 * limits["l3_bytes"] > 0
@@ -92,7 +102,7 @@ def measure(work: Workload, dtype: str, threads: int, calls: int = 20, device: s
             row.bytes += step["bytes"]
             row.roof += _roof(step, dtype, limits, streamed)
         call.profile(False)
-    return sorted(rows.values(), key=lambda row: -row.seconds), seconds, limits
+    return sorted(rows.values(), key=lambda row: -row.seconds), seconds
 
 
 def _roof(step: dict, dtype: str, limits: dict[str, float], streamed: bool) -> float:

@@ -14,7 +14,7 @@ import statistics
 import sys
 from pathlib import Path
 
-from .operations import short_operations
+from ..reports.operation_text import short_operations
 
 _LEAST_GAIN = 0.02  # a schedule wins by at least 2%
 

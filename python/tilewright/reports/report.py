@@ -15,6 +15,7 @@ from torch._logging import trace_structured
 
 from .. import _tilewright
 from ..fx.origin import Origin
+from .device_kernels import DeviceKernel, device_kernels
 
 log = logging.getLogger(__name__)
 
@@ -75,6 +76,10 @@ class GraphReport:
         """Returns the bytes of packed parameters. Graphs may share them."""
         return sum(call.packed_bytes() for call in self.calls)
 
+    def device_kernels(self) -> list[DeviceKernel]:
+        """Returns the kernels of the last calls on a GPU, with their times, under options={"record": True}."""
+        return device_kernels(self.calls)
+
     def kernels(self) -> int:
         return sum(program.get("kernels", 0) for program in self.details())
 
@@ -89,6 +94,7 @@ class GraphReport:
                 "eager_segments": self.eager_segments, "refusals": [vars(r) for r in self.refusals],
                 "copied_inputs": self.copied_inputs, "transfers": self.transfers, "restored": self.restored, "packed_bytes": self.packed_bytes(),
                 "calls": sum(c.calls for c in self.calls), "origin": {k: v for k, v in vars(self.origin).items() if k != "tensors"},
+                "device_kernels": [vars(row) for row in self.device_kernels()],
                 "programs": details}  # fmt: skip
 
     def __str__(self) -> str:
@@ -116,6 +122,9 @@ class GraphReport:
                 if not decision["done"]:
                     lines.append(f"  {_MISSED[decision['kind']]}: {decision['subject']}: {decision['reason']}"
                                  + (f" [{decision['where']}]" if decision["where"] else ""))  # fmt: skip
+        if rows := self.device_kernels():
+            lines.append(f"  kernels on the GPU, per call ({sum(row.microseconds for row in rows):.1f} us):")
+            lines += [f"  {row}" for row in rows]
         return "\n".join(lines)
 
 
@@ -170,7 +179,8 @@ def report(model=None, clear: bool = False) -> Report:
 
     An element of the list has the attributes `name`, `kind` (forward, backward or inference), `nodes`, `segments` and
     `eager_segments` (numbers), and `refusals` (operators that run in eager, each with `reason` and `where`). Its methods
-    are `kernels()`, the number of kernels; `packed_bytes()`, the bytes of packed parameters; `details()`, a list with one
+    are `kernels()`, the number of kernels; `device_kernels()`, the kernels that ran on a GPU with their times, if the graph
+    was compiled under `options={"record": True}`; `packed_bytes()`, the bytes of packed parameters; `details()`, a list with one
     dict per compiled segment, which contains for example the times in milliseconds; and `to_dict()`, the whole element as
     a dict for JSON.
     """

@@ -30,6 +30,7 @@ from ..fx.walker import Imported
 from ..fx.written_arguments import unwritten_of
 from ..options import CompileOptions
 from ..reports.report import GraphReport, add, describe
+from . import nvtx
 from .idle_memory import give_back_at_steps
 from .tuning import tune
 
@@ -130,7 +131,12 @@ class Program:
         record = imported.graph.explain(native, title) if options.record else ""
         self.call = build(imported, options)
         self.call.record = record
+        own = options.on(imported.device)
+        if options.record and own.target == "cuda" and own.own("device") != "emulated":
+            self.call.profile(True)  # for report(): every call waits for the GPU
         self.call.name = title
+        if options.nvtx:
+            self.call.mark_ranges(nvtx.library())
         self.run: Callable = self.call
         if imported.negatives:
             self.run = changing(self.run, imported.negatives, torch.Tensor.resolve_neg)

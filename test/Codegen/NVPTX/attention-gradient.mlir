@@ -15,7 +15,7 @@
 // TILED-NOT: kind = attention
 
 // Scores are not stored in memory. The only stores to shared memory are those of the rows' statistics.
-// CHECK: .entry attention_gradient_0(
+// CHECK: .entry attention_gradient_1x4x70x128(
 // CHECK: .reqntid 128
 // CHECK-NOT: st.shared
 // CHECK: cp.async.cg.shared.global
@@ -25,7 +25,7 @@
 // CHECK: ex2.approx
 // CHECK: cvt.rn.bf16x2.f32
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
-// CHECK: .entry attention_gradient_1(
+// CHECK: .entry attention_gradient_2x1x100x64(
 
 // RESULT: 4 operations
 func.func @main(%q: tensor<1x4x70x128xbf16>, %l: tensor<1x4x70xf32>, %p: tensor<2x1x100x64xf16>, %k: tensor<2x1x40x64xf16>, %m: tensor<100x40xf32>,

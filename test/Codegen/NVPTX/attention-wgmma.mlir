@@ -34,7 +34,7 @@
 // TARGET-SAME: tw_cuda.shared = 229432
 // TARGET: @attention_2({{.*}}tw_cuda.maps = ["0:f16:128:64*192,128*70,1*1,1*1", "1:f16:128:64*192,64*90,1*1,1*1", "2:f16:128:64*128,64*90,1*1,1*1"]
 
-// CHECK: .entry attention_0(
+// CHECK: .entry attention_1x4x150x128(
 // CHECK: .reqntid 384
 // There is one mbarrier for the queries. Each of three slots has an mbarrier `full`, which completes when its bytes
 // have arrived, and an mbarrier `empty`, which completes when eight warps have arrived.
@@ -56,11 +56,11 @@
 // In the product with the values, the weights are in registers, and the values are transposed.
 // CHECK-DAG: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, %rd{{[0-9]+}}, adds, 1, 1, 1;
 // CHECK: mbarrier.arrive.shared::cta.b64
-// CHECK: .entry attention_1(
+// CHECK: .entry attention_2x2x64x64(
 // CHECK: .reqntid 256
 // CHECK-NOT: setmaxnreg
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
-// CHECK: .entry attention_3(
+// CHECK: .entry attention_1x8x1x64(
 // CHECK-NOT: wgmma.mma_async
 // CHECK: mma.sync.aligned.m16n8k16
 

@@ -14,7 +14,7 @@
 // Heads of 20 elements use the schedule kind rows, in which a warp computes one row of queries.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = rows, {{.*}}group = 32
 
-// CHECK: .entry attention_0(
+// CHECK: .entry attention_1x4x70x128(
 // CHECK: .reqntid 128
 // CHECK-NOT: st.shared
 // CHECK: cp.async.cg.shared.global
@@ -33,7 +33,7 @@
 // CHECK-NOT: st.shared
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 // CHECK-NOT: st.shared
-// CHECK: .entry attention_3(
+// CHECK: .entry attention_1x1x70x256(
 // CHECK: cp.async.cg.shared.global
 // CHECK: cp.async.commit_group
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16

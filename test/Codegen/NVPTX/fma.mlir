@@ -9,7 +9,7 @@
 // TILED-LABEL: func private @matmul_1(
 // TILED-SAME: tw.schedule = #tw_gpu.schedule<kind = fma, threads = 128, block = [16, 64, 16], tile = [2, 4]>
 
-// CHECK: .entry matmul_add_0(
+// CHECK: .entry matmul_add_128x96x64(
 // CHECK: .reqntid 256
 // CHECK: st.shared
 // CHECK: bar.sync

@@ -19,7 +19,7 @@
 // CHECK: .file 1 "layer.py"
 
 // RIGHT: 0 findings
-// WRONG: out-of-bounds in add_mul_0: write of 16 bytes
+// WRONG: out-of-bounds in add_mul_64x64: write of 16 bytes
 // WRONG-NEXT: st.global.v4.b32 {{.*}} at layer.py:14
 func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %e = tw.add %x, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32> loc("layer.py":12:0)

@@ -5,7 +5,7 @@
 
 // TILED: tw.schedule = #tw_gpu.schedule<kind = rows, threads = 512, vector = 4, group = 512>
 
-// CHECK: .entry softmax_0(
+// CHECK: .entry softmax_2x8192(
 // CHECK: .shared .align 16 .b8 softmax_0_shared[256];
 // CHECK-COUNT-4: ld.global.nc.v4.b32
 // CHECK-COUNT-2: bar.sync

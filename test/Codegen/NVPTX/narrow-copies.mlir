@@ -3,13 +3,13 @@
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
-// CHECK: .entry matmul_0(
+// CHECK: .entry matmul_100x132x70(
 // CHECK: cp.async.ca.shared.global [{{.*}}], [{{.*}}], 4
 // CHECK: cp.async.ca.shared.global [{{.*}}], [{{.*}}], 8
 // CHECK-NOT: ld.global.nc.b16
 // CHECK: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
 
-// CHECK: .entry matmul_1(
+// CHECK: .entry matmul_17x136x272(
 // CHECK: cp.async.cg.shared.global
 // CHECK: ld.global.nc.b8
 // CHECK: mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32

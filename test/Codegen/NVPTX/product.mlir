@@ -8,7 +8,7 @@
 // TILED: tw.schedule = #tw_gpu.schedule<kind = mma, threads = 32, block = [16, 16, 64], warps = [1, 1], stages = 3>
 
 // CHECK: .target sm_80
-// CHECK: .entry matmul_add_0(
+// CHECK: .entry matmul_add_128x96x64(
 // CHECK-COUNT-4: .align 16
 // CHECK: .reqntid 32
 // CHECK: cp.async.cg.shared.global

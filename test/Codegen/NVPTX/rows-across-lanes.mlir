@@ -8,7 +8,7 @@
 
 // TILED: tw.schedule = #tw_gpu.schedule<kind = rows, threads = 1024, vector = 1, group = 32, rows_across_lanes = true>
 
-// CHECK: .entry reduce_0(
+// CHECK: .entry reduce_33(
 // CHECK: .shared .align 16 .b8 reduce_0_shared[16384];
 // CHECK-NOT: shfl
 // CHECK-COUNT-63: ld.global.nc.b32

@@ -10,7 +10,7 @@
 // TILED-SAME: tw.schedule = #tw_gpu.schedule<kind = rows, threads = 512, vector = 4, group = 512, cluster = 8>
 // SM80-NOT: cluster = 
 
-// CHECK: .entry softmax_0(
+// CHECK: .entry softmax_8x65536(
 // CHECK: .reqnctapercluster 8
 // CHECK-COUNT-4: ld.global.nc.v4.b32
 // CHECK-NOT: ld.global

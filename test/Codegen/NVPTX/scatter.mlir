@@ -9,7 +9,7 @@
 // A row of 96 elements consists of 24 vectors of four elements, so only 24 lanes of the warp compute elements. A ballot
 // of the warp finds the sources whose index is the warp's row. The bits of the ballot are processed from the lowest bit
 // on.
-// CHECK: .entry scatter_1
+// CHECK: .entry scatter_40x96
 // CHECK: .reqntid 256
 // CHECK: setp.gt.u64 {{.*}}, 23;
 // CHECK: ld.global.nc.v4.b32
@@ -18,7 +18,7 @@
 // CHECK: st.global.v4.b32
 // CHECK: ld.global.nc.v4.b32
 // CHECK-COUNT-4: add.{{.*}}f32
-// CHECK: .entry scatter_2
+// CHECK: .entry scatter_40x96_2
 // CHECK-NOT: vote.sync
 func.func @main(%x: tensor<40x96xf32>, %i: tensor<50xi64>, %s: tensor<50x96xf32>, %each: tensor<50x96xi64>)
     -> (tensor<40x96xf32>, tensor<40x96xf32>) {

@@ -11,7 +11,7 @@
 
 // TILED: tw.schedule = #tw_gpu.schedule<kind = rows, threads = 128, vector = 8, group = 32>
 
-// CHECK: .entry softmax_0(
+// CHECK: .entry softmax_7x512(
 // CHECK-COUNT-2: ld.global.nc.v4.b32
 // CHECK-NOT: ld.global
 // CHECK-COUNT-10: shfl.sync.bfly.b32

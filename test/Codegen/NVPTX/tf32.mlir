@@ -9,7 +9,7 @@
 // RUN: not tilewright compile %s --target=cuda --arch=sm_75+tf32 --emit=ptx 2>&1 | FileCheck %s --check-prefix=REFUSED
 
 // CHECK: .target sm_80
-// CHECK: .entry matmul_0(
+// CHECK: .entry matmul_100x136x72(
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // CHECK: ld.shared.b32
 // CHECK: cvt.rna.tf32.f32

@@ -18,9 +18,9 @@
 
 // CHECK: .target sm_90a
 // CHECK: .extern .shared .align 1024 .b8 matmul_add_0_dynamic[];
-// CHECK: .entry matmul_add_0(
-// CHECK: .param .align 64 .b8 matmul_add_0_param_5[128],
-// CHECK: .param .align 64 .b8 matmul_add_0_param_6[128]
+// CHECK: .entry matmul_add_2048x1536x256(
+// CHECK: .param .align 64 .b8 matmul_add_2048x1536x256_param_5[128],
+// CHECK: .param .align 64 .b8 matmul_add_2048x1536x256_param_6[128]
 // CHECK: .reqntid 384
 // Each of four slots has the mbarriers `full` (the bytes have arrived) and `empty` (eight warps have arrived).
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
@@ -43,11 +43,11 @@
 // CHECK: mbarrier.arrive.shared::cta.b64 _,
 // CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: st.global.v4.b32
-// CHECK: .entry matmul_1(
+// CHECK: .entry matmul_72x64xn(
 // CHECK: .reqntid 256
 // CHECK-NOT: setmaxnreg
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{.*}}, adds, 1, 1, 1, 1;
-// CHECK: .entry matmul_2(
+// CHECK: .entry matmul_40x20x36(
 // CHECK: mma.sync.aligned
 
 // OLDER: .target sm_80
@@ -57,7 +57,7 @@
 // A product with few rows is computed with swapped operands: a tile has 64 columns and 8 or 16 rows of the product.
 // TILED: @matmul_3({{.*}}kind = wgmma, threads = 256, block = [64, {{8|16}}, 64], {{.*}}, swapped = true>
 // TARGET: @matmul_3({{.*}}tw_cuda.maps = ["1:bf16:128:64*512,64*1024", "0:bf16:128:64*512,{{8|16}}*12"]
-// CHECK: .entry matmul_3(
+// CHECK: .entry matmul_12x1024x512(
 // CHECK: wgmma.mma_async.sync.aligned.m64n{{8|16}}k16.f32.bf16.bf16
 
 #s = affine_map<()[s0] -> (s0, 72)>

@@ -33,7 +33,7 @@
 // RUN: FileCheck %s --check-prefix=DRAWN < %t.json
 // DRAWN: {"matmul_0": {"warp_m": {{[0-9]+}}, "warp_n":
 // RUN: tilewright compile %s --target=cuda --schedule-file=%t.json --emit=ptx | FileCheck %s --check-prefix=PTX
-// PTX: .entry matmul_0(
+// PTX: .entry matmul_512x384x256(
 
 // RUN: bash -c 'echo "{\"matmul*\": {\"warp_m\": 32, \"warp_n\": 64, \"warps_m\": 4, \"warps_n\": 1, \"k\": 32, \"stages\": 3}}" > %t.given.json'
 // RUN: tilewright compile %s --target=cuda --schedule-file=%t.given.json --emit=tiled | FileCheck %s --check-prefix=GIVEN

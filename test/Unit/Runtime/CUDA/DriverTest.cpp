@@ -101,13 +101,13 @@ TEST_F(Driver, AFailureIsReportedWithTheKernelsOrigin) {
   DeviceTensor<float> in(fake, numbers(64)), out(fake, std::vector<float>(64, 7));
   fake.set("fail=cuLaunchKernel:1:701");
   EXPECT_FALSE(run(*program, {in.data()}, {out.data()}));
-  EXPECT_EQ(error.text.find("kernel add_0 cannot be launched on cuda:0 (Fake GPU, sm_80): CUDA_ERROR_LAUNCH_OUT_OF_"
+  EXPECT_EQ(error.text.find("kernel add_64 cannot be launched on cuda:0 (Fake GPU, sm_80): CUDA_ERROR_LAUNCH_OUT_OF_"
                             "RESOURCES"),
             0u)
       << error.text;
-  EXPECT_TRUE(llvm::StringRef(error.text).ends_with("kernel add_0 is launched by add (layer.py:12)")) << error.text;
+  EXPECT_TRUE(llvm::StringRef(error.text).ends_with("kernel add_64 is launched by add (layer.py:12)")) << error.text;
   // A kernel that fails during execution corrupts the context, so that every later call returns the same error.
-  fake.set("fault=add_0");
+  fake.set("fault=add_64");
   EXPECT_TRUE(run(*program, {in.data()}, {out.data()})) << error.text;
   fake.synchronize(0);
   EXPECT_FALSE(run(*program, {in.data()}, {out.data()}));

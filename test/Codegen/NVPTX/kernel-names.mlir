@@ -1,0 +1,31 @@
+// A kernel's name in PTX has the sizes of its product (rows, columns and terms), or of its largest result. It does not
+// depend on the position of the kernel in the graph. A symbolic size is n. Of several kernels with the same name, the
+// second has the suffix _2. In the stages before, kernels have numbers.
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
+// RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --sizes=24 --profile --check | FileCheck %s --check-prefix=RESULT
+
+#x = affine_map<()[s0] -> (s0, 96)>
+#y = affine_map<()[s0] -> (s0, 256)>
+// TILED-DAG: @matmul_gelu_{{[0-9]}}(
+// TILED-DAG: @softmax_{{[0-9]}}(
+// CHECK-DAG: {{^}}// matmul_gelu_64x96x128: wgmma, threads
+// CHECK-DAG: {{^}}// matmul_nx256x96: wgmma, threads
+// CHECK-DAG: .entry matmul_gelu_64x96x128(
+// CHECK-DAG: .entry matmul_nx256x96(
+// CHECK-DAG: .entry softmax_nx256(
+// CHECK-DAG: .entry matmul_4x64x96x128(
+// CHECK-DAG: .entry cast_reduce_scalar(
+// RESULT: agrees with the reference
+func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64, tw.max = 4096 : i64}, %a: tensor<64x128xbf16> {tw.name = "a"}, %b: tensor<128x96xbf16> {tw.name = "b"},
+                %x: tensor<?x96xbf16, #x> {tw.name = "x"}, %w: tensor<96x256xbf16> {tw.name = "w"}, %c: tensor<4x64x128xbf16>, %d: tensor<4x128x96xbf16>)
+    -> (tensor<64x96xbf16> {tw.name = "g"}, tensor<?x256xbf16, #y> {tw.name = "s"}, tensor<4x64x96xbf16>, tensor<f32>) {
+  %m = tw.matmul %a, %b : (tensor<64x128xbf16>, tensor<128x96xbf16>) -> tensor<64x96xbf16>
+  %g = tw.gelu %m : (tensor<64x96xbf16>) -> tensor<64x96xbf16>
+  %p = tw.matmul %x, %w : (tensor<?x96xbf16, #x>, tensor<96x256xbf16>) -> tensor<?x256xbf16, #y>
+  %s = tw.softmax %p {dim = 1 : i64} : tensor<?x256xbf16, #y> -> tensor<?x256xbf16, #y>
+  %q = tw.matmul %c, %d : (tensor<4x64x128xbf16>, tensor<4x128x96xbf16>) -> tensor<4x64x96xbf16>
+  %f = tw.cast %a : (tensor<64x128xbf16>) -> tensor<64x128xf32>
+  %r = tw.reduce sum %f {dims = array<i64: 0, 1>} : tensor<64x128xf32> -> tensor<f32>
+  return %g, %s, %q, %r : tensor<64x96xbf16>, tensor<?x256xbf16, #y>, tensor<4x64x96xbf16>, tensor<f32>
+}
