@@ -1,10 +1,11 @@
 //===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
 //
 // This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. It first
-// decomposes attention that tensor cores do not support, splits long reductions (SplitSums.h), and fuses norms with the
-// products before them (JoinRows.h) and convolutions with the padding of their images (JoinPadding.h). If the target
-// does not support an op, the pass reports an error with the op, its type, the reason and the user's source line. The
-// pass reports all such ops of the module, not only the first.
+// decomposes attention that tensor cores do not support, transposes weights of convolutions for wgmma
+// (TransposeFilters.h), splits long reductions (SplitSums.h), and fuses norms with the products before them (JoinRows.h)
+// and convolutions with the padding of their images (JoinPadding.h). If the target does not support an op, the pass
+// reports an error with the op, its type, the reason and the user's source line. The pass reports all such ops of the
+// module, not only the first.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/NVPTX/refusals.mlir,
 // test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
@@ -23,6 +24,7 @@
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
+#include "lib/Codegen/GPU/Schedule/TransposeFilters.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
@@ -443,6 +445,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())
           setSchedule(kernel, *cluster);
+    transposeFilters(getOperation(), *known);
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
     joinPadding(getOperation(), *known);
