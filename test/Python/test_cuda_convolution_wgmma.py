@@ -56,10 +56,27 @@ def test_patches_that_do_not_overlap(channels, image, window, layout, tmp_path):
     check_convolution(tmp_path, operands(3, channels, 64, image, window, layout=layout), stride=window)
 
 
-def test_few_channels_or_unaligned_filters_use_mma(tmp_path):
-    for channels, filters in [(16, 64), (3, 64), (64, 70)]:
-        check(lambda x, w, b: F.conv2d(x, w, b, padding=1), *operands(2, channels, filters, (8, 9), (3, 3)))
-        assert kinds(tmp_path)[-1] == "mma"
+@pytest.mark.parametrize("channels", [3, 16])
+def test_few_channels_use_mma(channels, tmp_path):
+    check(lambda x, w, b: F.conv2d(x, w, b, padding=1), *operands(2, channels, 64, (8, 9), (3, 3)))
+    assert "wgmma" not in kinds(tmp_path) and "mma" in kinds(tmp_path)
+
+
+@pytest.mark.parametrize("filters", [7, 70, 129])
+def test_weights_with_any_number_of_filters_are_transposed(filters, tmp_path):
+    """The filters of a weight do not begin at multiples of 16 bytes, but its channels do."""
+    x, w, b = operands(2, 64, filters, (8, 9), (3, 3))
+    check_convolution(tmp_path, (x, w, b), padding=1)
+    assert re.search(r"call @convolution\w*_filters\(", dumped(tmp_path, "tiled"))
+    check_by_wgmma(tmp_path, lambda x, w, b: F.conv2d(x, w, b, stride=2), x, w, b)
+
+
+def test_convolutions_of_tf32_use_wgmma(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEWRIGHT_TF32", "1")
+    for window, how in [((3, 3), {"padding": 1}), ((1, 1), {}), ((2, 3), {"stride": 2, "dilation": 2})]:
+        x, w, b = operands(2, 36, 30, (9, 8), window, torch.float32)
+        check(lambda x, w, b: F.relu(F.conv2d(x, w, b, **how)), x, w, b, eps=2**-10)
+        assert kinds(tmp_path)[-2] == "wgmma" and "mma" not in kinds(tmp_path)
 
 
 def test_tiles_span_images_and_end_past_the_last_one(tmp_path):

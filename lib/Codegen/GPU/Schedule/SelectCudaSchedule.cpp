@@ -2,10 +2,10 @@
 //
 // This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. It first
 // decomposes attention that tensor cores do not support, moves copies into the windowed kernels that read them
-// (InlineCopies.h), splits long reductions (SplitSums.h), and fuses norms with the products before them (JoinRows.h) and
-// convolutions with the padding of their images (JoinPadding.h). If the target does not support an op, the pass reports an
-// error with the op, its type, the reason and the user's source line. The pass reports all such ops of the module, not
-// only the first.
+// (InlineCopies.h), transposes weights of convolutions for wgmma (TransposeFilters.h), splits long reductions
+// (SplitSums.h), and fuses norms with the products before them (JoinRows.h) and convolutions with the padding of their
+// images (JoinPadding.h). If the target does not support an op, the pass reports an error with the op, its type, the
+// reason and the user's source line. The pass reports all such ops of the module, not only the first.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/NVPTX/refusals.mlir,
 // test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
@@ -25,6 +25,7 @@
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
+#include "lib/Codegen/GPU/Schedule/TransposeFilters.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/Schedule/Windows.h"
@@ -470,6 +471,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     inlineCopies(getOperation(), [&](func::FuncOp kernel) {
       return Selection(kernel, *known).choose().kind == Schedule::Kind::Elements;
     });
+    transposeFilters(getOperation(), *known);
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
     joinPadding(getOperation(), *known);

@@ -1,0 +1,186 @@
+//===- TransposeFilters.cpp - filters that are contiguous along the channels, for wgmma ----===//
+//
+// Before:
+//   %y = call @kernel_0(%x, %w, %into)           // w: 3 x 3 x 64 channels x 70 filters
+// After:
+//   %t = call @kernel_0_filters(%w, %empty)      // 3 x 3 x 70 x 64
+//   %y = call @kernel_0_transposed(%x, %t, %into)
+//
+// In a weight, the filters are contiguous. wgmma cannot read such an operand if its elements do not have 16 bits (tf32,
+// int8), and TMA cannot load it if the number of filters is not a multiple of 16 bytes. The transposed weight of a
+// parameter is computed once for each version of the parameter (ComputeOnce.h).
+//
+// Tests: test/Codegen/GPU/Schedule/transpose-filters.mlir, test/Python/test_cuda_convolution_wgmma.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/Schedule/TransposeFilters.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "tilewright/AttributeNames.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+class FilterTransposer {
+public:
+  FilterTransposer(func::FuncOp kernel, linalg::Conv2DNhwcHwcfOp op)
+      : kernel(kernel), op(op), weight(cast<BlockArgument>(op->getOperand(1))), builder(kernel) {
+    SmallVector<int64_t> shape(cast<RankedTensorType>(weight.getType()).getShape());
+    std::swap(shape[2], shape[3]);
+    type = RankedTensorType::get(shape, cast<RankedTensorType>(weight.getType()).getElementType());
+  }
+
+  /// Returns the kernel that reads the transposed weight. It is not called yet.
+  func::FuncOp makeProduct() {
+    SmallVector<Type> types(kernel.getArgumentTypes());
+    types[weight.getArgNumber()] = type;
+    func::FuncOp made = makeKernel("_transposed", types, kernel.getResultTypes(), kernel->getAttr(opsAttrName));
+    for (BlockArgument argument : kernel.getArguments())
+      if (argument != weight)
+        if (Attribute sizes = kernel.getArgAttr(argument.getArgNumber(), tile::sizesAttrName))
+          made.setArgAttr(argument.getArgNumber(), tile::sizesAttrName, sizes);
+    IRMapping mapping;
+    mapping.map(kernel.getArguments(), made.getArguments());
+    for (Operation &each : kernel.getBody().front()) {
+      if (&each != op.getOperation()) {
+        builder.clone(each, mapping);
+        continue;
+      }
+      SmallVector<AffineMap> maps(cast<linalg::LinalgOp>(each).getIndexingMapsArray());
+      SmallVector<AffineExpr> ofWeight(maps[1].getResults());
+      std::swap(ofWeight[2], ofWeight[3]);
+      maps[1] = AffineMap::get(maps[1].getNumDims(), 0, ofWeight, builder.getContext());
+      auto product =
+          linalg::GenericOp::create(builder, op.getLoc(), op->getResultTypes(),
+                                    ValueRange{mapping.lookup(op->getOperand(0)), mapping.lookup(op->getOperand(1))},
+                                    ValueRange{mapping.lookup(op->getOperand(2))}, maps, op.getIteratorTypesArray(),
+                                    [&](OpBuilder &inner, Location, ValueRange values) {
+                                      IRMapping inBody;
+                                      inBody.map(op->getRegion(0).front().getArguments(), values);
+                                      for (Operation &member : op->getRegion(0).front())
+                                        inner.clone(member, inBody);
+                                    });
+      product->setAttr(opAttrName, builder.getStringAttr(opName()));
+      mapping.map(op->getResult(0), product.getResult(0));
+    }
+    return made;
+  }
+
+  /// Returns the kernel that transposes the weight.
+  func::FuncOp makeFilters() {
+    func::FuncOp made = makeKernel("_filters", {weight.getType(), type}, {type}, builder.getStringAttr(opName()));
+    SmallVector<AffineExpr> from;
+    for (unsigned dim : {0, 1, 3, 2})
+      from.push_back(builder.getAffineDimExpr(dim));
+    auto copy = linalg::GenericOp::create(
+        builder, op.getLoc(), TypeRange(type), ValueRange(made.getArgument(0)), ValueRange(made.getArgument(1)),
+        ArrayRef<AffineMap>{AffineMap::get(4, 0, from, builder.getContext()), builder.getMultiDimIdentityMap(4)},
+        SmallVector<utils::IteratorType>(4, utils::IteratorType::parallel),
+        [](OpBuilder &inner, Location at, ValueRange values) { linalg::YieldOp::create(inner, at, values[0]); });
+    copy->setAttr(opAttrName, builder.getStringAttr(opName()));
+    func::ReturnOp::create(builder, op.getLoc(), copy.getResult(0));
+    return made;
+  }
+
+  /// Replaces a call of the original kernel.
+  void replace(func::CallOp call, func::FuncOp product, func::FuncOp filters) {
+    builder.setInsertionPoint(call);
+    Value empty = tensor::EmptyOp::create(builder, call.getLoc(), type.getShape(), type.getElementType());
+    SmallVector<Value> operands(call.getOperands());
+    Value &ofWeight = operands[weight.getArgNumber()];
+    auto transposed = func::CallOp::create(builder, call.getLoc(), filters, ValueRange{ofWeight, empty});
+    transposed->setAttr(opsAttrName, filters->getAttr(opsAttrName));
+    ofWeight = transposed.getResult(0);
+    auto made = func::CallOp::create(builder, call.getLoc(), product, operands);
+    if (Attribute ops = call->getAttr(opsAttrName))
+      made->setAttr(opsAttrName, ops);
+    call->replaceAllUsesWith(made.getResults());
+    call.erase();
+  }
+
+private:
+  StringRef opName() {
+    auto name = op->getAttrOfType<StringAttr>(opAttrName);
+    return name ? name.getValue() : "convolution";
+  }
+
+  func::FuncOp makeKernel(StringRef suffix, ArrayRef<Type> types, TypeRange results, Attribute ops) {
+    builder.setInsertionPoint(kernel);
+    auto made = func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + suffix).str(),
+                                     builder.getFunctionType(types, results));
+    made->setAttr(madeInStageAttrName, builder.getUnitAttr());
+    made->setAttr(kernelAttrName, builder.getUnitAttr());
+    if (ops)
+      made->setAttr(opsAttrName, ops);
+    made.setPrivate();
+    Block *body = made.addEntryBlock();
+    for (BlockArgument argument : body->getArguments())
+      if (auto tensor = dyn_cast<RankedTensorType>(argument.getType()); tensor && tensor.hasStaticShape()) {
+        SmallVector<AffineExpr> sizes;
+        for (int64_t size : tensor.getShape())
+          sizes.push_back(builder.getAffineConstantExpr(size));
+        made.setArgAttr(argument.getArgNumber(), tile::sizesAttrName,
+                        AffineMapAttr::get(AffineMap::get(0, 0, sizes, builder.getContext())));
+      }
+    builder.setInsertionPointToStart(body);
+    return made;
+  }
+
+  func::FuncOp kernel;
+  linalg::Conv2DNhwcHwcfOp op;
+  BlockArgument weight;
+  OpBuilder builder;
+  RankedTensorType type; ///< of the transposed weight
+};
+
+/// Returns the convolution of `kernel` if only the order of its weight's dimensions can prevent the schedule `wgmma`.
+linalg::Conv2DNhwcHwcfOp convolutionOf(func::FuncOp kernel, const Arch &arch) {
+  std::string reason;
+  if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(scheduleAttrName))
+    return {};
+  std::optional<Contraction> product = matchContraction(kernel, reason);
+  if (!product || whyNotOnWarpGroups(*product, arch.formats()).empty())
+    return {};
+  auto op = dyn_cast<linalg::Conv2DNhwcHwcfOp>(product->op.getOperation());
+  auto weight = op ? dyn_cast<BlockArgument>(op->getOperand(1)) : BlockArgument();
+  return weight && weight.hasOneUse() && cast<RankedTensorType>(weight.getType()).hasStaticShape()
+             ? op
+             : linalg::Conv2DNhwcHwcfOp();
+}
+
+} // namespace
+
+void transposeFilters(ModuleOp module, const Arch &arch) {
+  if (arch.groupFlops == 0)
+    return;
+  SymbolTable symbols(module);
+  for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    linalg::Conv2DNhwcHwcfOp op = convolutionOf(kernel, arch);
+    if (!op)
+      continue;
+    FilterTransposer transposer(kernel, op);
+    func::FuncOp made = transposer.makeProduct();
+    symbols.insert(made);
+    std::string reason;
+    std::optional<Contraction> product = matchContraction(made, reason);
+    if (!product || !whyNotOnWarpGroups(*product, arch.formats()).empty()) {
+      symbols.erase(made);
+      continue;
+    }
+    func::FuncOp filters = transposer.makeFilters();
+    symbols.insert(filters);
+    module.walk([&](func::CallOp call) {
+      if (call.getCallee() == kernel.getName())
+        transposer.replace(call, made, filters);
+    });
+    symbols.erase(kernel);
+  }
+}
+
+} // namespace tilewright::gpu
