@@ -202,6 +202,7 @@ Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> 
 void Elements::provideMemory(Value tensor, Value pointer) {
   Type element = cast<ShapedType>(tensor.getType()).getElementType();
   SmallVector<Value> sizes = extents(tensor);
+  memory[tensor] = pointer;
   provide(tensor, [this, element, pointer, sizes](ArrayRef<Value> at) -> Value {
     Location loc = kernel.getLoc();
     Type stored = memoryType(element);
@@ -216,6 +217,61 @@ void Elements::store(Value value, Value tensor, ArrayRef<Value> at, Value pointe
   value = toMemory(builder, loc, value);
   Address to = address(pointer, value.getType(), at, extents(tensor));
   LLVM::StoreOp::create(builder, loc, value, to.pointer, to.alignment);
+}
+
+int64_t Elements::vectorAt(const Address &first, Type stored, int64_t count) {
+  constexpr int64_t most = 16;
+  const int64_t bytes = stored.getIntOrFloatBitWidth() / 8, together = std::min(count, most / bytes);
+  return llvm::isPowerOf2_64(together) && count % together == 0 && first.alignment % (together * bytes) == 0 ? together
+                                                                                                             : 1;
+}
+
+void Elements::loadTogether(Value tensor, ArrayRef<Value> at, ArrayRef<Value> lanes) {
+  Value pointer = memory.lookup(tensor);
+  if (!pointer || isKnown(tensor, at))
+    return;
+  Location loc = kernel.getLoc();
+  Type element = cast<ShapedType>(tensor.getType()).getElementType(), stored = memoryType(element);
+  Address first = address(pointer, stored, at, extents(tensor));
+  const int64_t together = vectorAt(first, stored, lanes.size());
+  if (together == 1)
+    return;
+  for (int64_t begin = 0; begin < int64_t(lanes.size()); begin += together) {
+    Value from = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, first.pointer,
+                                     ArrayRef<LLVM::GEPArg>{int32_t(begin)});
+    Value loaded = LLVM::LoadOp::create(builder, loc, VectorType::get({together}, stored), from,
+                                        unsigned(together * stored.getIntOrFloatBitWidth() / 8));
+    for (int64_t i = 0; i < together; ++i) {
+      Value word =
+          LLVM::ExtractElementOp::create(builder, loc, loaded, arith::ConstantIntOp::create(builder, loc, i, 32));
+      SmallVector<Value> indices(at);
+      indices.back() = lanes[begin + i];
+      remember(tensor, indices, fromMemory(builder, loc, word, element));
+    }
+  }
+}
+
+void Elements::storeTogether(ArrayRef<Value> values, Value tensor, ArrayRef<Value> at, ArrayRef<Value> lanes,
+                             Value pointer) {
+  Location loc = kernel.getLoc();
+  Type stored = memoryType(values.front().getType());
+  Address first = address(pointer, stored, at, extents(tensor));
+  const int64_t together = vectorAt(first, stored, lanes.size());
+  for (int64_t begin = 0; begin < int64_t(lanes.size()); begin += together) {
+    if (together == 1) {
+      SmallVector<Value> indices(at);
+      indices.back() = lanes[begin];
+      store(values[begin], tensor, indices, pointer);
+      continue;
+    }
+    Value vector = LLVM::PoisonOp::create(builder, loc, VectorType::get({together}, stored));
+    for (int64_t i = 0; i < together; ++i)
+      vector = LLVM::InsertElementOp::create(builder, loc, vector, toMemory(builder, loc, values[begin + i]),
+                                             arith::ConstantIntOp::create(builder, loc, i, 32));
+    Value to = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, first.pointer,
+                                   ArrayRef<LLVM::GEPArg>{int32_t(begin)});
+    LLVM::StoreOp::create(builder, loc, vector, to, unsigned(together * stored.getIntOrFloatBitWidth() / 8));
+  }
 }
 
 Value Elements::refuse(Operation *op, Type type) {
