@@ -12,34 +12,10 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include <numeric>
 
 using namespace mlir;
 
 namespace tilewright::gpu {
-
-Type memoryType(Type element) {
-  const bool isByte = element.isInteger(1) || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8);
-  return isByte ? IntegerType::get(element.getContext(), 8) : element;
-}
-
-Value toMemory(OpBuilder &builder, Location loc, Value value) {
-  Type stored = memoryType(value.getType());
-  if (stored == value.getType())
-    return value;
-  if (isa<FloatType>(value.getType()))
-    return arith::BitcastOp::create(builder, loc, stored, value);
-  return arith::ExtUIOp::create(builder, loc, stored, value);
-}
-
-Value fromMemory(OpBuilder &builder, Location loc, Value word, Type element) {
-  if (word.getType() == element)
-    return word;
-  if (isa<FloatType>(element))
-    return arith::BitcastOp::create(builder, loc, element, word);
-  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(word.getType()));
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, word, zero);
-}
 
 Elements::Elements(OpBuilder &builder, func::FuncOp kernel, ArrayRef<Value> sizes, Value status)
     : builder(builder), kernel(kernel), sizes(sizes.begin(), sizes.end()), status(status), scopes(1) {
@@ -170,52 +146,6 @@ void Elements::inScope(llvm::function_ref<void()> body) {
   scopes.emplace_back();
   body();
   scopes.pop_back();
-}
-
-Elements::Address Elements::address(Value pointer, Type stored, ArrayRef<Value> at, ArrayRef<Value> extents) {
-  // Emit the addresses of adjacent elements as constant offsets from one common address, so that LLVM can merge the
-  // accesses.
-  SmallVector<Value> indices(at);
-  int64_t further = 0;
-  if (auto sum = at.empty() ? arith::AddIOp() : at.back().getDefiningOp<arith::AddIOp>())
-    if (std::optional<int64_t> known = getConstantIntValue(sum.getRhs())) {
-      indices.back() = sum.getLhs();
-      further = *known;
-    }
-  Location loc = kernel.getLoc();
-  Value linear = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), linearize(indices, extents));
-  Value begin = LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, pointer, ArrayRef<LLVM::GEPArg>{linear});
-  // Tensors are aligned to 16 bytes. If the row length is a multiple of 16 bytes, rows are aligned to 16 bytes, too.
-  constexpr uint64_t most = 16;
-  const uint64_t bytes = stored.getIntOrFloatBitWidth() / 8;
-  uint64_t alignment = bytes;
-  if (auto known = indices.empty() ? multiples.end() : multiples.find(indices.back()); known != multiples.end())
-    if (std::optional<int64_t> line = indices.size() == 1 ? known->second : getConstantIntValue(extents.back()))
-      alignment = std::gcd(most, bytes * std::gcd(uint64_t(*line), uint64_t(known->second)));
-  if (further == 0)
-    return {begin, unsigned(alignment)};
-  alignment = std::gcd(alignment, bytes * uint64_t(std::abs(further)));
-  return {LLVM::GEPOp::create(builder, loc, pointer.getType(), stored, begin, ArrayRef<LLVM::GEPArg>{int32_t(further)}),
-          unsigned(alignment)};
-}
-
-void Elements::provideMemory(Value tensor, Value pointer) {
-  Type element = cast<ShapedType>(tensor.getType()).getElementType();
-  SmallVector<Value> sizes = extents(tensor);
-  provide(tensor, [this, element, pointer, sizes](ArrayRef<Value> at) -> Value {
-    Location loc = kernel.getLoc();
-    Type stored = memoryType(element);
-    Address from = address(pointer, stored, at, sizes);
-    Value value = LLVM::LoadOp::create(builder, loc, stored, from.pointer, from.alignment);
-    return fromMemory(builder, loc, value, element);
-  });
-}
-
-void Elements::store(Value value, Value tensor, ArrayRef<Value> at, Value pointer) {
-  Location loc = kernel.getLoc();
-  value = toMemory(builder, loc, value);
-  Address to = address(pointer, value.getType(), at, extents(tensor));
-  LLVM::StoreOp::create(builder, loc, value, to.pointer, to.alignment);
 }
 
 Value Elements::refuse(Operation *op, Type type) {

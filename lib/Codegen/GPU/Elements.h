@@ -43,6 +43,13 @@ public:
   /// these elements. Later calls of element() reuse the results. Reductions that do not index their results directly
   /// are left to element().
   void reduceTogether(mlir::Value tensor, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats);
+  /// Loads adjacent elements of `tensor` with vectors of up to 16 bytes if it is in memory and the first element is
+  /// sufficiently aligned. Later calls of element() reuse the elements. `at` are the indices of the first element, and
+  /// `lanes` the indices of all elements in the last dimension.
+  void loadTogether(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, llvm::ArrayRef<mlir::Value> lanes);
+  /// Stores adjacent elements, with vectors of up to 16 bytes if the first one is sufficiently aligned.
+  void storeTogether(llvm::ArrayRef<mlir::Value> values, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at,
+                     llvm::ArrayRef<mlir::Value> lanes, mlir::Value pointer);
   void store(mlir::Value value, mlir::Value tensor, llvm::ArrayRef<mlir::Value> at, mlir::Value pointer);
 
   /// Declares that `index` is a multiple of `of`. LLVM merges accesses to adjacent elements only if it can prove that
@@ -91,11 +98,15 @@ private:
   };
   Address address(mlir::Value pointer, mlir::Type stored, llvm::ArrayRef<mlir::Value> at,
                   llvm::ArrayRef<mlir::Value> extents);
+  /// Returns the number of elements of the vectors in which `count` adjacent elements at the address are accessed; 1 if
+  /// they are not sufficiently aligned.
+  static int64_t vectorAt(const Address &first, mlir::Type stored, int64_t count);
   mlir::Value compute(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);
   mlir::Value structured(mlir::linalg::LinalgOp op, unsigned result, llvm::ArrayRef<mlir::Value> at);
   llvm::SmallVector<mlir::Value> structuredLanes(mlir::linalg::LinalgOp op, unsigned number,
                                                  llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats,
                                                  std::vector<llvm::SmallVector<mlir::Value>> lanes);
+  void loadOperands(mlir::linalg::LinalgOp op, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> lanes);
   llvm::SmallVector<mlir::Value> initialValues(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops);
   mlir::Value pad(mlir::tensor::PadOp op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value insert(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<mlir::Value> at);
@@ -128,7 +139,8 @@ private:
   llvm::SmallVector<mlir::Value> sizes;
   mlir::Value status;
   llvm::DenseMap<mlir::Value, Source> provided;
-  llvm::DenseMap<mlir::Value, int64_t> multiples; ///< known divisors of indices
+  llvm::DenseMap<mlir::Value, mlir::Value> memory; ///< pointers of the tensors that are in memory
+  llvm::DenseMap<mlir::Value, int64_t> multiples;  ///< known divisors of indices
   std::vector<std::map<Key, mlir::Value>> scopes;
   mlir::Operation *anchor; ///< an op in the entry block; code that depends only on sizes is inserted before it
   std::map<int64_t, mlir::Value> constants;

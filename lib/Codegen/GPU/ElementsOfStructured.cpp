@@ -121,6 +121,7 @@ SmallVector<Value> Elements::structuredLanes(linalg::LinalgOp op, unsigned numbe
     if (!value)
       reduced.push_back(loop);
   auto bodies = [&](ArrayRef<Value> carried) {
+    loadOperands(op, lanes);
     SmallVector<Value> next;
     for (auto [lane, loops] : llvm::enumerate(lanes))
       llvm::append_range(next, yielded(op, loops, carried.slice(lane * perLane, perLane)));
@@ -190,6 +191,25 @@ SmallVector<Value> Elements::structuredLanes(linalg::LinalgOp op, unsigned numbe
     made.push_back(accumulated[lane * perLane + number]);
   }
   return made;
+}
+
+/// Loads the operands of `op` that all `lanes` read at adjacent positions with vectors.
+void Elements::loadOperands(linalg::LinalgOp op, ArrayRef<SmallVector<Value>> lanes) {
+  if (lanes.size() == 1)
+    return;
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(operand);
+    if (!op.payloadUsesValueFromOperand(operand) || map.getNumResults() == 0 || !map.isProjectedPermutation())
+      continue;
+    SmallVector<Value> at, adjacent;
+    for (AffineExpr expr : map.getResults())
+      at.push_back(lanes.front()[cast<AffineDimExpr>(expr).getPosition()]);
+    const unsigned last = cast<AffineDimExpr>(map.getResults().back()).getPosition();
+    for (ArrayRef<Value> loops : lanes)
+      adjacent.push_back(loops[last]);
+    if (adjacent[0] != adjacent[1])
+      loadTogether(operand->get(), at, adjacent);
+  }
 }
 
 /// Returns the values of the accumulators of `op` before its loops that do not index the result.

@@ -150,6 +150,8 @@ private:
   SmallVector<Value> inputAt(const Position &line, const Position &pixel, Value channel) {
     Value inside = both(line.inside, pixel.inside);
     SmallVector<Value> loaded;
+    if (groupBegins == channels) // a depthwise convolution
+      elements.loadTogether(input, {image, line.at, pixel.at, firstChannel}, channels);
     for (int64_t lane = 0; lane < vector; ++lane) {
       if (lane > 0 && groups[lane] == groups[lane - 1]) {
         loaded.push_back(loaded.back());
@@ -165,6 +167,7 @@ private:
   }
 
   SmallVector<Value> weightAt(Value line, Value pixel, Value channel) {
+    elements.loadTogether(weight, {line, pixel, channel, firstChannel}, channels);
     return llvm::map_to_vector(channels,
                                [&](Value filter) { return elements.element(weight, {line, pixel, channel, filter}); });
   }
@@ -284,20 +287,16 @@ private:
   }
 
   void write(Value line, Value pixel) {
-    struct Made {
-      Value value;
-      BlockArgument destination;
-      SmallVector<Value> at;
-    };
     // Compute all results before storing any of them, because a result may be stored in the memory of an operand.
-    SmallVector<Made> made;
+    SmallVector<std::pair<SmallVector<Value>, BlockArgument>> made;
     for (auto [value, destination] : kernel.results())
-      for (Value channel : channels) {
-        SmallVector<Value> at{image, line, pixel, channel};
-        made.push_back({elements.element(value, at), destination, at});
-      }
-    for (Made &each : made)
-      elements.store(each.value, each.destination, each.at, kernel.pointers[each.destination]);
+      made.push_back(
+          {llvm::map_to_vector(channels,
+                               [&](Value channel) { return elements.element(value, {image, line, pixel, channel}); }),
+           destination});
+    for (auto &[values, destination] : made)
+      elements.storeTogether(values, destination, {image, line, pixel, firstChannel}, channels,
+                             kernel.pointers[destination]);
   }
 
   tile::GroupedConvolutionOp op;

@@ -1,9 +1,10 @@
-// In grouped convolutions, each thread computes one element of the result. The thread sums the taps that are inside
-// of the input.
+// In grouped convolutions, each thread computes adjacent channels of a few pixels. Its loads have 16 bytes, and the loop
+// over the channels of a group is not unrolled.
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
 
 // CHECK: .target sm_80
+// CHECK: ld.global.nc.v4.b32
 // CHECK: fma.rn.f32
 // CHECK-NOT: mma.sync
 

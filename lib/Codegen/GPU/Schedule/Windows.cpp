@@ -95,21 +95,21 @@ Schedule chooseWindows(tile::GroupedConvolutionOp op, int64_t vector, const Arch
   const double bytes = cast<ShapedType>(op.getInputs()[0].getType()).getElementTypeBitWidth() / 8.0,
                weightBytes = type.getElementTypeBitWidth() / 8.0;
   constexpr int64_t mostPixels = 8, mostLines = 2;
-  // The threads with which the loads of some hide the latency of others.
-  const double enough = double(arch.multiprocessors) * 512;
+  // With fewer blocks, a multiprocessor waits for loads.
+  constexpr int64_t leastBlocks = 3;
   double least = 0;
   for (int64_t lines = 1; lines <= (window.unrollsWindow() ? mostLines : 1); ++lines)
     for (int64_t pixels = 1; pixels <= mostPixels && (lines * pixels <= sums || lines * pixels == 1); ++pixels) {
-      const double tiles = double(llvm::divideCeil(height, lines)) * double(llvm::divideCeil(width, pixels));
-      const double threads = tiles * double(images) * double(groups);
+      const int64_t threads =
+          images * int64_t(llvm::divideCeil(height, lines) * llvm::divideCeil(width, pixels)) * groups;
+      const int64_t blocks = int64_t(llvm::divideCeil(threads, schedule.threads * arch.multiprocessors));
       const int64_t linesRead = (lines - 1) * op.getStrides()[0] + (window.lines - 1) * op.getDilations()[0] + 1;
       const int64_t columnsRead = std::min(window.columns(pixels, op), pixels * window.pixels);
       const double loads = double(std::min(linesRead, lines * window.lines) * columnsRead) * bytes +
                            double(window.lines * window.pixels) * weightBytes;
       // A multiprocessor loads 128 bytes per cycle from the L1 cache, and computes 128 multiply-adds.
-      const double cycles = double(schedule.vector) / 128 *
-                            (loads + double(lines * pixels * window.lines * window.pixels)) * double(window.perGroup);
-      const double time = cycles * std::max(threads, enough);
+      const double cycles = loads + double(lines * pixels * window.lines * window.pixels);
+      const double time = cycles * double(std::max(blocks, leastBlocks));
       if (least == 0 || time < least) {
         least = time;
         schedule.tileM = lines;
