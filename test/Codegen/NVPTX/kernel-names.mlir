@@ -1,8 +1,9 @@
 // A kernel's name in PTX has the sizes of its product (rows, columns and terms), or of its largest result. It does not
 // depend on the position of the kernel in the graph. A symbolic size is n. Of several kernels with the same name, the
-// second has the suffix _2. In the stages before, kernels have numbers.
+// second has the suffix _2. In the stages before, kernels have numbers, and the tuner's programs (tune = "off") keep them.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
+// RUN: tilewright compile %s --target=cuda --arch=sm_90a --tune=off --emit=ptx | FileCheck %s --check-prefix=OFF
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --sizes=24 --check | FileCheck %s --check-prefix=RESULT
 
 #x = affine_map<()[s0] -> (s0, 96)>
@@ -20,6 +21,7 @@
 // CHECK-DAG: .entry relu_9x40_2(
 // A long name is truncated after an op.
 // CHECK-DAG: .entry tanh_exp_sin_cos_tanh_exp_sin_cos_tanh_exp_sin_cos_sin_8x160(
+// OFF: .entry matmul_gelu_{{[0-9]}}(
 // RESULT: agrees with the reference
 func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64, tw.max = 4096 : i64}, %a: tensor<64x128xbf16> {tw.name = "a"}, %b: tensor<128x96xbf16> {tw.name = "b"},
                 %x: tensor<?x96xbf16, #x> {tw.name = "x"}, %w: tensor<96x256xbf16> {tw.name = "w"}, %c: tensor<4x64x128xbf16>, %d: tensor<4x128x96xbf16>,
