@@ -62,6 +62,15 @@ def test_model_row_has_times_of_all_engines_and_the_kernels_of_a_call(tmp_path):
 
 
 @needs_driver
+def test_tuned_row_has_the_times_of_both_autotuners(tmp_path):
+    pytest.importorskip("transformers")
+    assert "tuned: complete" in gpu_run(tmp_path, "tuned", "--only", "bert-b1")
+    row = rows_of(tmp_path, "tuned")["bert-b1"]
+    assert row["ms"].keys() == {"inductor-tuned", "inductor-tuned-no-graph", "tilewright-tuned", "tilewright-tuned-graph"} and not row.get("errors")
+    assert row["kernels"] and row["ratio"] > 0 and list((tmp_path / "work" / "records").glob("*.json"))
+
+
+@needs_driver
 def test_kernel_that_faults_fails_its_row_and_the_rest_is_measured(tmp_path):
     (tmp_path / "times").write_text("1000 fault wgmma, threads 256, block 64x64x64, consumers 1, stages 2\n")
     only = "products: bf16 64 x*,host*"
@@ -206,6 +215,17 @@ def test_points_of_a_space_satisfy_its_constraints():
     # The default is a point although 2 * 128 * 32 exceeds the limit.
     assert table_format.points({"knobs": knobs, "constraints": constraints}) == [[64, 8, 1], [64, 8, 2], [64, 16, 1], [64, 32, 1], [128, 8, 1], [128, 8, 2],
                                                                                  [128, 16, 1], [128, 32, 1]]  # fmt: skip
+
+
+def test_program_and_package_of_an_unpacked_wheel_are_used(tmp_path):
+    (tmp_path / "wheel" / "tilewright-0.1.0.data" / "scripts").mkdir(parents=True)
+    (tmp_path / "wheel" / "tilewright-0.1.0.data" / "scripts" / "tilewright").touch()
+    setting = Setting(tmp_path / "out", tmp_path / "work", package=tmp_path / "wheel")
+    environment = setting.environment()
+    assert setting.program() == tmp_path / "wheel" / "tilewright-0.1.0.data" / "scripts" / "tilewright"
+    assert environment["PYTHONPATH"].split(":")[0] == str(tmp_path / "wheel")
+    assert environment["LD_LIBRARY_PATH"].split(":")[0] == str(tmp_path / "wheel" / "tilewright")
+    assert "TILEWRIGHT_LIBCUDA" not in environment and environment["TORCHINDUCTOR_CACHE_DIR"].startswith(str(tmp_path / "work"))
 
 
 def test_missing_wheel_is_an_error_with_instructions(tmp_path):

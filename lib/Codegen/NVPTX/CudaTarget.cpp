@@ -151,7 +151,7 @@ public:
   }
 
   llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
-    nameEntries(module);
+    nameKernels(module, options);
     // The keys of cached artifacts do not contain locations, so the artifacts must not contain them, either.
     llvm::Expected<std::string> ptx = ptxOf(module, options, /*locations=*/false);
     if (!ptx)
@@ -172,11 +172,18 @@ public:
   }
 
   llvm::Expected<std::string> print(ModuleOp module, const Options &options) override {
-    nameEntries(module);
+    nameKernels(module, options);
     return ptxOf(module, options, /*locations=*/true);
   }
 
 private:
+  /// The tuner compiles with tune = "off". It identifies the kernels of a measured program by their names in the stages
+  /// before PTX, so these programs keep them.
+  static void nameKernels(ModuleOp module, const Options &options) {
+    if (options.tune != "off")
+      nameEntries(module);
+  }
+
   static bool hasFloat8(const Options &options) { return llvm::cantFail(findArch(readCuda(options).arch)).float8; }
 
   static llvm::Expected<std::string> ptxOf(ModuleOp module, const Options &options, bool locations) {
