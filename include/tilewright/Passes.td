@@ -86,6 +86,10 @@ def SplitDepth : Pass<"tw-split-depth", "::mlir::func::FuncOp"> {
 // Structured: tw -> linalg, tw_tile
 //===----------------------------------------------------------------------===//
 
+def ScatterPoolGradients : Pass<"tw-scatter-pool-gradients", "::mlir::func::FuncOp"> {
+  let summary = "Compute gradients of channels-first max pools as scatters, for CPUs";
+}
+
 def RecordSizes : Pass<"tw-record-sizes", "::mlir::func::FuncOp"> {
   let summary = "Record the sizes in the type encodings of @main's tensor arguments as argument attributes";
 }

@@ -60,7 +60,8 @@ struct KernelLimits {
   int64_t columnsToSpan = 2048; ///< maximum columns of a product whose kernel also reduces whole rows
   bool readSlices = false;      ///< launches that differ only in the slices they read share a kernel and pass offsets
   bool computePieces = false;   ///< elementwise producers of parts of a concatenation are fused into its kernel
-  bool fuseSingleAttention = true; ///< f32 attention is one kernel; else its products and its softmax are separate
+  bool fuseSingleAttention = true;   ///< f32 attention is one kernel; else its products and its softmax are separate
+  bool scatterPoolGradients = false; ///< the gradient of a max pool in channels-first layout is a scatter
   bool splitProducts = true; ///< the sums of products with few tiles are divided; else a later stage may divide them
 };
 /// tw -> linalg, tw_tile, and kernel formation. Dialects afterwards: linalg, tw_tile, tensor, arith, math, affine,

@@ -10,6 +10,8 @@ using namespace mlir;
 namespace tilewright {
 
 void buildStructuredStage(OpPassManager &pm, bool keepRoundings, const KernelLimits &limits) {
+  if (limits.scatterPoolGradients)
+    pm.addNestedPass<func::FuncOp>(createScatterPoolGradients());
   pm.addNestedPass<func::FuncOp>(createRecordSizes());
   pm.addNestedPass<func::FuncOp>(createLowerGraph({limits.splitProducts}));
   pm.addNestedPass<func::FuncOp>(createDecomposeTile({/*wideAttentionOnly=*/true, !limits.fuseSingleAttention}));

@@ -53,7 +53,7 @@ public:
   }
   KernelLimits kernelLimits() const override {
     KernelLimits limits;
-    limits.readSlices = limits.computePieces = true;
+    limits.readSlices = limits.computePieces = limits.scatterPoolGradients = true;
     return limits;
   }
   void buildTiled(OpPassManager &pm, const Options &options) override {

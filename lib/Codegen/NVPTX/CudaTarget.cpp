@@ -91,8 +91,13 @@ public:
   /// kernel of the product before it, if a tile can have whole rows. SplitSums.cpp splits products, because the number
   /// of parts depends on the GPU.
   KernelLimits kernelLimits() const override {
-    return {/*mostProducts=*/1, /*columnsToSpan=*/0, /*readSlices=*/false, /*computePieces=*/false,
-            /*fuseSingleAttention=*/false, /*splitProducts=*/false};
+    return {/*mostProducts=*/1,
+            /*columnsToSpan=*/0,
+            /*readSlices=*/false,
+            /*computePieces=*/false,
+            /*fuseSingleAttention=*/false,
+            /*scatterPoolGradients=*/false,
+            /*splitProducts=*/false};
   }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {
