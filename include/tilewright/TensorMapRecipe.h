@@ -39,6 +39,10 @@ struct TensorMapRecipe {
     int32_t lower = 0, upper = 0;
   };
 
+  /// The largest step of a map of windows, and the limits of its corners if it has one, two and three dimensions of
+  /// pixels: a corner is at least -limit and less than limit (PTX ISA, "im2col mode").
+  static constexpr int32_t mostStep = 8, cornerLimits[] = {1 << 15, 1 << 7, 1 << 4};
+
   uint32_t buffer = 0; ///< index in the launch's buffers
   Element element = Element::BF16;
   uint32_t swizzle = 128; ///< bytes

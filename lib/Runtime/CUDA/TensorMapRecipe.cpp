@@ -13,9 +13,8 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view names[] = {"f16", "bf16", "i8", "f32"}; // by Element
-constexpr uint32_t mostDimensions = 5, mostBox = 256, mostSizes = 64, mostPixels = 1024, mostStep = 8;
-/// The least number of dimensions of a map of windows, and the bits of a corner for 3, 4 and 5 dimensions.
-constexpr uint32_t leastOfWindows = 3, cornerBits[] = {16, 8, 5};
+constexpr uint32_t mostDimensions = 5, mostBox = 256, mostSizes = 64, mostPixels = 1024;
+constexpr uint32_t leastOfWindows = 3; ///< the least number of dimensions of a map of windows
 
 /// Removes and returns the part of `text` before `end`, or all of `text`.
 std::string_view part(std::string_view &text, char end) {
@@ -49,7 +48,7 @@ bool readDimension(std::string_view text, TensorMapRecipe::Dimension &made) {
 bool readWindows(std::string_view &text, TensorMapRecipe::Dimension &made) {
   std::string_view corners = text;
   text = part(corners, '/');
-  return number(part(corners, '@'), made.step) && made.step >= 1 && made.step <= mostStep &&
+  return number(part(corners, '@'), made.step) && made.step >= 1 && made.step <= TensorMapRecipe::mostStep &&
          number(part(corners, '@'), made.lower) && number(corners, made.upper);
 }
 
@@ -57,7 +56,7 @@ bool cornersFit(const TensorMapRecipe &recipe) {
   const size_t rank = recipe.dimensions.size();
   if (rank < leastOfWindows)
     return false;
-  const int32_t limit = 1 << (cornerBits[rank - leastOfWindows] - 1);
+  const int32_t limit = TensorMapRecipe::cornerLimits[rank - leastOfWindows];
   return std::all_of(recipe.dimensions.begin(), recipe.dimensions.end(), [&](const auto &dimension) {
     return dimension.lower >= -limit && dimension.lower < limit && dimension.upper >= -limit && dimension.upper < limit;
   });

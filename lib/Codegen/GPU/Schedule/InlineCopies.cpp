@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/InlineCopies.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Contraction.h"
 #include "lib/Codegen/GPU/Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -27,17 +28,9 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// Returns true if all arguments of the kernel are tensors with static sizes.
-bool isStatic(func::FuncOp kernel) {
-  return llvm::all_of(kernel.getArgumentTypes(), [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.hasStaticShape();
-  });
-}
-
 /// Returns true if the kernel has one result, each of whose elements is an element of an operand or a constant.
 bool copiesOnly(func::FuncOp kernel) {
-  if (kernel.getNumResults() != 1 || !isStatic(kernel))
+  if (kernel.getNumResults() != 1 || !sizesAreKnown(kernel))
     return false;
   for (Operation &op : kernel.getBody().front()) {
     if (isa<tensor::EmptyOp, tensor::PadOp, tensor::ExtractSliceOp, arith::ConstantOp, func::ReturnOp>(op))
@@ -60,7 +53,7 @@ bool copiesOnly(func::FuncOp kernel) {
 /// and at least one reads it.
 bool readsWindows(func::FuncOp kernel, BlockArgument operand) {
   constexpr int64_t mostTerms = 128; // the number of elements of a window
-  if (!isStatic(kernel))
+  if (!sizesAreKnown(kernel))
     return false;
   bool reads = false;
   for (Operation *user : operand.getUsers())

@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/JoinPadding.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -86,8 +87,8 @@ private:
       if (view->use_empty())
         view->erase();
     replaced.insert(padding);
-    unused.insert(convolves);
-    unused.insert(pads);
+    unused.insert(convolves.getSymNameAttr());
+    unused.insert(pads.getSymNameAttr());
     return true;
   }
 
@@ -103,14 +104,14 @@ private:
 
   /// Returns the kernel that pads the image itself, with its schedule. Returns null if there is none.
   func::FuncOp kernelOf(func::FuncOp pads, ArrayRef<Operation *> views, func::FuncOp convolves, unsigned number) {
-    std::optional<Schedule> scheduled =
-        convolves->hasAttr(scheduleAttrName) ? getSchedule(convolves) : std::optional<Schedule>(Schedule());
+    if (convolves->hasAttr(scheduleAttrName))
+      if (std::optional<Schedule> known = getSchedule(convolves); !known || known->kind != Schedule::Kind::Wgmma)
+        return {};
     std::optional<BlockArgument> image = imageArgument(pads);
     std::string reason;
     std::optional<Contraction> product = matchContraction(convolves, reason);
     BlockArgument padded = convolves.getArgument(number);
-    if (!scheduled || (scheduled->kind != Schedule::Kind::Wgmma && convolves->hasAttr(scheduleAttrName)) || !image ||
-        !product || !padded.hasOneUse() || !sizesAreKnown(convolves) || *padded.user_begin() != product->op)
+    if (!image || !product || !padded.hasOneUse() || !sizesAreKnown(convolves) || *padded.user_begin() != product->op)
       return {};
     func::FuncOp made = make(pads, *image, views, convolves, padded);
     product = matchContraction(made, reason);
@@ -129,28 +130,14 @@ private:
     const unsigned number = padded.getArgNumber();
     SmallVector<Type> types(convolves.getArgumentTypes());
     types[number] = image.getType();
-    auto made = func::FuncOp::create(builder, convolves.getLoc(), (convolves.getName() + "_padded").str(),
-                                     builder.getFunctionType(types, convolves.getResultTypes()));
-    made->setAttr(madeInStageAttrName, builder.getUnitAttr());
-    made->setAttr(kernelAttrName, builder.getUnitAttr());
-    if (Attribute ops = convolves->getAttr(opsAttrName))
-      made->setAttr(opsAttrName, ops);
-    made.setPrivate();
-    Block *body = made.addEntryBlock();
+    func::FuncOp made =
+        makeKernel(builder, convolves, "_padded", types, convolves.getResultTypes(), convolves->getAttr(opsAttrName));
     IRMapping mapping;
-    for (BlockArgument argument : convolves.getArguments()) {
-      const unsigned at = argument.getArgNumber();
-      mapping.map(argument, body->getArgument(at));
-      BlockArgument from = at == number ? image : argument;
-      auto owner = cast<func::FuncOp>(from.getOwner()->getParentOp());
-      if (Attribute sizes = owner.getArgAttr(from.getArgNumber(), tile::sizesAttrName))
-        made.setArgAttr(at, tile::sizesAttrName, sizes);
-    }
-    builder.setInsertionPointToStart(body);
+    mapping.map(convolves.getArguments(), made.getArguments());
     // The padded image is computed from the new argument, and has no memory.
     BlockArgument destination = pads.getArgument(1 - image.getArgNumber());
     auto type = cast<RankedTensorType>(destination.getType());
-    mapping.map(image, body->getArgument(number));
+    mapping.map(image, made.getArgument(number));
     mapping.map(destination,
                 tensor::EmptyOp::create(builder, made.getLoc(), type.getShape(), type.getElementType()).getResult());
     for (Operation &op : pads.getBody().front().without_terminator())
@@ -177,11 +164,7 @@ private:
           if (auto destination = operand.getDefiningOp<tensor::EmptyOp>(); destination && destination->use_empty())
             destination->erase();
       }
-    llvm::DenseSet<Attribute> called;
-    module.walk([&](func::CallOp call) { called.insert(call.getCalleeAttr().getAttr()); });
-    for (func::FuncOp kernel : unused)
-      if (!called.contains(kernel.getSymNameAttr()))
-        symbols.erase(kernel);
+    eraseUncalled(module, symbols, unused.getArrayRef());
   }
 
   ModuleOp module;
@@ -189,7 +172,7 @@ private:
   const Arch &arch;
   std::map<std::string, func::FuncOp> kernels; ///< the new kernels
   llvm::SetVector<Operation *> replaced;       ///< calls of padding kernels whose result may have no uses left
-  llvm::SetVector<func::FuncOp> unused;        ///< kernels that may have no calls left
+  llvm::SetVector<StringAttr> unused;          ///< names of kernels that may have no calls left
 };
 
 } // namespace

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
@@ -116,22 +117,11 @@ public:
       results.push_back(product.getResultTypes()[0]);
     llvm::append_range(results, rows.getResultTypes());
     SmallVector<Type> types = llvm::map_to_vector(taken, [](BlockArgument each) { return each.getType(); });
-    builder.setInsertionPoint(product);
-    auto made = func::FuncOp::create(builder, product.getLoc(), (product.getName() + "_rows").str(),
-                                     builder.getFunctionType(types, results));
-    made->setAttr(madeInStageAttrName, builder.getUnitAttr());
-    made.setPrivate();
-    made->setAttr(kernelAttrName, builder.getUnitAttr());
-    made->setAttr(opsAttrName, builder.getStringAttr(opsOf(first) + "+" + opsOf(second)));
-    Block *body = made.addEntryBlock();
+    func::FuncOp made = makeKernel(builder, product, "_rows", types, results,
+                                   builder.getStringAttr(opsOf(first) + "+" + opsOf(second)));
     IRMapping mapping;
-    for (auto [number, argument] : llvm::enumerate(taken)) {
-      mapping.map(argument, body->getArgument(unsigned(number)));
-      auto owner = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-      if (Attribute sizes = owner.getArgAttr(argument.getArgNumber(), tile::sizesAttrName))
-        made.setArgAttr(unsigned(number), tile::sizesAttrName, sizes);
-    }
-    builder.setInsertionPointToStart(body);
+    for (auto [number, argument] : llvm::enumerate(taken))
+      mapping.map(argument, made.getArgument(unsigned(number)));
     if (!keeps) {
       auto type = cast<RankedTensorType>(product.getResultTypes()[0]);
       mapping.map(product.getArgument(inputsOfProduct),
@@ -220,11 +210,7 @@ public:
           if (auto first = operand.getDefiningOp<func::CallOp>(); first && join(first, second))
             break;
     }
-    llvm::DenseSet<Attribute> called;
-    module.walk([&](func::CallOp call) { called.insert(call.getCalleeAttr().getAttr()); });
-    for (StringAttr name : joined)
-      if (!called.contains(name))
-        symbols.erase(symbols.lookup(name));
+    eraseUncalled(module, symbols, joined.getArrayRef());
   }
 
 private:

@@ -130,16 +130,13 @@ struct Shifted {
   int64_t number = 0;
 };
 std::optional<Shifted> shiftedLoop(AffineExpr expr) {
-  if (auto loop = dyn_cast<AffineDimExpr>(expr))
-    return Shifted{loop.getPosition(), 0};
-  if (auto number = dyn_cast<AffineConstantExpr>(expr))
-    return Shifted{std::nullopt, number.getValue()};
-  auto sum = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (!sum || sum.getKind() != AffineExprKind::Add)
+  std::optional<LoopTerms> terms = loopTerms(expr);
+  if (!terms || terms->factors.size() > 1)
     return std::nullopt;
-  auto loop = dyn_cast<AffineDimExpr>(sum.getLHS());
-  auto number = dyn_cast<AffineConstantExpr>(sum.getRHS());
-  return loop && number ? std::optional(Shifted{loop.getPosition(), number.getValue()}) : std::nullopt;
+  if (terms->factors.empty())
+    return Shifted{std::nullopt, terms->number};
+  auto [loop, factor] = terms->factors.front();
+  return factor == 1 ? std::optional(Shifted{loop, terms->number}) : std::nullopt;
 }
 
 /// The dimensions of the result of a linalg.generic that reads an image: image, window..., tap..., channel.
@@ -181,34 +178,20 @@ private:
     made.windows = shape[window];
     made.taps = shape[tap];
     made.step = made.dilation = 0;
-    if (!addTerms(read.at[dim], unsigned(window), unsigned(tap), made))
+    std::optional<LoopTerms> terms = loopTerms(read.at[dim]);
+    if (!terms)
       return std::nullopt;
+    made.lower = terms->number;
+    for (auto [loop, factor] : terms->factors) {
+      if (loop != window && loop != tap)
+        return std::nullopt;
+      (loop == window ? made.step : made.dilation) = factor;
+    }
     // The index of a loop with one iteration is 0, so its factor is not known.
     made.step = made.windows == 1 ? 1 : made.step;
     const bool inside = made.lower >= 0 && made.upper() + made.dilation * (made.taps - 1) <= 0;
     const bool valid = made.step > 0 && made.dilation >= 0 && (made.dilation > 0 || made.taps == 1);
     return valid && (read.checked[dim] || inside) ? std::optional(made) : std::nullopt;
-  }
-
-  static bool addTerms(AffineExpr expr, unsigned window, unsigned tap, WindowDimension &made, int64_t factor = 1) {
-    if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
-      made.lower += factor * number.getValue();
-      return true;
-    }
-    if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
-      if (loop.getPosition() != window && loop.getPosition() != tap)
-        return false;
-      (loop.getPosition() == window ? made.step : made.dilation) += factor;
-      return true;
-    }
-    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-    if (binary && binary.getKind() == AffineExprKind::Add)
-      return addTerms(binary.getLHS(), window, tap, made, factor) &&
-             addTerms(binary.getRHS(), window, tap, made, factor);
-    if (!binary || binary.getKind() != AffineExprKind::Mul)
-      return false;
-    auto number = dyn_cast<AffineConstantExpr>(binary.getRHS());
-    return number && addTerms(binary.getLHS(), window, tap, made, factor * number.getValue());
   }
 
   const ImageRead &read;

@@ -26,6 +26,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
@@ -213,15 +214,6 @@ RankedTensorType expanded(Value tensor, int64_t dim, int64_t parts) {
   return RankedTensorType::get(shape, type.getElementType());
 }
 
-void setSizes(func::FuncOp kernel, unsigned argument) {
-  Builder builder(kernel.getContext());
-  SmallVector<AffineExpr> sizes;
-  for (int64_t size : cast<ShapedType>(kernel.getArgument(argument).getType()).getShape())
-    sizes.push_back(builder.getAffineConstantExpr(size));
-  kernel.setArgAttr(argument, tile::sizesAttrName,
-                    AffineMapAttr::get(AffineMap::get(0, 0, sizes, kernel.getContext())));
-}
-
 class Split {
 public:
   Split(func::FuncOp kernel, linalg::LinalgOp op, unsigned loop, int64_t parts)
@@ -263,17 +255,8 @@ private:
     const auto inputs = unsigned(types.size());
     types.push_back(partial);
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(kernel);
-    auto made = func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + "_parts").str(),
-                                     builder.getFunctionType(types, {partial}));
-    made->setAttr(madeInStageAttrName, builder.getUnitAttr());
-    made.setPrivate();
-    made->setAttr(kernelAttrName, builder.getUnitAttr());
-    made->setAttr(opsAttrName, builder.getStringAttr(name));
-    Block *body = made.addEntryBlock();
-    for (unsigned argument = 0; argument < made.getNumArguments(); ++argument)
-      setSizes(made, argument);
-    builder.setInsertionPointToStart(body);
+    func::FuncOp made = makeKernel(builder, kernel, "_parts", types, {partial}, builder.getStringAttr(name));
+    Block *body = &made.getBody().front();
     Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, 0)));
     Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArgument(inputs)).getResult(0);
     // The index of the part is an additional last loop. It indexes the operands and the result.

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/TransposeFilters.h"
 #include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -40,8 +41,9 @@ public:
   func::FuncOp makeProduct() {
     SmallVector<Type> types(kernel.getArgumentTypes());
     types[weight.getArgNumber()] = type;
-    func::FuncOp made = makeKernel("_transposed", types, kernel.getResultTypes(), kernel->getAttr(opsAttrName));
-    for (BlockArgument argument : kernel.getArguments())
+    func::FuncOp made =
+        makeKernel(builder, kernel, "_transposed", types, kernel.getResultTypes(), kernel->getAttr(opsAttrName));
+    for (BlockArgument argument : kernel.getArguments()) // the number of images may be symbolic
       if (argument != weight)
         if (Attribute sizes = kernel.getArgAttr(argument.getArgNumber(), tile::sizesAttrName))
           made.setArgAttr(argument.getArgNumber(), tile::sizesAttrName, sizes);
@@ -74,7 +76,8 @@ public:
 
   /// Returns the kernel that transposes the weight.
   func::FuncOp makeFilters() {
-    func::FuncOp made = makeKernel("_filters", {weight.getType(), type}, {type}, builder.getStringAttr(opName()));
+    func::FuncOp made =
+        makeKernel(builder, kernel, "_filters", {weight.getType(), type}, {type}, builder.getStringAttr(opName()));
     SmallVector<AffineExpr> from;
     for (unsigned dim : {0, 1, 3, 2})
       from.push_back(builder.getAffineDimExpr(dim));
@@ -108,28 +111,6 @@ private:
   StringRef opName() {
     auto name = op->getAttrOfType<StringAttr>(opAttrName);
     return name ? name.getValue() : "convolution";
-  }
-
-  func::FuncOp makeKernel(StringRef suffix, ArrayRef<Type> types, TypeRange results, Attribute ops) {
-    builder.setInsertionPoint(kernel);
-    auto made = func::FuncOp::create(builder, kernel.getLoc(), (kernel.getName() + suffix).str(),
-                                     builder.getFunctionType(types, results));
-    made->setAttr(madeInStageAttrName, builder.getUnitAttr());
-    made->setAttr(kernelAttrName, builder.getUnitAttr());
-    if (ops)
-      made->setAttr(opsAttrName, ops);
-    made.setPrivate();
-    Block *body = made.addEntryBlock();
-    for (BlockArgument argument : body->getArguments())
-      if (auto tensor = dyn_cast<RankedTensorType>(argument.getType()); tensor && tensor.hasStaticShape()) {
-        SmallVector<AffineExpr> sizes;
-        for (int64_t size : tensor.getShape())
-          sizes.push_back(builder.getAffineConstantExpr(size));
-        made.setArgAttr(argument.getArgNumber(), tile::sizesAttrName,
-                        AffineMapAttr::get(AffineMap::get(0, 0, sizes, builder.getContext())));
-      }
-    builder.setInsertionPointToStart(body);
-    return made;
   }
 
   func::FuncOp kernel;

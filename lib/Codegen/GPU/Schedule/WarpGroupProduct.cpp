@@ -2,6 +2,7 @@
 #include "lib/Codegen/GPU/Schedule/WarpGroupProduct.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
+#include "tilewright/TensorMapRecipe.h"
 
 using namespace mlir;
 
@@ -141,7 +142,8 @@ private:
       if (!window || !llvm::is_contained(side, *window->window))
         return "an operand is read in windows whose sizes are unknown, or whose elements are not at regular distances";
       window->lower = -before;
-      if (!padded && window->dividesImage() && (partOf(*window->tap) == Part::Depth || window->step > mostStep))
+      if (!padded && window->dividesImage() &&
+          (partOf(*window->tap) == Part::Depth || window->step > TensorMapRecipe::mostStep))
         return addDivided(*window, expr.getContext());
       runs.push_back({Part::Window, {*window->window}, window->size, {}, window, {}});
       return "";

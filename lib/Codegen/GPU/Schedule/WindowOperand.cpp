@@ -4,19 +4,22 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/WindowOperand.h"
+#include "tilewright/TensorMapRecipe.h"
 
 using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Adds the coefficients of the loops in `expr` to `terms`. Returns false if `expr` is not a sum of multiples of loops.
-static bool addTerms(AffineExpr expr, int64_t factor, llvm::SmallMapVector<unsigned, int64_t, 4> &terms) {
+/// Adds `factor` * `expr` to `terms`. Returns false if `expr` is not a sum of multiples of loops and a number.
+static bool addTerms(AffineExpr expr, int64_t factor, LoopTerms &terms) {
   if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
-    terms[loop.getPosition()] += factor;
+    terms.factors[loop.getPosition()] += factor;
     return true;
   }
-  if (auto number = dyn_cast<AffineConstantExpr>(expr))
-    return number.getValue() == 0;
+  if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
+    terms.number += factor * number.getValue();
+    return true;
+  }
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
   if (!binary)
     return false;
@@ -27,15 +30,20 @@ static bool addTerms(AffineExpr expr, int64_t factor, llvm::SmallMapVector<unsig
          addTerms(binary.getLHS(), factor * number.getValue(), terms);
 }
 
+std::optional<LoopTerms> loopTerms(AffineExpr expr) {
+  LoopTerms terms;
+  return addTerms(expr, 1, terms) ? std::optional(std::move(terms)) : std::nullopt;
+}
+
 std::optional<WindowDimension> windowDimension(Contraction product, AffineExpr expr, AffineExpr size) {
-  llvm::SmallMapVector<unsigned, int64_t, 4> terms;
   auto elements = dyn_cast<AffineConstantExpr>(size);
-  if (!elements || !addTerms(expr, 1, terms))
+  std::optional<LoopTerms> terms = loopTerms(expr);
+  if (!elements || !terms || terms->number != 0)
     return std::nullopt;
   SmallVector<int64_t> ranges = product.op.getStaticLoopRanges();
   WindowDimension made;
   made.size = elements.getValue();
-  for (auto [loop, factor] : terms) {
+  for (auto [loop, factor] : terms->factors) {
     if (ShapedType::isDynamic(ranges[loop]) || factor < 1)
       return std::nullopt;
     if (llvm::is_contained(product.depth, loop)) {
@@ -89,14 +97,12 @@ SmallVector<unsigned> tapsOf(Contraction product) {
 }
 
 std::string whyNotWindows(ArrayRef<WindowDimension> windows) {
-  // The limits of a map with one, two and three dimensions of pixels (PTX ISA, "im2col mode").
-  constexpr int64_t cornerLimits[] = {1 << 15, 1 << 7, 1 << 4};
-  if (windows.size() > std::size(cornerLimits))
+  if (windows.size() > std::size(TensorMapRecipe::cornerLimits))
     return "an image has more than three dimensions of pixels";
-  const int64_t limit = cornerLimits[windows.size() - 1];
+  const int64_t limit = TensorMapRecipe::cornerLimits[windows.size() - 1];
   for (const WindowDimension &each : windows) {
     auto fits = [&](int64_t corner) { return corner >= -limit && corner < limit; };
-    if (each.step > mostStep || each.dilation * (each.taps - 1) >= 2 * limit || !fits(each.lower) ||
+    if (each.step > TensorMapRecipe::mostStep || each.dilation * (each.taps - 1) >= 2 * limit || !fits(each.lower) ||
         !fits(each.upper()))
       return "windows of an operand are too large or too far apart for a tensor map";
   }

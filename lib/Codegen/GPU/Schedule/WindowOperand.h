@@ -37,6 +37,15 @@ struct WindowDimension {
   int64_t upper() const { return lower + (windows - 1) * step - (size - 1); }
 };
 
+/// A sum of multiples of loops and a number.
+struct LoopTerms {
+  llvm::SmallMapVector<unsigned, int64_t, 4> factors; ///< of each loop
+  int64_t number = 0;
+};
+
+/// Returns `expr` as a sum of multiples of loops and a number. Returns std::nullopt for other expressions.
+std::optional<LoopTerms> loopTerms(mlir::AffineExpr expr);
+
 /// Returns the loops of the sum, with more than one iteration, that index an operand of `product` together with a loop
 /// of its rows or columns in one dimension, in the order of `product.depth`. Loops that are contiguous with the
 /// channels are left out.
@@ -45,9 +54,6 @@ llvm::SmallVector<unsigned> tapsOf(Contraction product);
 /// Returns `expr`, an index of a dimension of `size` elements, as windows. Returns std::nullopt if it does not have the
 /// form window * step + tap * dilation, with sizes that are known.
 std::optional<WindowDimension> windowDimension(Contraction product, mlir::AffineExpr expr, mlir::AffineExpr size);
-
-/// The largest distance of windows in a tensor map.
-inline constexpr int64_t mostStep = 8;
 
 /// Returns the reason why TMA cannot load windows of an image with the dimensions `windows`, or an empty string.
 std::string whyNotWindows(llvm::ArrayRef<WindowDimension> windows);

@@ -1,0 +1,46 @@
+//===- NewKernel.cpp - kernels that are made from other kernels when schedules are selected -===//
+#include "lib/Codegen/GPU/Schedule/NewKernel.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Schedule.h"
+#include "tilewright/AttributeNames.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+
+func::FuncOp makeKernel(OpBuilder &builder, func::FuncOp origin, StringRef suffix, ArrayRef<Type> types,
+                        TypeRange results, Attribute ops) {
+  builder.setInsertionPoint(origin);
+  auto made = func::FuncOp::create(builder, origin.getLoc(), (origin.getName() + suffix).str(),
+                                   builder.getFunctionType(types, results));
+  made->setAttr(madeInStageAttrName, builder.getUnitAttr());
+  made->setAttr(kernelAttrName, builder.getUnitAttr());
+  if (ops)
+    made->setAttr(opsAttrName, ops);
+  made.setPrivate();
+  Block *body = made.addEntryBlock();
+  for (unsigned argument = 0; argument < made.getNumArguments(); ++argument)
+    if (auto type = dyn_cast<RankedTensorType>(types[argument]); type && type.hasStaticShape())
+      setSizes(made, argument);
+  builder.setInsertionPointToStart(body);
+  return made;
+}
+
+void setSizes(func::FuncOp kernel, unsigned argument) {
+  Builder builder(kernel.getContext());
+  SmallVector<AffineExpr> sizes;
+  for (int64_t size : cast<ShapedType>(kernel.getArgument(argument).getType()).getShape())
+    sizes.push_back(builder.getAffineConstantExpr(size));
+  kernel.setArgAttr(argument, tile::sizesAttrName,
+                    AffineMapAttr::get(AffineMap::get(0, 0, sizes, kernel.getContext())));
+}
+
+void eraseUncalled(ModuleOp module, SymbolTable &symbols, ArrayRef<StringAttr> kernels) {
+  llvm::DenseSet<Attribute> called;
+  module.walk([&](func::CallOp call) { called.insert(call.getCalleeAttr().getAttr()); });
+  for (StringAttr name : kernels)
+    if (!called.contains(name))
+      symbols.erase(symbols.lookup(name));
+}
+
+} // namespace tilewright::gpu
