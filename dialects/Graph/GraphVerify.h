@@ -2,18 +2,11 @@
 #ifndef TILEWRIGHT_DIALECTS_GRAPH_GRAPHVERIFY_H
 #define TILEWRIGHT_DIALECTS_GRAPH_GRAPHVERIFY_H
 
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/Values.h"
 
 namespace tilewright::graph {
 
 using Sizes = llvm::SmallVector<mlir::AffineExpr>;
-
-inline mlir::RankedTensorType tensorOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType());
-}
-inline Sizes sizesOf(mlir::Value value) { return sizesOf(tensorOf(value)); }
-inline mlir::Type elementOf(mlir::Value value) { return tensorOf(value).getElementType(); }
-inline int64_t rankOf(mlir::Value value) { return tensorOf(value).getRank(); }
 
 /// Returns the value of a constant size, or nullopt.
 std::optional<int64_t> constantOf(mlir::AffineExpr expr);

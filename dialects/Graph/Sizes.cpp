@@ -1,6 +1,6 @@
 //===- Sizes.cpp - products of symbolic sizes, and dimension groups of reshapes ---===//
 #include "dialects/Graph/Sizes.h"
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/Values.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -56,11 +56,6 @@ std::pair<double, double> rangeOf(AffineExpr expr, llvm::function_ref<std::pair<
   default:
     return unknown;
   }
-}
-
-static bool isUnitSize(AffineExpr size) {
-  auto constant = dyn_cast<AffineConstantExpr>(size);
-  return constant && constant.getValue() == 1;
 }
 
 SmallVector<ReshapeGroup> reshapeGroups(ArrayRef<AffineExpr> from, ArrayRef<AffineExpr> to) {

@@ -24,7 +24,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Decisions.h"
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/Values.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "tilewright/Passes.h"
@@ -39,14 +39,6 @@ namespace graph {
 namespace {
 
 using Shape = SmallVector<AffineExpr>;
-
-RankedTensorType tensorAt(Value value) { return cast<RankedTensorType>(value.getType()); }
-Type elementAt(Value value) { return tensorAt(value).getElementType(); }
-Shape shapeAt(Value value) { return sizesOf(tensorAt(value)); }
-bool isUnitSize(AffineExpr size) {
-  auto constant = dyn_cast<AffineConstantExpr>(size);
-  return constant && constant.getValue() == 1;
-}
 
 /// Returns the number of which all elements of `value` are copies, if `value` is a constant, else std::nullopt.
 std::optional<double> constantNumber(Value value) {
@@ -65,7 +57,7 @@ std::optional<double> constantNumber(Value value) {
 
 /// Returns true if `value` is a reshape that preserves the last two dimensions.
 bool preservesMatrices(ReshapeOp reshape) {
-  Shape before = shapeAt(reshape.getInput()), after = shapeAt(reshape);
+  Shape before = sizesOf(reshape.getInput()), after = sizesOf(reshape);
   return before.size() >= 2 && after.size() >= 2 && ArrayRef(before).take_back(2) == ArrayRef(after).take_back(2);
 }
 
@@ -94,8 +86,7 @@ public:
   std::optional<WrittenAttention> find(MatmulOp result, std::string &reason) {
     found.result = result;
     found.softmax = beforeViews(result.getLhs()).getDefiningOp<SoftmaxOp>();
-    if (!found.softmax || found.softmax.getLog() ||
-        int64_t(found.softmax.getDim()) != tensorAt(found.softmax).getRank() - 1)
+    if (!found.softmax || found.softmax.getLog() || int64_t(found.softmax.getDim()) != rankOf(found.softmax) - 1)
       return std::nullopt;
     chain.push_back(found.softmax);
     Value value = beforeViews(found.softmax.getInput());
@@ -124,7 +115,7 @@ private:
       Operation *op = value.getDefiningOp();
       auto reshape = dyn_cast_or_null<ReshapeOp>(op);
       auto cast = dyn_cast_or_null<CastOp>(op);
-      if (!(reshape && preservesMatrices(reshape)) && !(cast && isa<FloatType>(elementAt(cast->getOperand(0)))))
+      if (!(reshape && preservesMatrices(reshape)) && !(cast && isa<FloatType>(elementOf(cast->getOperand(0)))))
         return value;
       chain.push_back(value);
       value = op->getOperand(0);
@@ -142,7 +133,7 @@ private:
 
   /// Returns true if `value` can be the scores before a step with the result `after`.
   static bool canBeScores(Value value, Value after) {
-    return shapeAt(value) == shapeAt(after) && isa<FloatType>(elementAt(value)) && leadsToProduct(value);
+    return sizesOf(value) == sizesOf(after) && isa<FloatType>(elementOf(value)) && leadsToProduct(value);
   }
 
   /// Records the step that computes `value`, and returns the scores before it. Returns null and sets `reason` if it is
@@ -200,12 +191,12 @@ public:
   std::string run(bool tensorCoresOnly) {
     MatmulOp scores = written.scores, result = written.result;
     Value query = scores.getLhs(), value = result.getRhs();
-    const Type element = elementAt(query);
-    if (elementAt(value) != element || !isa<FloatType>(element) || element.getIntOrFloatBitWidth() < 16)
+    const Type element = elementOf(query);
+    if (elementOf(value) != element || !isa<FloatType>(element) || element.getIntOrFloatBitWidth() < 16)
       return "the query, the key and the value do not have the same float type of 16, 32 or 64 bits";
-    if (elementAt(result).isF64() != element.isF64() || elementAt(written.softmax).isF64() != element.isF64())
+    if (elementOf(result).isF64() != element.isF64() || elementOf(written.softmax).isF64() != element.isF64())
       return "only a part of the ops computes in f64";
-    Shape q = shapeAt(query), k = shapeAt(scores.getRhs()), v = shapeAt(value);
+    Shape q = sizesOf(query), k = sizesOf(scores.getRhs()), v = sizesOf(value);
     if (auto keys = dyn_cast<AffineConstantExpr>(k.back()); keys && keys.getValue() == 0)
       return "there are no keys";
     if (tensorCoresOnly) {
@@ -222,16 +213,16 @@ public:
     key = permuted(key, {0, 1, 3, 2});
     query = withHeads(query);
     value = withHeads(value);
-    Shape results = shapeAt(query), rows(results.begin(), results.end() - 1);
+    Shape results = sizesOf(query), rows(results.begin(), results.end() - 1);
     results.back() = v.back();
     Type sums = element.isF64() ? Type(builder.getF64Type()) : Type(builder.getF32Type());
     Value mask = combinedMask();
     auto attention = AttentionOp::create(
-        builder, loc, TypeRange{tensorWithSizes(results, elementAt(result)), tensorWithSizes(rows, sums)}, query, key,
+        builder, loc, TypeRange{tensorWithSizes(results, elementOf(result)), tensorWithSizes(rows, sums)}, query, key,
         value, mask, builder.getF64FloatAttr(written.scale), /*causal=*/UnitAttr(),
         written.softmax.getSafe() ? UnitAttr() : builder.getUnitAttr());
     Value made = attention.getResult();
-    if (tensorAt(result).getRank() != 4)
+    if (rankOf(result) != 4)
       made = ReshapeOp::create(builder, loc, result.getType(), made);
     result.replaceAllUsesWith(made);
     result.erase();
@@ -242,9 +233,9 @@ private:
   /// Sets `batch` and `heads`, whose product is the number of matrices of each product. Returns false if masks refer to
   /// other dimensions.
   bool chooseHeads() {
-    Shape of = shapeAt(written.scores);
+    Shape of = sizesOf(written.scores);
     auto take = [&](Value value) { // returns false if the batch dimensions of `value` differ
-      Shape shape = shapeAt(value);
+      Shape shape = sizesOf(value);
       if (shape.size() == 4 && !batch) {
         batch = shape[0];
         heads = shape[1];
@@ -259,7 +250,7 @@ private:
       return false;
     for (Value operand : {written.scores.getLhs(), written.scores.getRhs(), written.result.getRhs()})
       if (auto reshape = operand.getDefiningOp<ReshapeOp>(); reshape && preservesMatrices(reshape) && !batch)
-        if (tensorAt(reshape.getInput()).getRank() == 4)
+        if (rankOf(reshape.getInput()) == 4)
           take(reshape.getInput());
     if (!batch) {
       batch = of.size() == 3 ? of[0] : one;
@@ -270,29 +261,29 @@ private:
 
   /// Returns the matrices of a product's operand as batch x heads x rows x columns.
   Value withHeads(Value value) {
-    Shape shape = shapeAt(value);
+    Shape shape = sizesOf(value);
     Shape wanted{batch, heads, shape[shape.size() - 2], shape.back()};
     if (shape == wanted)
       return value;
-    if (auto reshape = value.getDefiningOp<ReshapeOp>(); reshape && shapeAt(reshape.getInput()) == wanted)
+    if (auto reshape = value.getDefiningOp<ReshapeOp>(); reshape && sizesOf(reshape.getInput()) == wanted)
       return reshape.getInput();
-    return ReshapeOp::create(builder, loc, tensorWithSizes(wanted, elementAt(value)), value);
+    return ReshapeOp::create(builder, loc, tensorWithSizes(wanted, elementOf(value)), value);
   }
 
   Value permuted(Value value, ArrayRef<int64_t> permutation) {
-    Shape shape = shapeAt(value), sizes;
+    Shape shape = sizesOf(value), sizes;
     for (int64_t dim : permutation)
       sizes.push_back(shape[dim]);
-    return PermuteOp::create(builder, loc, tensorWithSizes(sizes, elementAt(value)), value,
+    return PermuteOp::create(builder, loc, tensorWithSizes(sizes, elementOf(value)), value,
                              builder.getDenseI64ArrayAttr(permutation));
   }
 
   /// Returns the tensor of a step in a shape that broadcasts to batch x heads x rows x columns.
   Value aligned(const WrittenAttention::Step &step) {
-    Shape own = shapeAt(step.tensor);
-    if (tensorAt(step.scores).getRank() != 3 || own.size() != 3 || isUnitSize(own[0]))
+    Shape own = sizesOf(step.tensor);
+    if (rankOf(step.scores) != 3 || own.size() != 3 || isUnitSize(own[0]))
       return step.tensor;
-    return ReshapeOp::create(builder, loc, tensorWithSizes({batch, heads, own[1], own[2]}, elementAt(step.tensor)),
+    return ReshapeOp::create(builder, loc, tensorWithSizes({batch, heads, own[1], own[2]}, elementOf(step.tensor)),
                              step.tensor);
   }
 
@@ -324,30 +315,26 @@ private:
     Value mask;
     for (const WrittenAttention::Step &step : written.steps) {
       Value tensor = aligned(step);
-      const Type element = elementAt(step.scores);
+      const Type element = elementOf(step.scores);
       if (!step.number) {
-        if (elementAt(tensor) != element)
-          tensor = CastOp::create(builder, loc, tensorWithSizes(shapeAt(tensor), element), tensor);
+        tensor = inType(tensor, element);
         if (mask)
-          mask = inType(mask, element);
-        mask =
-            mask ? AddOp::create(builder, loc, tensorWithSizes(broadcastShape(shapeAt(mask), shapeAt(tensor)), element),
-                                 mask, tensor)
-                       .getResult()
-                 : tensor;
+          tensor = AddOp::create(builder, loc, tensorWithSizes(broadcastShape(sizesOf(mask), sizesOf(tensor)), element),
+                                 inType(mask, element), tensor);
+        mask = tensor;
         continue;
       }
       Value number = scalar(element, *step.number), other = mask ? inType(mask, element) : scalar(element, 0);
-      auto type = tensorWithSizes(broadcastShape(shapeAt(tensor), shapeAt(other)), element);
+      auto type = tensorWithSizes(broadcastShape(sizesOf(tensor), sizesOf(other)), element);
       mask = WhereOp::create(builder, loc, type, tensor, step.where ? number : other, step.where ? other : number);
     }
     return mask;
   }
 
   Value inType(Value value, Type element) {
-    if (elementAt(value) == element)
+    if (elementOf(value) == element)
       return value;
-    return CastOp::create(builder, loc, tensorWithSizes(shapeAt(value), element), value);
+    return CastOp::create(builder, loc, tensorWithSizes(sizesOf(value), element), value);
   }
 
   WrittenAttention written;

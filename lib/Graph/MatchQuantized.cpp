@@ -19,7 +19,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Decisions.h"
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/Values.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -42,13 +42,6 @@ constexpr int64_t longestSum = ((int64_t(1) << 31) - 1) / (255 * 255);
 
 using ByteSizes = SmallVector<AffineExpr>;
 
-RankedTensorType typeIn(Value value) { return cast<RankedTensorType>(value.getType()); }
-ByteSizes sizesIn(Value value) { return sizesOf(typeIn(value)); }
-bool isUnit(AffineExpr size) {
-  auto constant = dyn_cast<AffineConstantExpr>(size);
-  return constant && constant.getValue() == 1;
-}
-
 /// The value (integers - zero) * scale, where scale and zero broadcast to the shape of the integers.
 struct Bytes {
   Value integers, scale, zero;
@@ -62,7 +55,7 @@ public:
   void run(func::FuncOp function) {
     SmallVector<Operation *> products;
     function.walk([&](Operation *op) {
-      if (isa<MatmulOp, ConvolutionOp>(op) && isa<FloatType>(typeIn(op->getResult(0)).getElementType()))
+      if (isa<MatmulOp, ConvolutionOp>(op) && isa<FloatType>(elementOf(op->getResult(0))))
         products.push_back(op);
     });
     for (Operation *op : products) {
@@ -100,7 +93,7 @@ private:
   std::optional<Bytes> bytesOf(Value value) {
     Operation *op = value.getDefiningOp();
     if (auto dequantize = dyn_cast_or_null<DequantizeOp>(op)) {
-      if (sizesIn(dequantize.getInput()) != sizesIn(value))
+      if (sizesOf(dequantize.getInput()) != sizesOf(value))
         return std::nullopt;
       return Bytes{dequantize.getInput(), dequantize.getScale(), dequantize.getZeroPoint()};
     }
@@ -109,21 +102,21 @@ private:
     std::optional<Bytes> inner = bytesOf(op->getOperand(0));
     if (!inner)
       return std::nullopt;
-    ByteSizes before = sizesIn(op->getOperand(0)), after = sizesIn(value);
+    ByteSizes before = sizesOf(op->getOperand(0)), after = sizesOf(value);
     std::optional<Value> scale = viewed(op, inner->scale, before, after), zero = viewed(op, inner->zero, before, after);
     if (!scale || !zero)
       return std::nullopt;
     Operation *view = builder.clone(*op);
     view->setOperands(inner->integers);
-    view->getResult(0).setType(tensorWithSizes(after, typeIn(inner->integers).getElementType()));
+    view->getResult(0).setType(tensorWithSizes(after, elementOf(inner->integers)));
     return Bytes{view->getResult(0), *scale, *zero};
   }
 
   /// Returns the scale or zero point `value`, which broadcasts to the operand of the view `op`, in a shape that
   /// broadcasts to the result of `op`. Returns std::nullopt for views that are not supported.
   std::optional<Value> viewed(Operation *op, Value value, ArrayRef<AffineExpr> before, ArrayRef<AffineExpr> after) {
-    ByteSizes own = sizesIn(value);
-    if (llvm::all_of(own, isUnit))
+    ByteSizes own = sizesOf(value);
+    if (llvm::all_of(own, isUnitSize))
       return reshaped(value, {});
     ByteSizes full(before.size() - own.size(), getAffineConstantExpr(1, builder.getContext()));
     llvm::append_range(full, own);
@@ -131,13 +124,13 @@ private:
       ByteSizes permuted;
       for (int64_t from : permute.getPermutation())
         permuted.push_back(full[from]);
-      return PermuteOp::create(builder, loc, tensorWithSizes(permuted, typeIn(value).getElementType()),
-                               reshaped(value, full), permute.getPermutationAttr())
+      return PermuteOp::create(builder, loc, tensorWithSizes(permuted, elementOf(value)), reshaped(value, full),
+                               permute.getPermutationAttr())
           .getResult();
     }
     // Other views are supported only if the scale or zero point has one element per row and the view preserves the
     // rows.
-    if (after.empty() || before.back() != after.back() || !isUnit(full.back()) ||
+    if (after.empty() || before.back() != after.back() || !isUnitSize(full.back()) ||
         ArrayRef(full).drop_back() != ArrayRef(before).drop_back())
       return std::nullopt;
     ByteSizes rows(after);
@@ -148,21 +141,21 @@ private:
   /// Returns true if a scale or zero point, extended to rank `rank` by leading dimensions of size 1, has size 1 in all
   /// of `dims`.
   static bool isUniformAlong(Value value, int64_t rank, ArrayRef<int64_t> dims) {
-    ByteSizes own = sizesIn(value);
+    ByteSizes own = sizesOf(value);
     int64_t missing = rank - static_cast<int64_t>(own.size());
-    return llvm::all_of(dims, [&](int64_t dim) { return dim < missing || isUnit(own[dim - missing]); });
+    return llvm::all_of(dims, [&](int64_t dim) { return dim < missing || isUnitSize(own[dim - missing]); });
   }
 
   //===-- writing -----------------------------------------------------------===//
 
   Value reshaped(Value value, ArrayRef<AffineExpr> sizes) {
-    RankedTensorType type = tensorWithSizes(sizes, typeIn(value).getElementType());
+    RankedTensorType type = tensorWithSizes(sizes, elementOf(value));
     return value.getType() == type ? value : ReshapeOp::create(builder, loc, type, value).getResult();
   }
   Value converted(Value value, Type element) {
-    if (typeIn(value).getElementType() == element)
+    if (elementOf(value) == element)
       return value;
-    return CastOp::create(builder, loc, withElementType(typeIn(value), element), value);
+    return CastOp::create(builder, loc, withElementType(tensorOf(value), element), value);
   }
   Value integer(int64_t value) {
     auto type = RankedTensorType::get({}, i32);
@@ -171,13 +164,13 @@ private:
   }
   /// Emits an elementwise op on operands that broadcast to each other.
   template <typename OpT> Value elementwise(Value lhs, Value rhs) {
-    ByteSizes a = sizesIn(lhs), b = sizesIn(rhs);
+    ByteSizes a = sizesOf(lhs), b = sizesOf(rhs);
     if (a.size() < b.size())
       std::swap(a, b);
     for (size_t i = 0; i < b.size(); ++i)
-      if (AffineExpr &size = a[a.size() - b.size() + i]; isUnit(size))
+      if (AffineExpr &size = a[a.size() - b.size() + i]; isUnitSize(size))
         size = b[i];
-    return OpT::create(builder, loc, tensorWithSizes(a, typeIn(lhs).getElementType()), lhs, rhs);
+    return OpT::create(builder, loc, tensorWithSizes(a, elementOf(lhs)), lhs, rhs);
   }
   static std::optional<int64_t> constantOf(Value value) {
     DenseElementsAttr elements;
@@ -189,7 +182,7 @@ private:
 
   /// Converts ui8 to i8: subtracts 128 from the bytes and from the zero point.
   Bytes asSigned(Bytes bytes) {
-    if (typeIn(bytes.integers).getElementType() == i8)
+    if (elementOf(bytes.integers) == i8)
       return bytes;
     Value moved = elementwise<SubOp>(converted(bytes.integers, i32), integer(128));
     std::optional<int64_t> zero = constantOf(bytes.zero);
@@ -199,7 +192,7 @@ private:
 
   /// Returns the sums along `dims`, with size 1 in these dimensions.
   Value sumAlong(Value bytes, ArrayRef<int64_t> dims) {
-    ByteSizes sizes = sizesIn(bytes);
+    ByteSizes sizes = sizesOf(bytes);
     for (int64_t dim : dims)
       sizes[dim] = getAffineConstantExpr(1, builder.getContext());
     return ReduceOp::create(builder, loc, tensorWithSizes(sizes, i32), converted(bytes, i32), ReduceKind::Sum,
@@ -223,7 +216,7 @@ private:
 
   void replace(Operation *op, Value sum, Value sa, Value sb) {
     Value result = elementwise<MulOp>(converted(sum, f32), elementwise<MulOp>(sa, sb));
-    op->getResult(0).replaceAllUsesWith(converted(result, typeIn(op->getResult(0)).getElementType()));
+    op->getResult(0).replaceAllUsesWith(converted(result, elementOf(op->getResult(0))));
     op->erase();
   }
 
@@ -236,16 +229,16 @@ private:
 
   /// Replaces the product by an integer product. Returns the reason if this is impossible, otherwise an empty string.
   std::string rewriteMatmul(MatmulOp op, Bytes a, Bytes b) {
-    int64_t rank = typeIn(op.getLhs()).getRank(), last = rank - 1;
+    int64_t rank = rankOf(op.getLhs()), last = rank - 1;
     if (!isUniformAlong(a.scale, rank, last) || !isUniformAlong(a.zero, rank, last) ||
         !isUniformAlong(b.scale, rank, last - 1) || !isUniformAlong(b.zero, rank, last - 1))
       return "a scale or zero point changes along the sum";
-    auto depth = dyn_cast<AffineConstantExpr>(sizesIn(op.getLhs()).back());
+    auto depth = dyn_cast<AffineConstantExpr>(sizesOf(op.getLhs()).back());
     if (!depth || depth.getValue() > longestSum)
       return tooLong(depth ? std::optional(depth.getValue()) : std::nullopt);
     a = asSigned(a);
     b = asSigned(b);
-    Value sum = MatmulOp::create(builder, loc, tensorWithSizes(sizesIn(op.getResult()), i32), a.integers, b.integers);
+    Value sum = MatmulOp::create(builder, loc, tensorWithSizes(sizesOf(op.getResult()), i32), a.integers, b.integers);
     sum = corrected(
         sum, a.zero, b.zero, depth.getValue(), [&] { return sumAlong(a.integers, last); },
         [&] { return sumAlong(b.integers, last - 1); });
@@ -254,7 +247,7 @@ private:
   }
 
   std::string rewriteConvolution(ConvolutionOp op, Bytes a, Bytes b) {
-    int64_t rank = typeIn(op.getInput()).getRank();
+    int64_t rank = rankOf(op.getInput());
     SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, rank)),
                          window = llvm::to_vector(llvm::seq<int64_t>(1, rank));
     if (op.getTransposed())
@@ -267,7 +260,7 @@ private:
         !isUniformAlong(b.scale, rank, window) || !isUniformAlong(b.zero, rank, window))
       return "a scale or zero point changes along the sum";
     std::optional<int64_t> count = 1;
-    for (AffineExpr size : ArrayRef(sizesIn(op.getWeight())).drop_front()) {
+    for (AffineExpr size : ArrayRef(sizesOf(op.getWeight())).drop_front()) {
       auto constant = dyn_cast<AffineConstantExpr>(size);
       count = constant && count ? std::optional(*count * constant.getValue()) : std::nullopt;
     }
@@ -286,7 +279,7 @@ private:
     Value input = a.integers;
     if (pads) {
       SmallVector<int64_t> amounts(rank, 0);
-      ByteSizes sizes = sizesIn(input);
+      ByteSizes sizes = sizesOf(input);
       for (auto [i, amount] : llvm::enumerate(op.getPadding())) {
         amounts[2 + i] = amount;
         sizes[2 + i] = sizes[2 + i] + 2 * amount;
@@ -296,18 +289,18 @@ private:
     }
     SmallVector<int64_t> none(rank - 2, 0);
     auto convolve = [&](Value image, Value weight, AffineExpr filters) {
-      ByteSizes sizes = sizesIn(op.getResult());
+      ByteSizes sizes = sizesOf(op.getResult());
       sizes[1] = filters;
       return ConvolutionOp::create(builder, loc, tensorWithSizes(sizes, i32), image, weight, op.getStride(), none,
                                    op.getDilation(), /*transposed=*/false, none, /*groups=*/1);
     };
-    Value sum = convolve(input, b.integers, sizesIn(op.getWeight())[0]);
+    Value sum = convolve(input, b.integers, sizesOf(op.getWeight())[0]);
     // Reshapes a value with one element per filter so that its elements correspond to the channels of the result.
     auto perFilter = [&](Value value) {
-      if (llvm::all_of(sizesIn(value), isUnit))
+      if (llvm::all_of(sizesOf(value), isUnitSize))
         return reshaped(value, {});
       ByteSizes sizes(rank - 1, getAffineConstantExpr(1, builder.getContext()));
-      sizes[0] = sizesIn(value)[0];
+      sizes[0] = sizesOf(value)[0];
       return reshaped(value, sizes);
     };
     a.zero = reshaped(a.zero, {});
@@ -315,10 +308,10 @@ private:
         sum, a.zero, isZero(b.zero) ? b.zero : perFilter(b.zero), *count,
         [&]() -> Value {
           Value sums = sumAlong(input, 1);
-          if (llvm::all_of(ArrayRef(sizesIn(b.integers)).drop_front(2), isUnit) &&
+          if (llvm::all_of(ArrayRef(sizesOf(b.integers)).drop_front(2), isUnitSize) &&
               llvm::all_of(op.getStride(), [](int64_t step) { return step == 1; }))
             return sums; // the window has one pixel
-          ByteSizes ones = sizesIn(b.integers);
+          ByteSizes ones = sizesOf(b.integers);
           ones[0] = ones[1] = getAffineConstantExpr(1, builder.getContext());
           auto type = tensorWithSizes(ones, i32);
           Value kernel = ConstantOp::create(

@@ -15,7 +15,7 @@
 // Test: test/Graph/narrow-softmax.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/Values.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "tilewright/Passes.h"
@@ -29,18 +29,16 @@ namespace tilewright {
 namespace graph {
 namespace {
 
-RankedTensorType softmaxType(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// Returns the gathers that read `softmax` if it has no other users and they read few of its elements; otherwise none.
 SmallVector<GatherOp> onlyGathers(SoftmaxOp softmax) {
   SmallVector<GatherOp> gathers;
-  SmallVector<AffineExpr> sizes = sizesOf(softmaxType(softmax));
+  SmallVector<AffineExpr> sizes = sizesOf(tensorOf(softmax));
   const int64_t dim = softmax.getDim();
   for (Operation *user : softmax->getUsers()) {
     auto gather = dyn_cast<GatherOp>(user);
     if (!gather || int64_t(gather.getDim()) != dim || gather.getInput() != softmax.getResult())
       return {};
-    SmallVector<AffineExpr> read = sizesOf(softmaxType(gather.getIndex()));
+    SmallVector<AffineExpr> read = sizesOf(tensorOf(gather.getIndex()));
     // A gather must have the same rows as the softmax, and read a constant number of elements of each row. If the
     // length of the rows is constant, this number must be at most an eighth of it.
     auto of = dyn_cast<AffineConstantExpr>(read[dim]), all = dyn_cast<AffineConstantExpr>(sizes[dim]);
@@ -60,7 +58,7 @@ public:
 
   void run(ArrayRef<GatherOp> gathers) {
     Value input = softmax.getInput();
-    Type element = softmaxType(input).getElementType(), result = softmaxType(softmax).getElementType();
+    Type element = tensorOf(input).getElementType(), result = tensorOf(softmax).getElementType();
     Type wide = element.isF64() ? element : builder.getF32Type();
     Value largest = cast(reduced(ReduceKind::Max, input), wide);
     Value shifted = binary<SubOp>(cast(input, wide), largest);
@@ -70,7 +68,7 @@ public:
     for (GatherOp gather : gathers) {
       builder.setInsertionPoint(gather);
       loc = gather.getLoc();
-      RankedTensorType type = withElementType(softmaxType(gather), element);
+      RankedTensorType type = withElementType(tensorOf(gather), element);
       auto read = GatherOp::create(builder, loc, type, input, gather.getIndex(), gather.getDim());
       read->setDiscardableAttrs(gather->getDiscardableAttrDictionary());
       Value value = binary<SubOp>(binary<SubOp>(cast(read, wide), largest), logSum);
@@ -82,16 +80,16 @@ public:
 
 private:
   Value cast(Value value, Type element) {
-    RankedTensorType type = softmaxType(value);
+    RankedTensorType type = tensorOf(value);
     if (type.getElementType() == element)
       return value;
     return CastOp::create(builder, loc, withElementType(type, element), value);
   }
 
   Value reduced(ReduceKind kind, Value value) {
-    SmallVector<AffineExpr> sizes = sizesOf(softmaxType(value));
+    SmallVector<AffineExpr> sizes = sizesOf(tensorOf(value));
     sizes[softmax.getDim()] = builder.getAffineConstantExpr(1);
-    auto type = tensorWithSizes(sizes, softmaxType(value).getElementType());
+    auto type = tensorWithSizes(sizes, tensorOf(value).getElementType());
     return ReduceOp::create(builder, loc, type, value, ReduceKindAttr::get(builder.getContext(), kind),
                             builder.getDenseI64ArrayAttr({int64_t(softmax.getDim())}), builder.getUnitAttr());
   }

@@ -22,7 +22,7 @@
 // Test: test/Graph/split-k-attention.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/Values.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "tilewright/Passes.h"
@@ -36,8 +36,6 @@ namespace tilewright {
 namespace graph {
 namespace {
 
-RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// Returns the number of parts into which the keys are split, which is a divisor of the number of keys. It is the
 /// smallest divisor for which there are at least four tasks for each of `threads` threads. If several heads share keys,
 /// there must be at least 16 tasks for each thread, because a part then stays in the caches for all heads that read it.
@@ -45,7 +43,7 @@ RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.g
 /// Returns 1 if the keys are not split.
 int64_t partsOfKeys(AttentionOp op, int64_t threads) {
   constexpr int64_t mostRows = 4, leastKeys = 512; // a block of the kernel has 512 keys
-  RankedTensorType q = tensorType(op.getQuery()), k = tensorType(op.getKey()), v = tensorType(op.getValue());
+  RankedTensorType q = tensorOf(op.getQuery()), k = tensorOf(op.getKey()), v = tensorOf(op.getValue());
   if (!q.hasStaticShape() || !k.hasStaticShape() || !v.hasStaticShape() || op.getCausal() ||
       !op.getLogsumexp().use_empty() || op.getNanRows() || q.getElementType().isF64())
     return 1;
@@ -53,7 +51,7 @@ int64_t partsOfKeys(AttentionOp op, int64_t threads) {
   if (q.getDimSize(0) != 1 || k.getDimSize(0) != 1 || v.getDimSize(0) != 1 || heads < 1 || rows < 1 || rows > mostRows)
     return 1;
   if (op.getMask()) {
-    RankedTensorType mask = tensorType(op.getMask());
+    RankedTensorType mask = tensorOf(op.getMask());
     if (!mask.hasStaticShape() || mask.getRank() == 0 || mask.getRank() > 4 || mask.getShape().back() != keys)
       return 1;
   }
@@ -71,7 +69,7 @@ public:
       : op(op), builder(op), loc(op.getLoc()), parts(parts), f32(builder.getF32Type()) {}
 
   void run() {
-    ArrayRef<int64_t> q = tensorType(op.getQuery()).getShape(), v = tensorType(op.getValue()).getShape();
+    ArrayRef<int64_t> q = tensorOf(op.getQuery()).getShape(), v = tensorOf(op.getValue()).getShape();
     const int64_t heads = q[1], rows = q[2], columns = v[3];
     Value query = BroadcastOp::create(builder, loc, typeOf({parts, heads, rows, q[3]}, op.getQuery()), op.getQuery());
     auto attention = AttentionOp::create(builder, loc,
@@ -96,18 +94,18 @@ public:
 
 private:
   static RankedTensorType typeOf(ArrayRef<int64_t> sizes, Value like) {
-    return RankedTensorType::get(sizes, tensorType(like).getElementType());
+    return RankedTensorType::get(sizes, tensorOf(like).getElementType());
   }
   Value permuted(Value value, ArrayRef<int64_t> permutation) {
     SmallVector<int64_t> sizes;
     for (int64_t dim : permutation)
-      sizes.push_back(tensorType(value).getDimSize(dim));
+      sizes.push_back(tensorOf(value).getDimSize(dim));
     return PermuteOp::create(builder, loc, typeOf(sizes, value), value, builder.getDenseI64ArrayAttr(permutation));
   }
 
   /// Returns a view of `value` (1 x heads x keys x size) with the shape parts x heads x keys / parts x size.
   Value inParts(Value value) {
-    ArrayRef<int64_t> sizes = tensorType(value).getShape();
+    ArrayRef<int64_t> sizes = tensorOf(value).getShape();
     const int64_t heads = sizes[1], keys = sizes[2], size = sizes[3];
     auto permute = value.getDefiningOp<PermuteOp>();
     if (permute && permute.getPermutation() == ArrayRef<int64_t>{0, 2, 1, 3}) { // tokens first
@@ -125,7 +123,7 @@ private:
     Value mask = op.getMask();
     if (!mask)
       return {};
-    ArrayRef<int64_t> own = tensorType(mask).getShape();
+    ArrayRef<int64_t> own = tensorOf(mask).getShape();
     SmallVector<int64_t> sizes(4 - own.size(), 1);
     llvm::append_range(sizes, own);
     const int64_t keys = sizes[3];

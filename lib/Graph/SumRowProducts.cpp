@@ -15,7 +15,7 @@
 // Test: test/Graph/sum-row-products.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Graph.h"
+#include "dialects/Graph/Values.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "tilewright/Passes.h"
@@ -29,32 +29,30 @@ namespace tilewright {
 namespace graph {
 namespace {
 
-RankedTensorType typeOfProduct(Value value) { return cast<RankedTensorType>(value.getType()); }
-
 /// Returns true if the last dimension of `matrix` is also the last dimension of the tensor that is permuted to
 /// `matrix`, so that the elements of a row are adjacent in memory.
 bool hasContiguousRows(Value matrix) {
-  int64_t column = typeOfProduct(matrix).getRank() - 1;
+  int64_t column = tensorOf(matrix).getRank() - 1;
   while (auto permute = matrix.getDefiningOp<PermuteOp>()) {
     column = permute.getPermutation()[column];
     matrix = permute.getInput();
   }
-  return column == typeOfProduct(matrix).getRank() - 1;
+  return column == tensorOf(matrix).getRank() - 1;
 }
 
 bool isRowSum(MatmulOp op) {
   auto isOne = [](AffineExpr size) { return size == getAffineConstantExpr(1, size.getContext()); };
-  const Type element = typeOfProduct(op.getLhs()).getElementType();
-  if ((!element.isF32() && !element.isF64()) || typeOfProduct(op).getElementType() != element)
+  const Type element = tensorOf(op.getLhs()).getElementType();
+  if ((!element.isF32() && !element.isF64()) || tensorOf(op).getElementType() != element)
     return false;
-  const SmallVector<AffineExpr> lhs = sizesOf(typeOfProduct(op.getLhs())), rhs = sizesOf(typeOfProduct(op.getRhs()));
+  const SmallVector<AffineExpr> lhs = sizesOf(tensorOf(op.getLhs())), rhs = sizesOf(tensorOf(op.getRhs()));
   return isOne(rhs.back()) && !isOne(lhs[lhs.size() - 2]) && hasContiguousRows(op.getLhs());
 }
 
 void sumRowProducts(MatmulOp op) {
   OpBuilder builder(op);
   const Location loc = op.getLoc();
-  RankedTensorType lhs = typeOfProduct(op.getLhs()), rhs = typeOfProduct(op.getRhs());
+  RankedTensorType lhs = tensorOf(op.getLhs()), rhs = tensorOf(op.getRhs());
   const int64_t rank = lhs.getRank();
   SmallVector<int64_t> swapped = llvm::to_vector(llvm::seq<int64_t>(0, rank));
   std::swap(swapped[rank - 1], swapped[rank - 2]);
