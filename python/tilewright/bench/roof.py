@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import torch
 
 from .. import _tilewright
-from ..reports.report import report
+from ..reports.device_kernels import steps_by_kernel
 from ..reports.operation_text import short_operations
+from ..reports.report import report
 from .workloads import Workload
 
 
@@ -89,20 +90,15 @@ def measure_calls(compiled: list, program: Callable, dtype: str, limits: dict[st
         program()
     synchronize()
     seconds = (time.perf_counter() - began) / calls
-    rows: dict[tuple[str, str, str], KernelRow] = {}
-    steps = {call: call.times() for call in compiled}
-    streamed = not on_gpu and sum(step["kept"] for taken in steps.values() for step in taken) > 2 * limits["l3_bytes"] > 0
+    by_kernel = {key: [step for _, step in steps] for key, steps in steps_by_kernel(compiled).items()}
     for call in compiled:
-        for step in steps[call]:
-            key = (step["kernel"], step["operations"], step["schedule"])
-            row = rows.setdefault(key, KernelRow(step["kernel"], step["operations"] or "copy", step["schedule"], step["line"], 0, 0.0, 0, 0, 0.0))
-            row.launches += 1
-            row.seconds += step["nanoseconds"] / 1e9 / calls / threads
-            row.flops += step["flops"]
-            row.bytes += step["bytes"]
-            row.roof += _roof(step, dtype, limits, streamed)
         call.profile(False)
-    return sorted(rows.values(), key=lambda row: -row.seconds), seconds
+    streamed = not on_gpu and sum(step["kept"] for steps in by_kernel.values() for step in steps) > 2 * limits["l3_bytes"] > 0
+    rows = [KernelRow(kernel, operations or "copy", schedule, steps[0]["line"], len(steps),
+                      sum(step["nanoseconds"] for step in steps) / 1e9 / calls / threads, sum(step["flops"] for step in steps),
+                      sum(step["bytes"] for step in steps), sum(_roof(step, dtype, limits, streamed) for step in steps))
+            for (kernel, operations, schedule), steps in by_kernel.items()]  # fmt: skip
+    return sorted(rows, key=lambda row: -row.seconds), seconds
 
 
 def _roof(step: dict, dtype: str, limits: dict[str, float], streamed: bool) -> float:

@@ -27,24 +27,26 @@ class DeviceKernel:
                 + (f" [{self.line}]" if self.line else ""))  # fmt: skip
 
 
+def steps_by_kernel(calls: list) -> dict[tuple[str, str, str], list[tuple]]:
+    """Returns the timed steps of GraphCalls, each with its call, by the kernel's name, its operations and its schedule."""
+    steps: dict[tuple[str, str, str], list[tuple]] = {}
+    for call in calls:
+        for step in call.times():
+            steps.setdefault((step["kernel"], step["operations"], step["schedule"]), []).append((call, step))
+    return steps
+
+
 def device_kernels(calls: list) -> list[DeviceKernel]:
     """Returns the kernels of GraphCalls whose steps are timed, sorted by decreasing time."""
-    rows: dict[tuple, DeviceKernel] = {}
-    work: dict[tuple, list[int]] = {}
-    for call in calls:
-        if not call.timed_calls:
-            continue
-        for step in call.times():
-            key = (step["kernel"], step["operations"], step["schedule"])
-            row = rows.setdefault(key, DeviceKernel(*key, step["line"]))
-            row.launches += 1
-            row.microseconds += step["nanoseconds"] / 1e3 / call.timed_calls
-            sums = work.setdefault(key, [0, 0])
-            sums[0] += step["flops"]
-            sums[1] += step["bytes"]
-    busy = sum(row.microseconds for row in rows.values())
-    for key, row in rows.items():
-        if row.microseconds:
-            row.share = row.microseconds / busy
-            row.teraflops, row.gigabytes = work[key][0] / row.microseconds / 1e6, work[key][1] / row.microseconds / 1e3
-    return sorted(rows.values(), key=lambda row: -row.microseconds)
+    rows = []
+    for key, steps in steps_by_kernel([call for call in calls if call.timed_calls]).items():
+        microseconds = sum(step["nanoseconds"] / 1e3 / call.timed_calls for call, step in steps)
+        row = DeviceKernel(*key, steps[0][1]["line"], len(steps), microseconds)
+        if microseconds:
+            row.teraflops = sum(step["flops"] for _, step in steps) / microseconds / 1e6
+            row.gigabytes = sum(step["bytes"] for _, step in steps) / microseconds / 1e3
+        rows.append(row)
+    busy = sum(row.microseconds for row in rows)
+    for row in rows:
+        row.share = row.microseconds / busy if busy else 0.0
+    return sorted(rows, key=lambda row: -row.microseconds)
