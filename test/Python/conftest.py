@@ -1,5 +1,6 @@
 """Makes the package importable: if it is neither installed nor in PYTHONPATH, build/python is added to sys.path."""
 
+import faulthandler
 import os
 import pathlib
 import sys
@@ -7,6 +8,7 @@ import tempfile
 
 import pytest
 import torch
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 here = pathlib.Path(__file__).parent
 sys.path[:0] = [str(here), str(here.parent / "Conformance" / "harness")]
@@ -44,6 +46,20 @@ def pytest_make_parametrize_id(config, val, argname):
     text = str(val).replace("torch.", "")
     return text if len(text) <= 80 else None
 
+
+MOST_SECONDS = 3600 if os.environ.get("TILEWRIGHT_TEST_FULL") else 600
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Ends the process if a test hangs, and prints the stack of each of its threads. pytest-xdist reports the test as failed, and
+    continues with the next test in a new process. Packages such as pytest-timeout cannot end a test that hangs in compiled code while it
+    holds Python's lock."""
+    faulthandler.dump_traceback_later(MOST_SECONDS, exit=True, file=item.config.stash[fault_handler_stderr_fd_key])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True)
