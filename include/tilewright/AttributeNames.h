@@ -34,6 +34,9 @@ inline constexpr llvm::StringLiteral kernelAttrName = "tw.kernel";
 inline constexpr llvm::StringLiteral opsAttrName = "tw.ops";
 /// Attribute of an op in a kernel (string): the name of the op of the graph from which the op was lowered.
 inline constexpr llvm::StringLiteral opAttrName = "tw.op";
+/// Attribute of an op in a kernel (unit): the op multiplies f32, and may round its operands to tf32, which has a 10-bit
+/// mantissa.
+inline constexpr llvm::StringLiteral tf32AttrName = "tw.tf32";
 /// Attribute of kernels and launches (an attribute of dialects/Schedule, or of a plug-in): the schedule.
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw.schedule";
 /// Attribute of a call (unit): the callee computes values of parameters, such as packed weights, and the runtime stores

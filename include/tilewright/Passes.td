@@ -96,7 +96,9 @@ def RecordSizes : Pass<"tw-record-sizes", "::mlir::func::FuncOp"> {
 
 def LowerGraph : Pass<"tw-lower-graph", "::mlir::func::FuncOp"> {
   let summary = "Lower the graph to linalg, tensor and tw_tile ops on tensors";
-  let options = [Option<"splitProducts", "split-products", "bool", "true", "divide the sums of products with few tiles into parts">];
+  let options = [Option<"splitProducts", "split-products", "bool", "true", "divide the sums of products with few tiles into parts">,
+                 Option<"tf32Convolutions", "tf32-convolutions", "bool", "false",
+                        "mark the products of f32 convolutions with tw.tf32: they may round their operands to tf32">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect",
     "::tilewright::tile::TileDialect"];

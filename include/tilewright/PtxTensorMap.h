@@ -25,7 +25,9 @@
 namespace tilewright::ptx {
 
 struct alignas(64) TensorMap {
-  enum class Element : uint8_t { U8, U16, U32, S32, U64, S64, F16, F32, F64, BF16 };
+  /// The numbers are those of CUtensorMapDataType. The elements of TF32 are f32 in global memory, and loads round them
+  /// to the nearest tf32.
+  enum class Element : uint8_t { U8, U16, U32, S32, U64, S64, F16, F32, F64, BF16, TF32 = 11 };
   static constexpr uint64_t kMagic = 0x31702d6d61735754; ///< identifies a tensor map
 
   uint64_t magic = kMagic;

@@ -61,7 +61,7 @@ public:
   /// it can.
   virtual void buildGraph(mlir::OpPassManager &, const Options &) {}
   /// Returns the limits of kernel formation.
-  virtual KernelLimits kernelLimits() const { return {}; }
+  virtual KernelLimits kernelLimits(const Options &) const { return {}; }
   /// Adds passes after kernel formation that select and apply schedules.
   virtual void buildTiled(mlir::OpPassManager &pm, const Options &options) = 0;
   /// Adds passes that convert to memrefs and vectors; @main becomes the plan.

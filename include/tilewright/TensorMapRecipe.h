@@ -28,7 +28,7 @@ namespace tilewright {
 
 /// The recipe of a tensor map for a dense tensor. The dimensions are ordered from the fastest to the slowest.
 struct TensorMapRecipe {
-  enum class Element : uint8_t { F16, BF16, I8, F32 };
+  enum class Element : uint8_t { F16, BF16, I8, TF32 }; ///< TF32: f32 in memory, which the load rounds to tf32
   struct Dimension {
     uint32_t box = 1;            ///< elements of the dimension that one load copies
     int64_t factor = 1;          ///< number of elements = `factor` * the launch's sizes with the indices `sizes`

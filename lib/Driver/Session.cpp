@@ -124,7 +124,7 @@ std::vector<Stage> stagesOf(Target &target, const Options &options) {
                       buildGraphStage(pm, options.threads);
                     }});
   stages.push_back({"structured", [&](OpPassManager &pm) {
-                      buildStructuredStage(pm, options.rounding == "eager", target.kernelLimits());
+                      buildStructuredStage(pm, options.rounding == "eager", target.kernelLimits(options));
                     }});
   stages.push_back({"tiled", [&](OpPassManager &pm) { target.buildTiled(pm, options); }});
   stages.push_back({"vector", [&](OpPassManager &pm) { target.buildVector(pm, options); }});

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Kernels/Lowering.h"
 #include "mlir/IR/IRMapping.h"
+#include "tilewright/AttributeNames.h"
 #include "tilewright/Passes.h"
 #include "tilewright/StageContract.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -87,7 +88,18 @@ LogicalResult checkSymbols(func::FuncOp function) {
   return success();
 }
 
-LogicalResult lowerFunction(func::FuncOp function, bool splitProducts) {
+/// Marks the products of f32 among `first` and the ops after it.
+void allowTf32(Operation *first) {
+  for (Operation *op = first; op; op = op->getNextNode()) {
+    auto product = dyn_cast<linalg::LinalgOp>(op);
+    if (product && product.getNumReductionLoops() > 0 &&
+        llvm::all_of(product.getDpsInputs(), [](Value in) { return getElementTypeOrSelf(in.getType()).isF32(); }) &&
+        llvm::any_of(*product.getBlock(), llvm::IsaPred<arith::MulFOp>))
+      op->setAttr(tf32AttrName, UnitAttr::get(op->getContext()));
+  }
+}
+
+LogicalResult lowerFunction(func::FuncOp function, bool splitProducts, bool tf32Convolutions) {
   if (function.isDeclaration())
     return success();
   if (!llvm::hasSingleElement(function.getBody()))
@@ -113,10 +125,13 @@ LogicalResult lowerFunction(func::FuncOp function, bool splitProducts) {
   LogicalResult result = success();
   for (Operation &op : source) {
     if (isa<graph::TWDialect>(op.getDialect())) {
+      Operation *before = body->empty() ? nullptr : &body->back();
       if (failed(lowerOp(l, &op))) {
         result = failure();
         break;
       }
+      if (tf32Convolutions && isa<graph::ConvolutionOp, graph::ConvolutionWeightGradOp>(op) && !body->empty())
+        allowTf32(before ? before->getNextNode() : &body->front());
       continue;
     }
     l.loc = op.getLoc();
@@ -148,7 +163,7 @@ struct LowerGraph : impl::LowerGraphBase<LowerGraph> {
   void runOnOperation() override {
     if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
       return signalPassFailure();
-    if (failed(lowerFunction(getOperation(), splitProducts)))
+    if (failed(lowerFunction(getOperation(), splitProducts, tf32Convolutions)))
       signalPassFailure();
   }
 };

@@ -26,6 +26,8 @@ inline uint64_t swizzled(uint64_t address, uint32_t bytes) {
 void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)> &take);
 /// Fills bytes outside of the tensor's bounds with zeros, or with NaN if the tensor map specifies NaN.
 void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes);
+/// Copies `bytes` bytes of elements that a load reads, and converts them if the map's element type requires it.
+void loadElements(const TensorMap &map, uint8_t *to, const uint8_t *from, uint32_t bytes);
 /// Returns true if the PTX ISA permits the reduction `operation` for elements of this type.
 bool canReduce(TensorMap::Element element, uint32_t operation);
 /// Applies the copy's reduction to the elements at `from` and `to`, and stores the results at `to`.

@@ -319,7 +319,7 @@ void deliver(Grid &grid, BulkCopy &copy) {
       fillOutside(copy.map, to, piece.bytes);
       return;
     }
-    std::memcpy(to, reinterpret_cast<const uint8_t *>(piece.global), piece.bytes);
+    loadElements(copy.map, to, reinterpret_cast<const uint8_t *>(piece.global), piece.bytes);
     GlobalObject *object = e.objectAt(piece.global, piece.bytes);
     object->shadow.finishRead(copy.issuer, agent.epoch, piece.global - object->begin, piece.bytes);
   });

@@ -83,13 +83,25 @@ void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes) {
   std::memset(to, 0, bytes);
   if (!map.fillNan)
     return;
-  uint64_t nan = map.element == Element::F16    ? kHalf.nan
-                 : map.element == Element::BF16 ? kBfloat16.nan
-                 : map.element == Element::F32  ? kSingle.nan
-                 : map.element == Element::F64  ? 0x7fffffffffffffff
-                                                : 0;
+  uint64_t nan = map.element == Element::F16                                   ? kHalf.nan
+                 : map.element == Element::BF16                                ? kBfloat16.nan
+                 : map.element == Element::F32 || map.element == Element::TF32 ? kSingle.nan
+                 : map.element == Element::F64                                 ? 0x7fffffffffffffff
+                                                                               : 0;
   for (uint32_t at = 0; nan && at < bytes; at += map.elementBytes())
     std::memcpy(to + at, &nan, map.elementBytes());
+}
+
+void loadElements(const TensorMap &map, uint8_t *to, const uint8_t *from, uint32_t bytes) {
+  std::memcpy(to, from, bytes);
+  if (map.element != TensorMap::Element::TF32)
+    return;
+  for (uint32_t at = 0; at + sizeof(float) <= bytes; at += sizeof(float)) {
+    float value;
+    std::memcpy(&value, to + at, sizeof value);
+    const uint32_t rounded = encode(value, kTensor, Round::Away) << 13;
+    std::memcpy(to + at, &rounded, sizeof rounded);
+  }
 }
 
 template <class T> static T reduced(uint32_t operation, T a, T b) {
@@ -140,6 +152,7 @@ bool canReduce(TensorMap::Element element, uint32_t operation) {
   case Element::U16:
     return false;
   case Element::F32:
+  case Element::TF32:
   case Element::F64:
     return operation == ReduceAdd;
   case Element::F16:
@@ -159,6 +172,7 @@ void reduceBytes(const BulkCopy &copy, uint8_t *to, const uint8_t *from, uint32_
   case Element::BF16:
     return reduceFloats(operation, kBfloat16, 2, to, from, bytes);
   case Element::F32:
+  case Element::TF32:
     return reduceFloats(operation, kSingle, 4, to, from, bytes);
   case Element::F64:
     for (uint32_t at = 0; at + 8 <= bytes; at += 8) {

@@ -21,6 +21,7 @@ uint32_t TensorMap::elementBytes() const {
   case Element::U32:
   case Element::S32:
   case Element::F32:
+  case Element::TF32:
     return 4;
   default:
     return 8;
@@ -63,7 +64,7 @@ std::string TensorMap::problem() const {
     return "there is no tensor map (a ptx::TensorMap) at this address";
   if (rank < 1 || rank > 5)
     return "the tensor map has " + std::to_string(rank) + " dimensions; it must have 1 to 5";
-  if (uint8_t(element) > uint8_t(Element::BF16))
+  if (element > Element::BF16 && element != Element::TF32)
     return "the tensor map has an unknown element type";
   if (base % 16)
     return "the tensor map's base is not a multiple of 16 bytes";

@@ -39,8 +39,10 @@ class CommonOptions:
     strict: bool = _option(False, "raises an error that lists all operators that would run in eager, instead of a warning", native=False)
     target: str = _option("cpu", "the target to generate code for: `cpu`, `cuda`, `reference` (slow; computes in f64), or that of a plug-in")
     cpu: str = _option("native", "the CPU to generate code for: `native`, `x86-64-v3`, `x86-64-v4`, `znver5`, `sapphirerapids`, `graniterapids`")
-    tf32: bool = _option(False, "target `cuda`: computes products of f32 on tensor cores, with operands rounded to tf32; if the option is not set, "
-                                "`torch.set_float32_matmul_precision` decides (`highest`, torch's default, keeps f32)", native=False)  # fmt: skip
+    tf32: bool | None = _option(None, "target `cuda`: computes products and convolutions of f32 on tensor cores, with operands rounded to tf32; if the "
+                                      "option is not set, torch's flags decide: `torch.backends.cuda.matmul.fp32_precision`, which "
+                                      "`torch.set_float32_matmul_precision` sets (default: f32), and `torch.backends.cudnn.conv.fp32_precision`, which "
+                                      "`torch.backends.cudnn.allow_tf32` sets (default: tf32)", native=False)  # fmt: skip
     rounding: str = _option("fused", "`fused` keeps f32 between the ops of a kernel; `eager` rounds each op's result as eager does", values=("fused", "eager"))
     random: str = _option("native", "`native` draws random numbers in compiled code; `eager` calls eager's operators, for equal numbers",
                           native=False, values=("native", "eager"))  # fmt: skip
@@ -74,6 +76,9 @@ class CommonOptions:
     def on(self, device: torch.device) -> CommonOptions:
         """Returns the options for a graph whose tensors are on `device`. A GPU selects the target cuda."""
         if device.type == "cpu":
+            if self.tf32 and self.target != "cuda":
+                raise ValueError(f"tilewright: options['tf32'] is an option of target 'cuda', not of {self.target!r}; remove this option, move the "
+                                 "model to a GPU, or set options['target'] = 'cuda'")  # fmt: skip
             if self.own("cuda_graph") and self.target != "cuda":
                 warnings.warn("tilewright: CUDA graphs (options['cuda_graph'], mode='reduce-overhead') require a GPU; the tensors of this graph "
                               "are on the CPU, so it is compiled without CUDA graphs", stacklevel=2)  # fmt: skip
@@ -89,8 +94,11 @@ class CommonOptions:
         if self.check == "reference":
             raise ValueError(f"tilewright: options['check'] = 'reference' computes on the CPU, but the graph's tensors are on {device}; "
                              "move the model to the CPU, and set options['target'] = 'cuda'")  # fmt: skip
-        tf32 = self.tf32 or (self.target == "cpu" and torch.get_float32_matmul_precision() != "highest")
-        return replace(self, **{"target": "cuda", "device": str(device), "tf32": tf32})
+        return replace(self, **{"target": "cuda", "device": str(device)})
+
+    def _rounds_to_tf32(self, of_torch) -> bool:
+        """Returns whether f32 operands may be rounded to tf32. `of_torch`: torch's flags of the operation."""
+        return self.target == "cuda" and (of_torch.fp32_precision == "tf32" if self.tf32 is None else self.tf32)
 
     def native(self) -> _tilewright.Options:
         result = _tilewright.Options()
@@ -100,8 +108,10 @@ class CommonOptions:
                 result.set_own(f.name, ("1" if value else "") if isinstance(value, bool) else value)
             elif f.metadata["native"]:
                 setattr(result, f.name, value)
-        if self.tf32:
+        if self._rounds_to_tf32(torch.backends.cuda.matmul):
             result.set_own("arch", self.own("arch") + "+tf32")
+        if self._rounds_to_tf32(torch.backends.cudnn.conv):
+            result.set_own("tf32_convolutions", "1")
         result.check = "reference" if self.check == "reference" else ""
         result.tune = "records" if self.tune in ("quick", "full") else self.tune
         return result
@@ -131,7 +141,7 @@ else:
 
 
 def _convert(name: str, kind: object, value, source: str):
-    if kind == "bool":
+    if kind in ("bool", "bool | None"):
         if isinstance(value, bool):
             return value
         if isinstance(value, str) and value.lower() in ("0", "1", "false", "true"):
@@ -143,7 +153,7 @@ def _convert(name: str, kind: object, value, source: str):
             return int(value)
     elif isinstance(value, (str, os.PathLike)):
         return os.fspath(value)
-    raise ValueError(f"tilewright: {source} must be {kind}, not {value!r}")
+    raise ValueError(f"tilewright: {source} must be {kind.removesuffix(' | None')}, not {value!r}")
 
 
 def _hint(name: str, known) -> str:
@@ -169,8 +179,6 @@ def _check_values(result: CompileOptions) -> None:
         raise ValueError(f"tilewright: options['device'] is an option of target 'cuda', not of {result.target!r}; set options['target'] = 'cuda'")
     if result.own("cuda_graph") and device == "emulated":
         raise ValueError("tilewright: options['cuda_graph'] requires a GPU, but options['device'] is 'emulated'; remove one of these options")
-    if result.tf32 and result.target != "cuda":
-        raise ValueError(f"tilewright: options['tf32'] is an option of target 'cuda', not of {result.target!r}")
     if result.threads < 0:
         raise ValueError(f"tilewright: options['threads'] must be 0 (all processors) or a number of threads, not {result.threads}")
     if result.freeze and result.check:
@@ -197,8 +205,6 @@ def read_options(options: dict | None, mode: str | None) -> CompileOptions:
         values[name] = _convert(name, known[name].type, value, f"options[{name!r}]")
     if "random" not in values and getattr(torch._inductor.config, "fallback_random", False):
         values["random"] = "eager"
-    if values.get("target") == "cuda" and "tf32" not in values:
-        values["tf32"] = torch.get_float32_matmul_precision() != "highest"
     result = CompileOptions(**values)
     _check_values(result)
     return result

@@ -4,8 +4,11 @@ three times) the allowed error, which is eager's error, but at least the eps of 
 from __future__ import annotations
 
 import functools
+import os
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
 
 def leaves(value):
     if isinstance(value, torch.Tensor):
@@ -34,6 +37,33 @@ def with_threads(count, fn, *args):
         return fn(*args)
     finally:
         torch.set_num_threads(before)
+
+
+def rounded_to_tf32(x):
+    """Returns a tensor of f32 with the nearest numbers that have 10 bits of mantissa, as f32."""
+    nearest = ((x.contiguous().view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32).reshape(x.shape)
+    return torch.where(x.isfinite(), nearest, x)
+
+
+class Tf32Convolutions(TorchDispatchMode):
+    """Rounds operands of f32 convolutions to tf32, as eager does on an NVIDIA GPU by default."""
+
+    OPERANDS = {"aten::convolution": 2, "aten::_convolution": 2, "aten::convolution_backward": 3}  # the first arguments
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        count = self.OPERANDS.get(func._schema.name, 0)
+        args = [rounded_to_tf32(x) if i < count and x.dtype == torch.float32 else x for i, x in enumerate(args)]
+        return func(*args, **(kwargs or {}))
+
+
+def eager_runs(run):
+    """Returns the results of `run()`, which computes in eager, with one and two threads. For the target cuda, on which convolutions
+    may use tf32, also returns the results with such convolutions."""
+    runs = [with_threads(count, run) for count in (1, 2)]
+    if os.environ.get("TILEWRIGHT_TARGET") == "cuda" and torch.backends.cudnn.conv.fp32_precision == "tf32":
+        with Tf32Convolutions():
+            runs.append(run())
+    return runs
 
 
 def assert_numbers(results, eager, reference, names=(), eps=0.0, selected=None):
@@ -89,7 +119,7 @@ def check(fn, *inputs, selected=None, dynamic=None, eps=0.0):
 
     torch._dynamo.reset()
     with torch.no_grad():
-        eager = [with_threads(n, lambda: leaves(fn(*inputs))) for n in (1, 2)]
+        eager = eager_runs(lambda: leaves(fn(*inputs)))
         reference = leaves(fn(*[widen(x) for x in inputs]))
         compiled = torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True, dynamic=dynamic)
         elements = selected and functools.partial(selected, inputs[0])
@@ -138,7 +168,7 @@ def check_gradient(fn, *inputs):
         total.backward()
         return [v.grad for v in values if isinstance(v, torch.Tensor) and v.requires_grad and v.grad is not None]
 
-    eager = [with_threads(n, gradients, fn, inputs) for n in (1, 2)]
+    eager = eager_runs(lambda: gradients(fn, inputs))
     reference = gradients(fn, [widen(x) for x in inputs])
     compiled = torch.compile(fn, backend=tilewright, options={"strict": True}, fullgraph=True)
     assert_numbers(gradients(compiled, inputs), eager, reference)

@@ -261,12 +261,14 @@ def test_one_query_row_of_attention_without_tensor_cores_is_computed_by_a_warp_o
 
 
 def test_tf32_follows_the_option_and_the_precision_of_torch(monkeypatch, tmp_path, arch):
-    """Products of f32 use tf32 only if the option or torch's precision setting allows it. The option has priority."""
+    """Products and convolutions of f32 use tf32 only if the option or torch's flags allow it. The option has priority."""
     inputs = torch.randn(40, 48), torch.randn(48, 56)
+    images = torch.randn(2, 32, 8, 9), torch.randn(32, 32, 3, 3)
+    cores = "wgmma" if arch == "sm_90a" else "mma"
 
-    def kinds(**options):
+    def kinds(function=torch.matmul, inputs=inputs, **options):
         torch._dynamo.reset()
-        compiled = torch.compile(torch.matmul, backend="tilewright", options={"strict": True} | options)
+        compiled = torch.compile(function, backend="tilewright", options={"strict": True} | options)
         compiled(*inputs)
         tiled = max((tmp_path / "dump").rglob("*-tiled.mlir"), key=lambda file: file.stat().st_mtime_ns)
         return list(schedules(tiled).values())
@@ -279,6 +281,12 @@ def test_tf32_follows_the_option_and_the_precision_of_torch(monkeypatch, tmp_pat
         assert kinds() == ["mma"] and kinds(tf32=False) == ["fma"]
     finally:
         torch.set_float32_matmul_precision(before)
+    convolution = functools.partial(kinds, F.conv2d, images)
+    assert cores in convolution() and cores in convolution(tf32=True)
+    assert "fma" in convolution(tf32=False) and cores not in convolution(tf32=False)
+    with torch.backends.cudnn.flags(allow_tf32=False):
+        assert "fma" in convolution() and cores not in convolution()
+        assert cores in convolution(tf32=True)
     with pytest.raises(Exception, match="options\\['tf32'\\] is an option of target 'cuda', not of 'cpu'"):
         torch.compile(torch.matmul, backend="tilewright", options={"target": "cpu", "device": "", "arch": "", "tf32": True})(*inputs)
 

@@ -51,7 +51,7 @@ public:
     pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"bf16"}));
     pm.addNestedPass<func::FuncOp>(createSumRowProducts());
   }
-  KernelLimits kernelLimits() const override {
+  KernelLimits kernelLimits(const Options &) const override {
     KernelLimits limits;
     limits.readSlices = limits.computePieces = limits.scatterPoolGradients = true;
     return limits;

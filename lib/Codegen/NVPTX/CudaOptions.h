@@ -10,6 +10,7 @@ struct CudaOptions {
   std::string arch;   ///< may end with tf32Suffix (Arch.h); configure() sets the default
   std::string device; ///< "" means "cuda"
   bool graph = false;
+  bool tf32Convolutions = false;
 };
 
 inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
@@ -27,6 +28,11 @@ inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
       {{"cuda_graph", TargetOption::Flag, "",
         "launch one CUDA graph in each call whose sizes equal those of the previous call", InRun | InPython},
        &CudaOptions::graph},
+      {{"tf32_convolutions", TargetOption::Flag, "",
+        "compute convolutions of f32 on tensor cores, with operands rounded to tf32; the suffix `+tf32` of the "
+        "architecture does the same for all f32 products",
+        InCompile | InRun | InTune},
+       &CudaOptions::tf32Convolutions},
   };
   return table;
 }

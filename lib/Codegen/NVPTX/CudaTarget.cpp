@@ -64,7 +64,10 @@ public:
   }
 
   /// All devices of an architecture, including the emulated one, run the same PTX.
-  std::string machineKey(const Options &options) override { return readCuda(options).arch; }
+  std::string machineKey(const Options &options) override {
+    const CudaOptions own = readCuda(options);
+    return own.arch + (own.tf32Convolutions ? " with tf32 convolutions" : "");
+  }
   /// Times depend on the chip. The key does not contain the version of the driver, because records of an earlier
   /// version are better than none.
   std::string recordKey(const Options &options) override {
@@ -90,14 +93,15 @@ public:
   /// with several products would be computed with one thread per element. JoinRows.cpp later fuses a norm into the
   /// kernel of the product before it, if a tile can have whole rows. SplitSums.cpp splits products, because the number
   /// of parts depends on the GPU.
-  KernelLimits kernelLimits() const override {
+  KernelLimits kernelLimits(const Options &options) const override {
     return {/*mostProducts=*/1,
             /*columnsToSpan=*/0,
             /*readSlices=*/false,
             /*computePieces=*/false,
             /*fuseSingleAttention=*/false,
             /*scatterPoolGradients=*/false,
-            /*splitProducts=*/false};
+            /*splitProducts=*/false,
+            /*tf32Convolutions=*/readCuda(options).tf32Convolutions};
   }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {

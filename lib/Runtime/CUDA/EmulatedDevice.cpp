@@ -36,7 +36,7 @@ std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *
     return std::nullopt;
   using Element = ptx::TensorMap::Element;
   constexpr Element elements[] = {Element::F16, Element::BF16, Element::U8,
-                                  Element::F32}; // by TensorMapRecipe::Element
+                                  Element::TF32}; // by TensorMapRecipe::Element
   const Element element = elements[size_t(recipe.element)];
   ptx::TensorMap map =
       recipe.pixels > 0

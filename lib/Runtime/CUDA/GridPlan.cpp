@@ -47,7 +47,7 @@ bool shapeOfMap(const TensorMapRecipe &recipe, const int64_t *sizes, MapShape &s
   if (!recipe.elements(sizes, shape.sizes, error))
     return false;
   using Element = TensorMapRecipe::Element;
-  uint64_t bytes = recipe.element == Element::I8 ? 1 : recipe.element == Element::F32 ? 4 : 2; // bytes per element
+  uint64_t bytes = recipe.element == Element::I8 ? 1 : recipe.element == Element::TF32 ? 4 : 2; // bytes per element
   for (size_t i = 0; i < shape.sizes.size(); ++i) {
     shape.box.push_back(recipe.dimensions[i].box);
     shape.steps.push_back(recipe.dimensions[i].step);

@@ -11,7 +11,7 @@ namespace tilewright::runtime {
 namespace {
 
 /// The value of CUtensorMapDataType for each TensorMapRecipe::Element.
-constexpr int mapElements[] = {6, 9, 0, 7};
+constexpr int mapElements[] = {6, 9, 0, 11};
 /// Returns the value of CUtensorMapSwizzle for a swizzle of `bytes` bytes.
 int swizzleCode(uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
 constexpr int promoteTo256Bytes = 3;

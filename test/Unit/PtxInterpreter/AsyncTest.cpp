@@ -237,6 +237,30 @@ TEST(Bulk, WindowLoadsVisitPixelsOfAllImages) {
   EXPECT_EQ(withMap(kInit + load("0, 1, 0, 0", "0, 0"), boxes, tensor).count(Kind::BadOperand), 1u);
 }
 
+TEST(Bulk, LoadsOfTf32RoundToNearest) {
+  // A tf32 has 10 bits of mantissa. The numbers are f32s, and their tf32s.
+  const std::pair<uint32_t, uint32_t> numbers[] = {
+      {0x3f800000, 0x3f800000}, // 1
+      {0x3f800fff, 0x3f800000}, // just below the middle of two tf32s
+      {0x3f801000, 0x3f802000}, // the middle is rounded away from zero
+      {0xbf803000, 0xbf804000}, {0x3fffffff, 0x40000000}, {0x7f7fffff, 0x7f800000}, {0x7f800000, 0x7f800000},
+      {0x00001fff, 0x00002000}, // a subnormal number
+  };
+  std::vector<uint32_t> tensor;
+  for (uint32_t i = 0; i < 32; ++i)
+    tensor.push_back(numbers[i % std::size(numbers)].first);
+  TensorMap map = tensorMap(TensorMap::Element::TF32, tensor.data(), {32}, {}, {32}, 0);
+  std::string load = "@%p1 cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r4], "
+                     "[%rd1, {0}], [%r5];\n";
+  Outcome outcome = withMap(kInit + load + kAwait + kOut, map, tensor);
+  ASSERT_EQ(outcome.error, "");
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  for (uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(outcome.out[i], numbers[i % std::size(numbers)].second) << i;
+  map.element = TensorMap::Element(10); // FLOAT32_FTZ, which the interpreter does not support
+  EXPECT_EQ(withMap(kInit + load, map, tensor).count(Kind::BadOperand), 1u);
+}
+
 TEST(Bulk, SwizzlesPermuteChunksByLine) {
   // 4 rows of 32 bytes are in one line of 128 bytes. Chunk c at byte address a is stored at chunk c ^ (a / 128 & 1).
   std::vector<uint32_t> tensor(64);

@@ -3,6 +3,7 @@
 #include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -15,11 +16,13 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool
   linalg::LinalgOp op = product.op;
   Type a = elementOf(product), b = rhsElementOf(product), c = getElementTypeOrSelf(op->getResult(0).getType());
   bool isSigned = llvm::none_of(*op.getBlock(), [](Operation &inner) { return isa<arith::ExtUIOp>(inner); });
-  bool floats = (a.isBF16() || a.isF16() || (formats.tf32 && a.isF32())) && c.isF32();
+  const bool tf32 = formats.tf32 || op->hasAttr(tf32AttrName);
+  bool floats = (a.isBF16() || a.isF16() || (tf32 && a.isF32())) && c.isF32();
   bool float8 = formats.float8 && isFloat8(a) && isFloat8(b) && c.isF32();
   bool integers = a.isInteger(8) && isSigned && (c.isInteger(32) || c.isInteger(8));
   if (!float8 && (a != b || !(floats || integers)))
-    return "tensor cores multiply bf16 and f16 into f32, f32 where it may be rounded to tf32 (arch sm_80+tf32), "
+    return "tensor cores multiply bf16 and f16 into f32, f32 where it may be rounded to tf32 (arch sm_80+tf32; in "
+           "convolutions also the option tf32_convolutions), "
            "signed i8 into i32 or i8, and e4m3 and e5m2 into f32 (from sm_89 on)";
   auto isInMemory = [&](OpOperand *operand) {
     return isa<BlockArgument>(operand->get()) ||

@@ -290,6 +290,8 @@ private:
           linalg::YieldOp::create(inner, at, mapping.lookup(op.getBlock()->getTerminator()->getOperand(0)));
         });
     sums->setAttr(opAttrName, builder.getStringAttr(name));
+    if (Attribute tf32 = op->getAttr(tf32AttrName))
+      sums->setAttr(tf32AttrName, tf32);
     func::ReturnOp::create(builder, loc, sums.getResult(0));
     return made;
   }

@@ -69,6 +69,8 @@ public:
                                         inner.clone(member, inBody);
                                     });
       product->setAttr(opAttrName, builder.getStringAttr(opName()));
+      if (Attribute tf32 = op->getAttr(tf32AttrName))
+        product->setAttr(tf32AttrName, tf32);
       mapping.map(op->getResult(0), product.getResult(0));
     }
     return made;

@@ -246,7 +246,7 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
   TensorMapRecipe made;
   made.buffer = buffer;
   made.element = bytesOf(element) == 1 ? TensorMapRecipe::Element::I8
-                 : element.isF32()     ? TensorMapRecipe::Element::F32
+                 : element.isF32()     ? TensorMapRecipe::Element::TF32
                  : element.isF16()     ? TensorMapRecipe::Element::F16
                                        : TensorMapRecipe::Element::BF16;
   made.swizzle = uint32_t(lineBytes);
