@@ -3,7 +3,7 @@
 // Test: test/Dialects/Schedule/gpu-schedule.mlir
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Schedule/GpuSchedule.h"
+#include "dialects/Schedule/GpuParameters.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -27,13 +27,19 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
                                       DenseI64ArrayAttr tile, int64_t consumers, int64_t stages,
                                       int64_t tileRowsPerBand, int64_t tilesPerBlock, int64_t cluster, bool swapped,
                                       bool rowsAcrossLanes, StringRef record) {
-  constexpr int64_t warp = 32, mostThreads = 1024, mostAdjacent = 32;
+  GpuParameters made;
+  made.kind = kind;
+  made.threads = threads;
+  made.vector = vector;
+  made.group = group;
+  made.tileRowsPerBand = tileRowsPerBand;
+  made.tilesPerBlock = tilesPerBlock;
+  made.cluster = cluster;
+  made.swapped = swapped;
+  made.rowsAcrossLanes = rowsAcrossLanes;
   const bool mma = kind == GpuKind::Mma, wgmma = kind == GpuKind::Wgmma, fma = kind == GpuKind::Fma,
              rows = kind == GpuKind::Rows, attention = kind == GpuKind::Attention, windows = kind == GpuKind::Windows;
   const bool adjacent = rows || windows || kind == GpuKind::Elements || kind == GpuKind::Scatter;
-  if (threads < 1 || (adjacent && (threads % warp != 0 || threads > mostThreads)))
-    return emitError() << "(schedule_c1) it has " << threads << " threads; warps have " << warp
-                       << " threads, and a block at most " << mostThreads;
   auto number = [&](StringRef name, int64_t value, bool needed, bool allowed) -> LogicalResult {
     if (value < 0 || (needed && value == 0))
       return emitError() << "(schedule_c2) " << stringifyGpuKind(kind) << " has a positive " << name << ", not "
@@ -60,27 +66,14 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
       failed(number("consumers", consumers, wgmma, wgmma || attention)) ||
       failed(number("stages", stages, mma || wgmma || attention, mma || wgmma || attention)))
     return failure();
-  if (vector > mostAdjacent)
-    return emitError() << "(schedule_c3) a vector of " << vector
-                       << " elements; the code for each element is unrolled, and the limit is " << mostAdjacent;
   if (rowsAcrossLanes && !rows)
     return emitError() << "(schedule_c2) " << stringifyGpuKind(kind) << " has no rows_across_lanes";
-  if (rows && (rowsAcrossLanes ? group * warp != threads : group != warp && group != threads))
-    return emitError() << "(schedule_c4) a group of " << group << " threads in a block of " << threads;
-  if (tileRowsPerBand < 1 || tilesPerBlock < 1 || cluster < 1 || (tileRowsPerBand > 1 && !mma && !wgmma) ||
-      (tilesPerBlock > 1 && !wgmma))
-    return emitError() << "(schedule_c5) " << stringifyGpuKind(kind) << " with tile_rows_per_band = " << tileRowsPerBand
-                       << ", tiles_per_block = " << tilesPerBlock;
-  if (swapped && !wgmma)
-    return emitError() << "(schedule_c5) " << stringifyGpuKind(kind) << " has no swapped operands";
-  const bool clusterOfRows = rows && !rowsAcrossLanes && group == threads && llvm::is_contained({2, 4, 8}, cluster);
-  if (cluster > 1 && !wgmma && !clusterOfRows)
-    return emitError() << "(schedule_c5) a cluster of " << cluster << " blocks; wgmma may have one, and rows of 2, 4 "
-                       << "or 8 blocks whose threads all share a row";
+  if (std::string why = whyInvalid(made); !why.empty())
+    return emitError() << why;
   return success();
 }
 
-bool GpuScheduleAttr::isTunable() const { return getKind() == GpuKind::Mma || getKind() == GpuKind::Wgmma; }
+bool GpuScheduleAttr::isTunable() const { return true; }
 
 /// Returns `schedule` with another record.
 static GpuScheduleAttr replaceRecord(GpuScheduleAttr schedule, StringRef record) {
@@ -95,38 +88,8 @@ Attribute GpuScheduleAttr::withRecord(StringRef record) const { return replaceRe
 Attribute GpuScheduleAttr::withoutOrigin() const { return replaceRecord(*this, ""); }
 
 Attribute GpuScheduleAttr::withKnobs(KnobValues values) const {
-  if (!isTunable())
-    return {};
-  constexpr int64_t warp = 32, warpGroup = 128;
-  const bool mma = getKind() == GpuKind::Mma;
-  // The numbers of warps, or of consumer warp groups, along the rows and columns of the block's tile.
-  int64_t rowParts = mma ? getWarps()[0] : getConsumers(), columnParts = mma ? getWarps()[1] : 1;
-  int64_t rows = getBlock()[0] / rowParts, columns = getBlock()[1] / columnParts, depth = getBlock()[2];
-  int64_t stages = getStages(), band = getTileRowsPerBand(), tiles = getTilesPerBlock(), cluster = getCluster();
-  using Knob = std::pair<StringRef, int64_t *>;
-  const SmallVector<Knob> knobs =
-      mma ? SmallVector<Knob>{{"warp_m", &rows},
-                              {"warp_n", &columns},
-                              {"warps_m", &rowParts},
-                              {"warps_n", &columnParts},
-                              {"k", &depth},
-                              {"stages", &stages},
-                              {"tile_rows_per_band", &band}}
-          : SmallVector<Knob>{{"consumer_rows", &rows}, {"consumers", &rowParts},      {"n", &columns},
-                              {"stages", &stages},      {"tile_rows_per_band", &band}, {"tiles_per_block", &tiles},
-                              {"cluster", &cluster}};
-  for (const auto &[name, value] : values) {
-    const Knob *knob = llvm::find_if(knobs, [&](const Knob &known) { return known.first == name; });
-    if (knob == knobs.end() || value < 1)
-      return {};
-    *knob->second = value;
-  }
-  auto sizes = [&](ArrayRef<int64_t> of) { return DenseI64ArrayAttr::get(getContext(), of); };
-  const int64_t threads = mma ? rowParts * columnParts * warp : (rowParts + 1) * warpGroup;
-  return GpuScheduleAttr::get(getContext(), getKind(), threads, getVector(), getGroup(),
-                              sizes({rows * rowParts, columns * columnParts, depth}),
-                              mma ? sizes({rowParts, columnParts}) : DenseI64ArrayAttr(), getTile(), mma ? 0 : rowParts,
-                              stages, band, tiles, cluster, getSwapped(), getRowsAcrossLanes(), "");
+  const std::optional<GpuParameters> made = schedule::withKnobs(parametersOf(*this), values);
+  return made && whyInvalid(*made).empty() ? attributeOf(getContext(), *made) : GpuScheduleAttr();
 }
 
 std::string GpuScheduleAttr::describe() const {

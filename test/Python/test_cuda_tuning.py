@@ -72,6 +72,21 @@ def test_tuner_chooses_the_fastest_schedule_that_neither_faults_nor_hangs_nor_is
     assert other.returncode == 1 and "no tuning record for kernel matmul_0" in other.stderr
 
 
+def test_kernels_without_a_product_are_tuned(tmp_path):
+    """A softmax of a warp per row, with groups of 32 to 128 threads, and 1 to 8 rows per block."""
+    model = """func.func @main(%x: tensor<8x768xbf16> {tw.name = "x"}) -> (tensor<8x768xbf16> {tw.name = "y"}) {
+  %s = tw.softmax %x {dim = 1 : i64} : tensor<8x768xbf16> -> tensor<8x768xbf16>
+  return %s : tensor<8x768xbf16>
+}
+"""
+    special = {(128, 8, 32): (100e3, "good"), (64, 8, 64): (60e3, "good"), (256, 8, 32): (40e3, "wrong")}
+    sizes = [(group * rows, vector, group) for vector in (2, 4, 8) for group, rows in ((32, 1), (32, 2), (32, 4), (32, 8), (64, 1), (128, 1))]
+    times = [(*special.get(size, (200e3, "good")), "rows, threads {}, vector {}, group {}".format(*size)) for size in sizes]
+    row = tune(tmp_path, model, times, "--seconds=300", "--tier=full")
+    assert row["chosen"] == "group=64 rows_per_block=1 vector=8 cluster=1" and row["ratio"] == pytest.approx(0.6), row
+    assert [failure["schedule"] for failure in row["failures"]] == ["group=32 rows_per_block=8 vector=8 cluster=1"]
+
+
 def recorded(kernel):
     """Returns the sizes of a product of the H200's tables, and its times by schedule, without clusters."""
     for line in TABLES.read_text().splitlines():

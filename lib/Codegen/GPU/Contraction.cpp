@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-static int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
+int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
 
 /// Returns true if `op` reads the elements of at least two operands repeatedly, and sums the elements of no other
 /// operand: the weights of a sum, such as the mean of a row, do not make it a product. If `ignoreUnitLoops` is true,

@@ -91,6 +91,8 @@ bool isProductOfRows(mlir::linalg::LinalgOp op, llvm::ArrayRef<int64_t> rowOfLoo
 /// row. Short dot products, which would leave most lanes of a warp without work, are excluded.
 bool isDotProducts(Contraction &contraction);
 
+/// Returns the number of bytes that an element of `type` takes in memory.
+int64_t bytesInMemory(mlir::Type type);
 /// Returns the number of padding elements after each row of a tile of `type`. The padding takes 16 bytes, so rows
 /// remain aligned to 16 bytes if their length is a multiple of 16 bytes.
 int64_t paddingOf(mlir::Type type);

@@ -145,9 +145,12 @@ private:
       TunedKernel &row = report.kernels.emplace_back();
       describeRow(kernel, row);
       const tuner::Searched &searched = kernel.searched;
-      row.verdict = !kernel.refusal.empty() ? kernel.refusal : "it has only one schedule";
-      if (!canBeTuned(kernel) || searched.predicted.empty())
+      if (!canBeTuned(kernel) || searched.predicted.empty()) {
+        row.verdict = !kernel.refusal.empty() ? kernel.refusal
+                      : canBeTuned(kernel)    ? "there is no cost model for its kind of schedule; nothing was measured"
+                                              : "it has only one schedule";
         continue;
+      }
       std::vector<size_t> order(searched.points.size());
       std::iota(order.begin(), order.end(), 0);
       std::stable_sort(order.begin(), order.end(),

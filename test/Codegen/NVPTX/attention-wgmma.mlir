@@ -9,13 +9,13 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled | FileCheck %s --check-prefix=CHOSEN
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --schedule-file=%t.json --check | FileCheck %s --check-prefix=RESULT
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=NO-WGMMA
-// RUN: bash -c 'echo "{\"attention_0\": {\"stages\": 2}}" > %t.knob.json'
+// RUN: bash -c 'echo "{\"attention_0\": {\"consumers\": 1, \"n\": 72}}" > %t.knob.json'
 // RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.knob.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=KNOB
 
 // CHOSEN: @attention_0({{.*}}tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [64, 128], consumers = 1
 // CHOSEN: @attention_1({{.*}}tw.schedule = #tw_gpu.schedule<kind = attention, {{.*}}block = [64, 64]
 // NO-WGMMA: does not fit attention_0 {{.*}}: sm_80 has no wgmma, so consumers must be 0
-// KNOB: does not fit attention_0 {{.*}}: attention has one knob, consumers: 1 or 2 consumer warp groups, or 0 for mma.sync
+// KNOB: does not fit attention_0 {{.*}}: n, the number of keys per step, is 72, but must be a multiple of 16 up to 256
 
 // The first attention is causal, has fewer key heads than query heads, and returns log-sum-exp. The second has 64
 // queries, the rows of one wgmma, so only one warp group multiplies. In the third, the head size of values differs from

@@ -4,10 +4,12 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"warp_m\", ...",
 //            tw.predicted = array<f64: 5120.0, ...>}
 //
-// Only products on tensor cores (ProductSpace.h, WgmmaSpace.h) have a space. Other kernels, including attention, and
-// kernels that splitSums() or joinRows() have made, have no space, so the tuner does not change their schedules.
+// Every kind of schedule has a space (KernelSpace.h). Only products on tensor cores have a cost model. Kernels that
+// passes like splitSums() and joinRows() have made in this stage have no space, so the tuner does not change their
+// schedules.
 //
-// Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/GPU/Schedule/product-space.mlir
+// Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/GPU/Schedule/product-space.mlir,
+// test/Codegen/GPU/Schedule/spaces.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/KernelSpace.h"
@@ -38,16 +40,23 @@ struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
     std::optional<Schedule> schedule = getSchedule(kernel);
     if (!schedule)
       return signalPassFailure();
-    std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
+    std::optional<KernelSpace> found = spaceOf(kernel, *schedule, *known);
     if (!found)
       return;
     const std::vector<SchedulePoint> points = found->space.points();
     if (points.size() < 2)
       return;
+    assert(llvm::all_of(points,
+                        [&](const SchedulePoint &point) {
+                          return point == found->space.initial() || found->whyNot(found->at(point)).empty();
+                        }) &&
+           "a schedule of the space cannot be emitted");
+    kernel->setAttr(spaceAttrName, StringAttr::get(&getContext(), spaceToText(found->space)));
+    if (!found->nanoseconds)
+      return;
     SmallVector<double> predicted;
     for (const SchedulePoint &point : points)
-      predicted.push_back(found->nanosecondsOf(found->at(point)));
-    kernel->setAttr(spaceAttrName, StringAttr::get(&getContext(), spaceToText(found->space)));
+      predicted.push_back(found->nanoseconds(found->at(point)));
     kernel->setAttr(predictedAttrName, DenseF64ArrayAttr::get(&getContext(), predicted));
   }
 };

@@ -8,29 +8,77 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-std::optional<KernelSpace> KernelSpace::of(func::FuncOp kernel, const Schedule &initial, const Arch &arch) {
-  std::string reason;
-  std::optional<Contraction> product = matchContraction(kernel, reason);
-  bool isWgmma = initial.kind == Schedule::Kind::Wgmma;
-  if ((initial.kind != Schedule::Kind::Mma && !isWgmma) || !product)
-    return std::nullopt;
-  KernelSpace made(inOrderOf(initial, *product), initial.kind, arch);
-  made.space = isWgmma ? spaceOfWgmma(made.product, arch, initial) : spaceOfMma(made.product, arch, initial);
+Schedule KernelSpace::at(const SchedulePoint &point) const {
+  std::vector<std::pair<std::string, int64_t>> values;
+  for (auto [knob, value] : llvm::zip_equal(space.knobs, point))
+    values.emplace_back(knob.name, value);
+  std::optional<Schedule> made = schedule::withKnobs(initial, values);
+  assert(made && "the knobs of a space are those of its kind of schedule");
+  return *made;
+}
+
+void KernelSpace::addKnob(std::vector<int64_t> values, bool reorders) {
+  const schedule::NamedKnob knob = schedule::knobsOf(initial)[space.knobs.size()];
+  space.knobs.push_back({knob.first.str(), sortedWith(std::move(values), knob.second), knob.second, reorders});
+}
+
+void KernelSpace::addLimit(int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
+  space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
+}
+
+void KernelSpace::addCondition(size_t knob, int64_t value, ArrayRef<std::pair<size_t, int64_t>> others,
+                               std::string why) {
+  Constraint condition;
+  condition.kind = Constraint::Kind::Together;
+  condition.knobs = {knob};
+  condition.sizes = {0};
+  for (const auto &[other, size] : others) {
+    condition.knobs.push_back(other);
+    condition.sizes.push_back(size);
+  }
+  condition.value = value;
+  condition.why = std::move(why);
+  space.constraints.push_back(std::move(condition));
+}
+
+/// Returns the space of a product on tensor cores.
+static KernelSpace spaceOfProduct(Contraction product, const Schedule &initial, const Arch &arch) {
+  const bool isWgmma = initial.kind == Schedule::Kind::Wgmma;
+  KernelSpace made;
+  made.initial = initial;
+  made.space = isWgmma ? spaceOfWgmma(product, arch, initial) : spaceOfMma(product, arch, initial);
+  made.whyNot = [=](const Schedule &schedule) {
+    return isWgmma ? whyNotWgmma(schedule, product, arch.sharedBytes) : whyNotMma(schedule, product, arch.sharedBytes);
+  };
+  made.nanoseconds = [=](const Schedule &schedule) {
+    return isWgmma ? nanosecondsOfWgmma(schedule, product, arch) : nanosecondsOfMma(schedule, product, arch);
+  };
   return made;
 }
 
-Schedule KernelSpace::at(const SchedulePoint &point) const {
-  return kind == Schedule::Kind::Wgmma ? wgmmaAt(product, point) : scheduleOf(point);
-}
-
-double KernelSpace::nanosecondsOf(const Schedule &schedule) const {
-  return kind == Schedule::Kind::Wgmma ? nanosecondsOfWgmma(schedule, product, arch)
-                                       : nanosecondsOfMma(schedule, product, arch);
-}
-
-std::string KernelSpace::whyNot(const Schedule &schedule) const {
-  return kind == Schedule::Kind::Wgmma ? whyNotWgmma(schedule, product, arch.sharedBytes)
-                                       : whyNotMma(schedule, product, arch.sharedBytes);
+std::optional<KernelSpace> spaceOf(func::FuncOp kernel, const Schedule &initial, const Arch &arch) {
+  using Kind = Schedule::Kind;
+  std::string reason;
+  switch (initial.kind) {
+  case Kind::Elements:
+  case Kind::Scatter:
+    return spaceOfElements(initial);
+  case Kind::Rows:
+    return spaceOfRows(initial);
+  case Kind::Windows:
+    return spaceOfWindows(kernel, initial);
+  case Kind::Attention:
+    return spaceOfAttention(kernel, initial, arch);
+  case Kind::Fma:
+  case Kind::Mma:
+  case Kind::Wgmma:
+    break;
+  }
+  std::optional<Contraction> product = matchContraction(kernel, reason);
+  if (!product)
+    return std::nullopt;
+  return initial.kind == Kind::Fma ? spaceOfFma(*product, initial)
+                                   : spaceOfProduct(inOrderOf(initial, *product), initial, arch);
 }
 
 } // namespace tilewright::gpu

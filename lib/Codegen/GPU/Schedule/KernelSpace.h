@@ -5,33 +5,42 @@
 #include "lib/Codegen/GPU/Contraction.h"
 #include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "tilewright/ScheduleSpace.h"
+#include <functional>
 
 namespace tilewright::gpu {
 
-/// The search space of a kernel with several schedules of one kind. Only products on tensor cores (`mma` or `wgmma`)
-/// have one.
-class KernelSpace {
-public:
-  /// Returns the space. Returns std::nullopt if `initial`, the kernel's schedule, is neither `mma` nor `wgmma`, or if
-  /// the kernel is not a contraction.
-  static std::optional<KernelSpace> of(mlir::func::FuncOp kernel, const Schedule &initial, const Arch &arch);
+/// The search space of a kernel: schedules of the kind that the kernel has. Its knobs are those of knobsOf()
+/// (GpuParameters.h), in the same order. whyNot() accepts all points, except possibly the initial one.
+struct KernelSpace {
+  Schedule initial;
+  ScheduleSpace space;
+  /// Returns the reason why a schedule cannot be emitted, or an empty string if it can.
+  std::function<std::string(const Schedule &)> whyNot;
+  /// Returns the time in nanoseconds that the cost model predicts. Empty if there is no model for the kind.
+  std::function<double(const Schedule &)> nanoseconds;
 
   Schedule at(const SchedulePoint &point) const;
-  /// Returns the time in nanoseconds that the cost model predicts.
-  double nanosecondsOf(const Schedule &schedule) const;
-  /// Returns the reason why the schedule cannot be emitted, or an empty string if it can.
-  std::string whyNot(const Schedule &schedule) const;
 
-  ScheduleSpace space;
-
-private:
-  KernelSpace(Contraction product, Schedule::Kind kind, const Arch &arch)
-      : product(std::move(product)), kind(kind), arch(arch) {}
-
-  Contraction product;
-  Schedule::Kind kind;
-  Arch arch;
+  /// Adds the knob that knobsOf(initial) has next. `values` are sorted, and the initial value is added to them. If
+  /// `reorders` is true, the knob determines the order of sums.
+  void addKnob(std::vector<int64_t> values, bool reorders = false);
+  /// Adds the constraint that the sum of `terms` is at most `limit`. `why` completes "so that ...".
+  void addLimit(int64_t limit, std::vector<Constraint::Term> terms, std::string why);
+  /// Adds the constraint that knob number `knob` has the value `value` only if each knob number i in `others` has a
+  /// value less than the second number.
+  void addCondition(size_t knob, int64_t value, llvm::ArrayRef<std::pair<size_t, int64_t>> others, std::string why);
 };
+
+/// Returns the search space of a kernel with the schedule `initial`. Returns std::nullopt if the kernel does not have
+/// the form that the kind of schedule requires.
+std::optional<KernelSpace> spaceOf(mlir::func::FuncOp kernel, const Schedule &initial, const Arch &arch);
+
+// The spaces of single kinds.
+KernelSpace spaceOfElements(const Schedule &initial);
+KernelSpace spaceOfRows(const Schedule &initial);
+std::optional<KernelSpace> spaceOfWindows(mlir::func::FuncOp kernel, const Schedule &initial);
+KernelSpace spaceOfFma(const Contraction &product, const Schedule &initial);
+std::optional<KernelSpace> spaceOfAttention(mlir::func::FuncOp kernel, const Schedule &initial, const Arch &arch);
 
 } // namespace tilewright::gpu
 

@@ -7,8 +7,8 @@
 // Before:  func @matmul_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [64, 64, 32], ...>}
 // After:   func @matmul_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [128, 128, 32], ...>}
 //
-// For attention, `consumers` selects wgmma (1 or 2 warp groups) or mma.sync (0):
-//   { "attention*": {"consumers": 0} }
+// For attention, `consumers` also selects wgmma (1 or 2 warp groups) or mma.sync (0), whose other knobs differ:
+//   { "attention*": {"consumers": 0, "warps": 2} }
 //
 // If an entry cannot be applied, the error contains the file, the entry and the reason.
 //
@@ -29,13 +29,12 @@ namespace tilewright {
 namespace gpu {
 namespace {
 
-/// Selects attention with the number of consumer warp groups in `entry`, or with mma.sync. Returns the reason if this
+/// Selects attention with `consumers` consumer warp groups, or with mma.sync if it is 0. Returns the reason if this
 /// schedule cannot be emitted.
-std::string chooseConsumers(const llvm::json::Object &entry, const Attention &attention, const Arch &arch,
+std::string chooseConsumers(std::optional<int64_t> consumers, const Attention &attention, const Arch &arch,
                             Schedule &schedule) {
-  std::optional<int64_t> consumers = entry.getInteger("consumers");
-  if (entry.size() != 1 || !consumers || *consumers < 0 || *consumers > 2)
-    return "attention has one knob, consumers: 1 or 2 consumer warp groups, or 0 for mma.sync";
+  if (!consumers || *consumers < 0 || *consumers > 2)
+    return "consumers must be 1 or 2 for the consumer warp groups of wgmma, or 0 for mma.sync";
   if (*consumers == 0) {
     schedule = chooseAttention(attention);
     return whyNotAttention(schedule, attention);
@@ -92,19 +91,21 @@ private:
     if (!object)
       return reject("expected an object of knobs");
     std::string reason;
-    if (std::optional<Attention> attention = matchAttention(kernel, reason);
-        attention && schedule->kind == Schedule::Kind::Attention) {
-      if (std::string why = chooseConsumers(*object, *attention, *known, *schedule); !why.empty())
-        return reject(why);
-      setSchedule(kernel, *schedule);
-      return success();
-    }
-    const std::optional<KernelSpace> found = KernelSpace::of(kernel, *schedule, *known);
+    constexpr StringLiteral consumers = "consumers";
+    const bool isAttention = schedule->kind == Schedule::Kind::Attention;
+    if (isAttention && object->get(consumers))
+      if (std::optional<Attention> attention = matchAttention(kernel, reason))
+        if (std::string why = chooseConsumers(object->getInteger(consumers), *attention, *known, *schedule);
+            !why.empty())
+          return reject(why);
+    const std::optional<KernelSpace> found = spaceOf(kernel, *schedule, *known);
     if (!found)
-      return reject("the kernel has only one schedule; only products on tensor cores and attention have several");
+      return reject("the kernel has only one schedule");
     const ScheduleSpace &space = found->space;
     SchedulePoint point = space.initial();
     for (const auto &[name, value] : *object) {
+      if (isAttention && StringRef(name) == consumers)
+        continue; // it has been selected above
       auto knob = llvm::find_if(space.knobs, [&](const Knob &knob) { return knob.name == StringRef(name); });
       std::optional<int64_t> number = value.getAsInteger();
       constexpr int64_t most = 1024; // no knob has larger values

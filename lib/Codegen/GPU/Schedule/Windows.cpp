@@ -21,10 +21,6 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// The maximum number of sums of a thread. Together with the weights of a line, or of a small window, they fit in
-/// registers.
-constexpr int64_t mostSums = 64;
-
 /// Returns `size`, or `otherwise` if it is symbolic.
 int64_t sizeOr(int64_t size, int64_t otherwise) { return ShapedType::isDynamic(size) ? otherwise : size; }
 
@@ -88,7 +84,7 @@ Schedule chooseWindows(tile::GroupedConvolutionOp op, int64_t vector, const Arch
     while (vector > 1 && window.filters % vector != 0 && vector % window.filters != 0)
       vector /= 2;
   schedule.vector = isDouble ? std::min<int64_t>(vector, 4) : vector;
-  const int64_t sums = mostSums / (isDouble || window.sumsLines() ? 2 : 1) / schedule.vector;
+  const int64_t sums = mostSumsOfWindows / 2 / (isDouble || window.sumsLines() ? 2 : 1) / schedule.vector;
   // A symbolic batch is assumed to have one image, and a symbolic image 32 lines and pixels.
   const int64_t images = sizeOr(type.getDimSize(0), 1), height = sizeOr(type.getDimSize(1), 32),
                 width = sizeOr(type.getDimSize(2), 32), groups = type.getDimSize(3) / schedule.vector;
@@ -123,8 +119,8 @@ std::string whyNotWindows(const Schedule &schedule, tile::GroupedConvolutionOp o
   const WindowSizes window(op);
   if (schedule.tileM > 1 && !window.unrollsWindow())
     return "a tile of several lines needs a depthwise window of at most 9 elements";
-  if (schedule.tileM * schedule.tileN * schedule.vector > 2 * mostSums)
-    return "the tile of a thread has more than " + std::to_string(2 * mostSums) + " sums";
+  if (schedule.tileM * schedule.tileN * schedule.vector > mostSumsOfWindows)
+    return "the tile of a thread has more than " + std::to_string(mostSumsOfWindows) + " sums";
   return "";
 }
 

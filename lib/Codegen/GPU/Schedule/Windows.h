@@ -8,6 +8,10 @@
 
 namespace tilewright::gpu {
 
+/// The maximum number of sums of a thread. Up to half of it, the sums and the weights of a line, or of a small window,
+/// are sure to fit in registers.
+inline constexpr int64_t mostSumsOfWindows = 128;
+
 /// The numbers of a grouped convolution on which the code of the schedule `windows` depends.
 struct WindowSizes {
   explicit WindowSizes(tile::GroupedConvolutionOp op);

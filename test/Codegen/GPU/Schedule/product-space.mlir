@@ -7,12 +7,12 @@
 // LIST: stages: 2 3 4 5 (default {{[0-9]+}})
 // LIST: at most 49152: 2 * warp_m * warps_m * k * stages + 2 * warp_n * warps_n * k * stages (the stages fit a block's shared memory)
 // LIST: the cost model ranks first: warp_m=
-// LIST: relu_1 (relu), 1 call
-// LIST-NEXT: one schedule
+// LIST: relu_1 (relu), 1 call, key {{[0-9a-f]+}}, 5 schedules
+// LIST-NEXT: threads: 64 128 256 512 1024 (default 256)
 
 // RUN: tilewright tune --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=RANKED
 // RANKED: default consumer_rows={{.*}}: the cost model ranks the default first; nothing was measured
-// RANKED: it has only one schedule
+// RANKED: default threads=256 vector=1: there is no cost model for its kind of schedule; nothing was measured
 // RANKED: the whole model: ranked by the cost model of sm_90a, because there is no GPU for measurements; no record is written
 // RUN: tilewright tune --list --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=GROUPS
 // GROUPS: consumer_rows: 64 128 (default {{[0-9]+}})
@@ -29,7 +29,7 @@
 // RUN: not tilewright tune --target=cuda %s --record-tables=%t 2>&1 | FileCheck %s --check-prefix=TABLES
 // TABLES: target 'cuda' cannot be measured here, but a table consists of measurements
 
-// RUN: tilewright tune --draw=1 --seed=3 --target=cuda %s > %t.json
+// RUN: tilewright tune --draw=1 --seed=3 --target=cuda %s | head -n 1 > %t.json
 // RUN: FileCheck %s --check-prefix=DRAWN < %t.json
 // DRAWN: {"matmul_0": {"warp_m": {{[0-9]+}}, "warp_n":
 // RUN: tilewright compile %s --target=cuda --schedule-file=%t.json --emit=ptx | FileCheck %s --check-prefix=PTX
@@ -46,7 +46,7 @@
 // KNOB: it has no knob tiles with this value; its knobs are
 // RUN: bash -c 'echo "{\"relu_1\": {\"k\": 16}}" > %t.relu.json'
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.relu.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=ONE
-// ONE: does not fit relu_1 (relu): the kernel has only one schedule
+// ONE: does not fit relu_1 (relu): it has no knob k with this value; its knobs are
 // RUN: bash -c 'echo "{\"softmax\": {\"k\": 16}}" > %t.name.json'
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.name.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=NAME
 // NAME: names 'softmax', but the graph's kernels are matmul_0 (matmul+matmul), relu_1 (relu)
