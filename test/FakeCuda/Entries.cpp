@@ -452,7 +452,7 @@ ENTRY Code cuTensorMapEncodeTiled(ptx::TensorMap *map, int element, uint32_t ran
   Call call("cuTensorMapEncodeTiled");
   if (call.code != success)
     return call.code;
-  if (reinterpret_cast<uintptr_t>(map) % 64 || element < 0 || element > 9 || rank < 1 || rank > 5 || interleave != 0 ||
+  if (reinterpret_cast<uintptr_t>(map) % 64 || element < 0 || element > 12 || rank < 1 || rank > 5 || interleave != 0 ||
       swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 || fill != 0)
     return invalidValue;
   for (uint32_t i = 0; i < rank; ++i)
@@ -473,7 +473,7 @@ ENTRY Code cuTensorMapEncodeIm2col(ptx::TensorMap *map, int element, uint32_t ra
   Call call("cuTensorMapEncodeIm2col");
   if (call.code != success)
     return call.code;
-  if (reinterpret_cast<uintptr_t>(map) % 64 || element < 0 || element > 9 || rank < 3 || rank > 5 || interleave != 0 ||
+  if (reinterpret_cast<uintptr_t>(map) % 64 || element < 0 || element > 12 || rank < 3 || rank > 5 || interleave != 0 ||
       swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 || fill != 0)
     return invalidValue;
   for (uint32_t i = 0; i < rank; ++i)

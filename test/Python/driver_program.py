@@ -90,10 +90,12 @@ def chip():
     call = compiled(lambda a, b: (F.linear(a, b),), "cuda")
     same(call(a, b), found)
     assert report()["calls"]["cuTensorMapEncodeTiled"] > before, "sm_90a is the chip's own"
-    torch._dynamo.reset()
-    w = torch.randn(32, 24, 3, 2).bfloat16()
-    on_both(lambda x: (F.conv2d(x, w, padding=(2, 0), stride=(1, 2)),), torch.randn(2, 24, 7, 10).bfloat16(), arch="sm_90a")
-    assert report()["calls"]["cuTensorMapEncodeIm2col"] > 0, "maps of windows are used"
+    for dtype in (torch.bfloat16, torch.float32):  # f32 is rounded to tf32
+        torch._dynamo.reset()
+        before = report()["calls"].get("cuTensorMapEncodeIm2col", 0)
+        x, w = torch.randn(2, 24, 7, 10).to(dtype), torch.randn(32, 24, 3, 2).to(dtype)
+        on_both(lambda x: (F.conv2d(x, w, padding=(2, 0), stride=(1, 2)),), x, arch="sm_90a")
+        assert report()["calls"]["cuTensorMapEncodeIm2col"] > before, "maps of windows are used"
 
 
 def convolution():

@@ -73,7 +73,9 @@ def test_weights_with_any_number_of_filters_are_transposed(filters, tmp_path):
 
 def test_convolutions_of_tf32_use_wgmma(tmp_path, monkeypatch):
     monkeypatch.setenv("TILEWRIGHT_TF32", "1")
-    for window, how in [((3, 3), {"padding": 1}), ((1, 1), {}), ((2, 3), {"stride": 2, "dilation": 2})]:
+    # In the last two cases, the elements of a line of a window are contiguous.
+    for window, how in [((3, 3), {"padding": 1}), ((1, 1), {}), ((2, 3), {"stride": 2, "dilation": 2}), ((3, 2), {"padding": (2, 0), "stride": (1, 2)}),
+                        ((3, 4), {"stride": (3, 4)})]:  # fmt: skip
         x, w, b = operands(2, 36, 30, (9, 8), window, torch.float32)
         check(lambda x, w, b: F.relu(F.conv2d(x, w, b, **how)), x, w, b, eps=2**-10)
         assert kinds(tmp_path)[-2] == "wgmma" and "mma" not in kinds(tmp_path)

@@ -243,8 +243,8 @@ TEST(Bulk, LoadsOfTf32RoundToNearest) {
       {0x3f800000, 0x3f800000}, // 1
       {0x3f800fff, 0x3f800000}, // just below the middle of two tf32s
       {0x3f801000, 0x3f802000}, // the middle is rounded away from zero
-      {0xbf803000, 0xbf804000}, {0x3fffffff, 0x40000000}, {0x7f7fffff, 0x7f800000}, {0x7f800000, 0x7f800000},
-      {0x00001fff, 0x00002000}, // a subnormal number
+      {0xbf803000, 0xbf804000}, {0x3fffffff, 0x40000000}, {0x7f7fffff, 0x7f800000},
+      {0x7f800000, 0x7f800000}, {0x00001fff, 0x00002000}, // a subnormal number
   };
   std::vector<uint32_t> tensor;
   for (uint32_t i = 0; i < 32; ++i)

@@ -6,6 +6,9 @@
 //   %t = call @kernel_0_filters(%w, %empty)      // 3 x 3 x 70 x 64
 //   %y = call @kernel_0_transposed(%x, %t, %into)
 //
+// If windows do not overlap along the width, the elements of a line of a window are contiguous in the image, and so
+// they are in the transposed weight: a weight of 3 x 2 x 64 x 70 becomes 3 x 70 x 2 x 64.
+//
 // In a weight, the filters are contiguous. wgmma cannot read such an operand if its elements do not have 16 bits (tf32,
 // int8), and TMA cannot load it if the number of filters is not a multiple of 16 bytes. The transposed weight of a
 // parameter is computed once for each version of the parameter (ComputeOnce.h).
@@ -30,11 +33,21 @@ namespace {
 
 class FilterTransposer {
 public:
-  FilterTransposer(func::FuncOp kernel, linalg::Conv2DNhwcHwcfOp op)
+  FilterTransposer(func::FuncOp kernel, const Contraction &product, linalg::Conv2DNhwcHwcfOp op)
       : kernel(kernel), op(op), weight(cast<BlockArgument>(op->getOperand(1))), builder(kernel) {
-    SmallVector<int64_t> shape(cast<RankedTensorType>(weight.getType()).getShape());
-    std::swap(shape[2], shape[3]);
-    type = RankedTensorType::get(shape, cast<RankedTensorType>(weight.getType()).getElementType());
+    constexpr unsigned channels = 2, filters = 3, firstTap = 4; // dimensions of the weight, and a loop of the op
+    auto from = cast<RankedTensorType>(weight.getType());
+    const SmallVector<unsigned> taps = tapsOf(product);
+    SmallVector<unsigned> inLine;
+    for (unsigned dim : {0, 1})
+      (from.getDimSize(dim) == 1 || llvm::is_contained(taps, firstTap + dim) ? order : inLine).push_back(dim);
+    order.push_back(filters);
+    llvm::append_range(order, inLine);
+    order.push_back(channels);
+    SmallVector<int64_t> shape;
+    for (unsigned dim : order)
+      shape.push_back(from.getDimSize(dim));
+    type = RankedTensorType::get(shape, from.getElementType());
   }
 
   /// Returns the kernel that reads the transposed weight. It is not called yet.
@@ -55,8 +68,9 @@ public:
         continue;
       }
       SmallVector<AffineMap> maps(cast<linalg::LinalgOp>(each).getIndexingMapsArray());
-      SmallVector<AffineExpr> ofWeight(maps[1].getResults());
-      std::swap(ofWeight[2], ofWeight[3]);
+      SmallVector<AffineExpr> ofWeight;
+      for (unsigned dim : order)
+        ofWeight.push_back(maps[1].getResult(dim));
       maps[1] = AffineMap::get(maps[1].getNumDims(), 0, ofWeight, builder.getContext());
       auto product =
           linalg::GenericOp::create(builder, op.getLoc(), op->getResultTypes(),
@@ -80,9 +94,9 @@ public:
   func::FuncOp makeFilters() {
     func::FuncOp made =
         makeKernel(builder, kernel, "_filters", {weight.getType(), type}, {type}, builder.getStringAttr(opName()));
-    SmallVector<AffineExpr> from;
-    for (unsigned dim : {0, 1, 3, 2})
-      from.push_back(builder.getAffineDimExpr(dim));
+    SmallVector<AffineExpr> from(order.size()); // dimension order[i] of the weight is dimension i of the result
+    for (auto [position, dim] : llvm::enumerate(order))
+      from[dim] = builder.getAffineDimExpr(unsigned(position));
     auto copy = linalg::GenericOp::create(
         builder, op.getLoc(), TypeRange(type), ValueRange(made.getArgument(0)), ValueRange(made.getArgument(1)),
         ArrayRef<AffineMap>{AffineMap::get(4, 0, from, builder.getContext()), builder.getMultiDimIdentityMap(4)},
@@ -118,6 +132,7 @@ private:
   func::FuncOp kernel;
   linalg::Conv2DNhwcHwcfOp op;
   BlockArgument weight;
+  SmallVector<unsigned> order; ///< dimensions of the weight, in the order of the transposed weight
   OpBuilder builder;
   RankedTensorType type; ///< of the transposed weight
 };
@@ -147,10 +162,10 @@ void transposeFilters(ModuleOp module, const Arch &arch) {
     linalg::Conv2DNhwcHwcfOp op = convolutionOf(kernel, arch);
     if (!op)
       continue;
-    FilterTransposer transposer(kernel, op);
+    std::string reason;
+    FilterTransposer transposer(kernel, *matchContraction(kernel, reason), op);
     func::FuncOp made = transposer.makeProduct();
     symbols.insert(made);
-    std::string reason;
     std::optional<Contraction> product = matchContraction(made, reason);
     if (!product || !whyNotOnWarpGroups(*product, arch.formats()).empty()) {
       symbols.erase(made);

@@ -56,7 +56,7 @@
 // RUN: bash -c 'echo "{\"softmax_0\": {\"vector\": 3}}" > %t.vector.json'
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.vector.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=VECTOR
 // VECTOR: does not fit softmax_0 ({{.*}}): vector must be a divisor of 8
-// RUN: bash -c 'echo "{\"matmul_1\": {\"tile_m\": 16, \"tile_n\": 16}}" > %t.registers.json'
+// RUN: bash -c 'echo "{\"matmul_1\": {\"tile_m\": 16, \"threads_m\": 8, \"tile_n\": 8}}" > %t.registers.json'
 // RUN: not tilewright compile %s --target=cuda --schedule-file=%t.registers.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=REGISTERS
 // REGISTERS: does not fit matmul_1 (matmul): it needs about {{[0-9]+}} registers, and a thread has 255
 func.func @main(%x: tensor<1024x768xbf16> {tw.name = "x"}, %g: tensor<768xbf16> {tw.name = "g"}, %a: tensor<96x80xf32> {tw.name = "a"}, %b: tensor<80x72xf32> {tw.name = "b"}, %v: tensor<9999xf32> {tw.name="v"}, %long: tensor<4x65536xf32> {tw.name="long"},
