@@ -347,3 +347,17 @@ def test_transformer_products_use_wgmma(name, tmp_path):
     assert chosen.count("wgmma") >= 3 and "mma" not in chosen, chosen
     code = dumped(tmp_path, "target")
     assert "wgmma.mma_async" in code and "cp.async.bulk.tensor" in code
+
+
+def test_operands_with_odd_rows_are_copied_once_for_large_products(tmp_path):
+    """Both products read one copy, along k and along the rows, whose rows begin at multiples of 16 bytes."""
+    g, w, x = (torch.randn(shape).bfloat16() for shape in ((600, 301), (301, 4096), (600, 4096)))
+    check(lambda g, w, x: (g @ w, g.t() @ x), g, w, x)
+    text = dumped(tmp_path, "tiled")
+    assert len(re.findall(r"call @\w+_aligned_rows\(", text)) == 1 and len(re.findall(r"call @\w+_aligned\(", text)) == 2
+    assert not re.search(r"kind = (mma|fma)", text)
+
+
+def test_rows_of_both_operands_are_aligned_in_a_batch(tmp_path):
+    check(lambda a, b: a @ b.transpose(1, 2), torch.randn(3, 1030, 301).bfloat16(), torch.randn(3, 2060, 301).bfloat16())
+    assert len(re.findall(r"call @\w+_aligned_rows\w*\(", dumped(tmp_path, "tiled"))) == 2

@@ -208,6 +208,13 @@ std::optional<ImageRead> matchImageRead(Value value) {
 std::optional<PaddedImage> matchPaddedImage(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return PaddedImage{argument, SmallVector<int64_t>(size_t(cast<RankedTensorType>(argument.getType()).getRank()), 0)};
+  if (auto slice = value.getDefiningOp<tensor::ExtractSliceOp>()) {
+    auto argument = dyn_cast<BlockArgument>(slice.getSource());
+    auto kernel = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+    if (!kernel || !kernel.getArgAttr(argument.getArgNumber(), alignedAttrName))
+      return std::nullopt;
+    return PaddedImage{argument, SmallVector<int64_t>(size_t(slice.getSourceType().getRank()), 0), /*aligned=*/true};
+  }
   std::optional<ImageRead> read = matchImageRead(value);
   ArrayRef<int64_t> padded = cast<RankedTensorType>(value.getType()).getShape();
   if (!read || padded.size() != read->sizes.size() || llvm::any_of(read->first, [](int64_t at) { return at != 0; }) ||

@@ -6,13 +6,19 @@
 
 namespace tilewright::gpu {
 
+/// Argument attribute (unit) of a kernel that alignRows() has made: a product reads the argument by a
+/// tensor.extract_slice, which leaves out the last elements of each row. These elements are zeros.
+inline constexpr llvm::StringLiteral alignedAttrName = "tw_gpu.aligned";
+
 /// An operand whose element at index i is `image`[i - before], or zero outside of `image`.
 struct PaddedImage {
   mlir::BlockArgument image;
   llvm::SmallVector<int64_t> before; ///< for each dimension; negative if the first elements are left out
+  bool aligned = false; ///< the operand is `image` without the zeros at the end of each row (alignedAttrName)
 };
 
-/// Returns `value` as a padded image, if it is an argument of the kernel or a linalg.generic that pads one with zeros.
+/// Returns `value` as a padded image, if it is an argument of the kernel, a linalg.generic that pads one with zeros, or
+/// an argument with aligned rows.
 std::optional<PaddedImage> matchPaddedImage(mlir::Value value);
 
 /// A matrix with a row for each window of an image in channels-last layout, and a column for each tap of a window and

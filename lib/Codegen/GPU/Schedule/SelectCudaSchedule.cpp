@@ -3,9 +3,10 @@
 // This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. It first
 // decomposes attention that tensor cores do not support, moves copies into the windowed kernels that read them
 // (InlineCopies.h), transposes weights of convolutions for wgmma (TransposeFilters.h), splits long reductions
-// (SplitSums.h), and fuses norms with the products before them (JoinRows.h) and convolutions with the padding of their
-// images (JoinPadding.h). If the target does not support an op, the pass reports an error with the op, its type, the
-// reason and the user's source line. The pass reports all such ops of the module, not only the first.
+// (SplitSums.h), fuses norms with the products before them (JoinRows.h) and convolutions with the padding of their
+// images (JoinPadding.h), and aligns rows of operands (AlignRows.h). If the target does not support an op, the pass
+// reports an error with the op, its type, the reason and the user's source line. The pass reports all such ops of the
+// module, not only the first.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/NVPTX/refusals.mlir,
 // test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
@@ -16,6 +17,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/MathWithCode.h"
 #include "lib/Codegen/GPU/ScatterRows.h"
+#include "lib/Codegen/GPU/Schedule/AlignRows.h"
 #include "lib/Codegen/GPU/Schedule/Arch.h"
 #include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
@@ -475,6 +477,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
     joinPadding(getOperation(), *known);
+    alignRows(getOperation(), *known);
     computeOnce(getOperation());
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName))

@@ -71,7 +71,8 @@ public:
     for (auto [expr, size, paddedSize, before] : llvm::zip_equal(map.getResults(), sizes, paddedSizes, image->before)) {
       if (expr == zero && size == one && paddedSize == one && before == 0)
         continue;
-      if (std::string reason = add(expr, size, before, before != 0 || size != paddedSize); !reason.empty())
+      const bool padded = !image->aligned && (before != 0 || size != paddedSize);
+      if (std::string reason = add(expr, size, before, padded); !reason.empty())
         return reason;
     }
     return llvm::any_of(runs, [](const Run &run) { return run.part == Part::Window; }) ? completeWindows()
