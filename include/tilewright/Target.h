@@ -64,6 +64,10 @@ public:
   virtual KernelLimits kernelLimits(const Options &) const { return {}; }
   /// Adds passes after kernel formation that select and apply schedules.
   virtual void buildTiled(mlir::OpPassManager &pm, const Options &options) = 0;
+  /// Returns true if the passes of buildTiled() leave kernels with a schedule as they are. The tuner then takes kernels
+  /// from the IR after these passes, which may have made, split and merged kernels, and runs the passes again with
+  /// other schedules. Otherwise it takes kernels from the IR before these passes.
+  virtual bool keepsScheduledKernels() const { return false; }
   /// Adds passes that convert to memrefs and vectors; @main becomes the plan.
   virtual void buildVector(mlir::OpPassManager &pm, const Options &options) = 0;
   /// Adds passes that lower to the input of emit().

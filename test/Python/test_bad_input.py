@@ -139,7 +139,7 @@ def test_guards_detect_a_negative_bit_in_a_later_call():
 
 def test_out_of_memory_for_the_arena_raises_memory_error():
     with pytest.raises(MemoryError, match=r"tilewright: out of memory: this call needs an arena of \d+ bytes.*smaller inputs"):
-        run(lambda a, b: torch.softmax(a @ b, -1) @ a, torch.ones(10**7, 4), torch.ones(4, 10**7))
+        run(lambda a, b: torch.softmax(a @ b, 0) @ a, torch.ones(10**7, 4), torch.ones(4, 10**7))  # a softmax of rows would be an attention
 
 
 def test_out_of_memory_for_a_result_raises_memory_error():

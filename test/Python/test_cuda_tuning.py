@@ -87,6 +87,31 @@ def test_kernels_without_a_product_are_tuned(tmp_path):
     assert [failure["schedule"] for failure in row["failures"]] == ["group=32 rows_per_block=8 vector=8 cluster=1"]
 
 
+def test_kernels_that_the_target_makes_are_tuned(tmp_path):
+    """A convolution reads an image without padding in memory, the sum of a product is divided into parts, and a weight is transposed once
+    for each version. The model has no kernel with these names before the target selects schedules."""
+    model = """func.func @main(%x: tensor<1x64x10x10xbf16> {tw.name = "x"}, %w: tensor<16x64x3x3xbf16> {tw.name = "w", tw.static}, %a: tensor<8x4096xbf16> {tw.name = "a"},
+    %b: tensor<64x4096xbf16> {tw.name = "b", tw.static}) -> (tensor<1x16x10x10xbf16> {tw.name = "y"}, tensor<8x64xbf16> {tw.name = "z"}) {
+  %c = tw.convolution %x, %w {stride = array<i64: 1, 1>, padding = array<i64: 1, 1>, dilation = array<i64: 1, 1>, output_padding = array<i64: 0, 0>, groups = 1 : i64} : (tensor<1x64x10x10xbf16>, tensor<16x64x3x3xbf16>) -> tensor<1x16x10x10xbf16>
+  %t = tw.permute %b {permutation = array<i64: 1, 0>} : tensor<64x4096xbf16> -> tensor<4096x64xbf16>
+  %p = tw.matmul %a, %t : (tensor<8x4096xbf16>, tensor<4096x64xbf16>) -> tensor<8x64xbf16>
+  return %c, %p : tensor<1x16x10x10xbf16>, tensor<8x64xbf16>
+}
+"""
+    fastest = {"convolution_permute_4_padded": "wgmma, threads 256, block 64x64x64, consumers 1, stages 6",
+               "matmul_3_parts": "wgmma, threads 256, block 64x16x64, consumers 1, stages 4", "matmul_3": "elements, threads 128, vector 8"}  # fmt: skip
+    (tmp_path / "model.mlir").write_text(model)
+    report = tmp_path / "report.json"
+    subprocess.run([PROGRAM, "tune", "--target=cuda", tmp_path / "model.mlir", f"--report={report}", "--seconds=300"],
+                   env=environment(tmp_path, [(100e3, "good", schedule) for schedule in fastest.values()], execute=0), check=True, timeout=600)  # fmt: skip
+    rows = {row["name"]: row for row in json.loads(report.read_text())["kernels"]}
+    assert {name: row["ratio"] for name, row in rows.items() if name in fastest} == pytest.approx(dict.fromkeys(fastest, 0.1)), rows
+    assert [row["verdict"] for row in rows.values() if row["name"] == "permute_2"] == ["it runs once for each version of the parameters"]
+    tiled = subprocess.run([PROGRAM, "compile", "--target=cuda", f"--records={tmp_path / 'records'}", "--emit=tiled", tmp_path / "model.mlir"],
+                           env=environment(tmp_path, []), check=True, capture_output=True, text=True).stdout  # fmt: skip
+    assert len(re.findall(r'record = "[0-9a-f]{12}"', tiled)) == len(fastest), tiled
+
+
 def recorded(kernel):
     """Returns the sizes of a product of the H200's tables, and its times by schedule, without clusters."""
     for line in TABLES.read_text().splitlines():

@@ -243,8 +243,11 @@ void printReport(const TuneReport &report) {
     else
       out << "  -                   ";
     out << numberText("  %5.1f%%  ", 100 * row.noise) << row.name << " (" << shortOperations(row.operations) << ")\n";
-    out << "          " << (row.chosen != row.initial ? row.chosen : "default " + row.initial) << ": " << row.verdict
-        << "\n";
+    out << "          "
+        << (row.chosen != row.initial ? row.chosen + ": "
+            : row.initial.empty()     ? ""
+                                      : "default " + row.initial + ": ")
+        << row.verdict << "\n";
     for (const auto &[schedule, reason] : row.failures)
       out << "          failed: " << schedule << ": " << reason << "\n";
   }

@@ -17,9 +17,9 @@ inline constexpr int64_t mostThreads = 1024;
 /// Bytes of shared memory that a block can use without an explicit request.
 inline constexpr int64_t mostStaticShared = 48 * 1024;
 
-/// Attribute (unit) of kernels that this target has made from kernels of the structured stage. The tuner finds no such
-/// kernel in the structured stage, so it cannot measure them.
-inline constexpr llvm::StringLiteral madeInStageAttrName = "tw_gpu.made";
+/// Attribute (unit) of kernels that are only called to compute values of parameters, once for each version of the
+/// parameters.
+inline constexpr llvm::StringLiteral onceKernelAttrName = "tw_gpu.once";
 
 /// The parameters of a kernel's schedule.
 using Schedule = schedule::GpuParameters;

@@ -131,6 +131,8 @@ public:
       pm.addPass(createOverrideCudaSchedules({options.scheduleFile, readCuda(options).arch}));
   }
 
+  bool keepsScheduledKernels() const override { return true; }
+
   SmallVector<std::string> dialectsAfter(StringRef stage) const override {
     if (stage == "vector")
       return {"tw_plan", "func", "scf", "affine", "arith", "math", "ub", "llvm", "nvvm"};

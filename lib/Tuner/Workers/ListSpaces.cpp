@@ -20,7 +20,7 @@ static llvm::Expected<std::vector<TunableKernel>> kernelsOf(Session &session, Mo
   if (!target)
     return target.takeError();
   options.tune = "off";
-  if (llvm::Error failed = lowerToStructured(session, module, options))
+  if (llvm::Error failed = lowerToKernels(session, module, **target, options))
     return std::move(failed);
   return tunableKernels(module, **target, options);
 }

@@ -37,6 +37,13 @@ llvm::Expected<OwningOpRef<ModuleOp>> stamped(ModuleOp module, Target &target, O
   return std::move(copy);
 }
 
+/// Returns true if all calls of `kernel` compute values of parameters.
+bool runsOnce(ModuleOp module, StringRef kernel) {
+  auto calls = module.lookupSymbol<func::FuncOp>("main").getOps<func::CallOp>();
+  return llvm::all_of(calls,
+                      [&](func::CallOp call) { return call.getCallee() != kernel || call->hasAttr(onceAttrName); });
+}
+
 void describe(TunableKernel &of, func::FuncOp kernel, const std::string &machine, const Options &options) {
   of.signature = textOf(kernel, signatureAttrName);
   of.record.key = {of.signature, options.target, machine, textOf(kernel, epochAttrName)};
@@ -76,6 +83,10 @@ llvm::Expected<std::vector<TunableKernel>> tunableKernels(ModuleOp module, Targe
     auto inModel = (**whole).lookupSymbol<func::FuncOp>(of.kernel.name);
     if (!inModel) {
       of.refusal = "target " + options.target + " merges it into another kernel of the model";
+      continue;
+    }
+    if (runsOnce(module, of.kernel.name)) {
+      of.refusal = "it runs once for each version of the parameters";
       continue;
     }
     if (!inModel->hasAttr(signatureAttrName)) {
@@ -150,11 +161,16 @@ std::string wideScheduleEntry(const TunableKernel &kernel, const SchedulePoint &
   return entryOf(kernel, kernel.wide, point);
 }
 
-llvm::Error lowerToStructured(Session &session, ModuleOp module, const Options &options) {
+llvm::Error lowerToKernels(Session &session, ModuleOp module, Target &target, const Options &options) {
   if (llvm::Error failed = session.lowerTo(module, "structured", options))
     return failed;
   graph::takeDecisions(module);
-  return llvm::Error::success();
+  if (!target.keepsScheduledKernels())
+    return llvm::Error::success();
+  Options defaults = options;
+  defaults.tune = "off";
+  defaults.scheduleFile.clear();
+  return lowerStructured(module, target, defaults, /*onlyTiled=*/true);
 }
 
 } // namespace tilewright

@@ -33,8 +33,9 @@ std::string scheduleEntry(const TunableKernel &kernel, const SchedulePoint &poin
 /// Returns the entry for a point of kernel.wide.
 std::string wideScheduleEntry(const TunableKernel &kernel, const SchedulePoint &point);
 
-/// Lowers the graph `module` to the end of the structured stage, in place.
-llvm::Error lowerToStructured(Session &session, mlir::ModuleOp module, const Options &options);
+/// Lowers the graph `module` to the stage from which the tuner takes kernels, in place: the structured stage or, if
+/// Target::keepsScheduledKernels(), the tiled stage with the default schedules.
+llvm::Error lowerToKernels(Session &session, mlir::ModuleOp module, Target &target, const Options &options);
 
 } // namespace tilewright
 

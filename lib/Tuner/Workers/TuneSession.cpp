@@ -54,7 +54,7 @@ llvm::Error TuneSession::prepare() {
         "`tilewright tune --target=hls` searches designs",
         options.target.c_str());
   options.tune = "off";
-  if (llvm::Error failed = lowerToStructured(session, module, options))
+  if (llvm::Error failed = lowerToKernels(session, module, *target, options))
     return failed;
   llvm::Expected<std::vector<TunableKernel>> found = tunableKernels(module, *target, options);
   if (!found)

@@ -21,6 +21,7 @@
 #include "lib/Codegen/GPU/Schedule/ComputeOnce.h"
 #include "dialects/Tile/Views.h"
 #include "lib/Codegen/GPU/Elements.h"
+#include "lib/Codegen/GPU/Schedule.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -94,10 +95,22 @@ void computeOnce(ModuleOp module) {
   if (!main)
     return;
   Parameters parameters(main);
-  for (auto call : main.getOps<func::CallOp>())
-    if (auto kernel = module.lookupSymbol<func::FuncOp>(call.getCallee());
-        kernel && kernel->hasAttr(kernelAttrName) && dependsOnlyOn(parameters, call))
+  llvm::SetVector<func::FuncOp> once;
+  llvm::DenseSet<func::FuncOp> others; // kernels that are also called in each call of @main
+  for (auto call : main.getOps<func::CallOp>()) {
+    auto kernel = module.lookupSymbol<func::FuncOp>(call.getCallee());
+    if (!kernel || !kernel->hasAttr(kernelAttrName))
+      continue;
+    if (dependsOnlyOn(parameters, call)) {
       call->setAttr(onceAttrName, UnitAttr::get(module.getContext()));
+      once.insert(kernel);
+    } else {
+      others.insert(kernel);
+    }
+  }
+  for (func::FuncOp kernel : once)
+    if (!others.contains(kernel))
+      kernel->setAttr(onceKernelAttrName, UnitAttr::get(module.getContext()));
 }
 
 } // namespace tilewright::gpu

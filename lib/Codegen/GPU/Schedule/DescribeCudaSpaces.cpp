@@ -4,9 +4,8 @@
 // After:   func @kernel_0(...) attributes {tw.schedule = ..., tw.space = "{\"knobs\": [{\"name\": \"warp_m\", ...",
 //            tw.predicted = array<f64: 5120.0, ...>}
 //
-// Every kind of schedule has a space (KernelSpace.h). Only products on tensor cores have a cost model. Kernels that
-// passes like splitSums() and joinRows() have made in this stage have no space, so the tuner does not change their
-// schedules.
+// Every kind of schedule has a space (KernelSpace.h). Only products on tensor cores have a cost model. Kernels that run
+// once for each version of the parameters have no space.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/GPU/Schedule/product-space.mlir,
 // test/Codegen/GPU/Schedule/spaces.mlir
@@ -30,7 +29,7 @@ struct DescribeCudaSpaces : impl::DescribeCudaSpacesBase<DescribeCudaSpaces> {
 
   void runOnOperation() override {
     func::FuncOp kernel = getOperation();
-    if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(madeInStageAttrName))
+    if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(onceKernelAttrName))
       return;
     llvm::Expected<Arch> known = findArch(arch);
     if (!known) {

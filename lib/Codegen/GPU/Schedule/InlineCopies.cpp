@@ -103,7 +103,6 @@ void moveInto(func::FuncOp kernel, unsigned number, func::FuncOp copy, ArrayRef<
     builder.clone(op, mapping);
   kernel.getArgument(number).replaceAllUsesWith(mapping.lookup(terminator->getOperand(0)));
   (void)kernel.eraseArgument(number);
-  kernel->setAttr(madeInStageAttrName, builder.getUnitAttr());
   auto named = [&](Operation *op) {
     auto first = copy->getAttrOfType<StringAttr>(opsAttrName), second = op->getAttrOfType<StringAttr>(opsAttrName);
     if (first && second)

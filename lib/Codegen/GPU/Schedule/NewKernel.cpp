@@ -13,7 +13,6 @@ func::FuncOp makeKernel(OpBuilder &builder, func::FuncOp origin, StringRef suffi
   builder.setInsertionPoint(origin);
   auto made = func::FuncOp::create(builder, origin.getLoc(), (origin.getName() + suffix).str(),
                                    builder.getFunctionType(types, results));
-  made->setAttr(madeInStageAttrName, builder.getUnitAttr());
   made->setAttr(kernelAttrName, builder.getUnitAttr());
   if (ops)
     made->setAttr(opsAttrName, ops);

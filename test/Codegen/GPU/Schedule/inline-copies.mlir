@@ -35,7 +35,7 @@ module {
     return %0 : tensor<1x9x9x16xbf16>
   }
   // CHECK: func.func private @pool_0(%[[IN:.*]]: tensor<1x8x8x16xbf16>, %{{.*}}: tensor<1x4x4x16xbf16>)
-  // CHECK-SAME: tw.ops = "pad+max_pool", tw.schedule = #tw_gpu.schedule<kind = elements, threads = 64, vector = 8>, tw_gpu.made
+  // CHECK-SAME: tw.ops = "pad+max_pool", tw.schedule = #tw_gpu.schedule<kind = elements, threads = 64, vector = 8>
   // CHECK: %[[PADDED:.*]] = tensor.pad %[[IN]] low[0, 1, 1, 0] high[0, 0, 0, 0]
   // CHECK: linalg.generic {{.*}} ins(%[[PADDED]], %{{.*}} : tensor<1x9x9x16xbf16>, tensor<3x3xf32>)
   func.func private @pool_0(%x: tensor<1x9x9x16xbf16>, %into: tensor<1x4x4x16xbf16>) -> tensor<1x4x4x16xbf16> attributes {tw.kernel, tw.ops = "max_pool"} {

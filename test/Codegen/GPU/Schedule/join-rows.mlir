@@ -27,8 +27,8 @@
 // CHECK: st.global
 // CHECK-NOT: .visible .entry
 
-// LIST: matmul_add_0 (matmul+matmul+add), 1 call
-// LIST-NEXT: cannot be tuned: target cuda merges it into another kernel of the model
+// LIST: matmul_add_0_rows (matmul+matmul+add+rms_norm+rms_norm+rms_norm), 1 call, key {{[0-9a-f]+}}, {{[0-9]+}} schedules
+// LIST-NOT: matmul_add_0 
 
 // CUT: row reductions require whole rows
 func.func @main(%x: tensor<300x256xbf16>, %w: tensor<256x128xbf16>, %r: tensor<300x128xbf16>, %g: tensor<128xbf16>) -> tensor<300x128xbf16> {
