@@ -97,8 +97,11 @@ class CommonOptions:
         return replace(self, **{"target": "cuda", "device": str(device)})
 
     def _rounds_to_tf32(self, of_torch) -> bool:
-        """Returns whether f32 operands may be rounded to tf32. `of_torch`: torch's flags of the operation."""
-        return self.target == "cuda" and (of_torch.fp32_precision == "tf32" if self.tf32 is None else self.tf32)
+        """Returns whether f32 operands may be rounded to tf32. `of_torch`: torch's flags of the operation. They are
+        ignored if the option `check` is set, because it compares results with the accuracy of f32."""
+        if self.target != "cuda":
+            return False
+        return of_torch.fp32_precision == "tf32" and not self.check if self.tf32 is None else self.tf32
 
     def native(self) -> _tilewright.Options:
         result = _tilewright.Options()
@@ -181,6 +184,9 @@ def _check_values(result: CompileOptions) -> None:
         raise ValueError("tilewright: options['cuda_graph'] requires a GPU, but options['device'] is 'emulated'; remove one of these options")
     if result.threads < 0:
         raise ValueError(f"tilewright: options['threads'] must be 0 (all processors) or a number of threads, not {result.threads}")
+    if result.tf32 and result.check:
+        raise ValueError(f"tilewright: options['check'] = {result.check!r} compares results with the accuracy of f32, but options['tf32'] rounds "
+                         "operands to tf32; remove one of these options")  # fmt: skip
     if result.freeze and result.check:
         raise ValueError(f"tilewright: options['freeze'] releases the parameters that options['check'] = {result.check!r} "
                          "reads; remove one of these options")  # fmt: skip

@@ -109,6 +109,17 @@ def test_reference_check_names_index_of_a_wrong_element(unbroken):
     assert "(matmul+add+gelu, " in said and "element [3, 3]" in said, said
 
 
+@pytest.mark.parametrize("kind", ["reference", "eager"])
+def test_checks_compute_without_tf32(kind):
+    """Convolutions use tf32 by default, whose error is larger than the checks allow."""
+    options = {"target": "cuda", "device": "emulated", "arch": "sm_90a", "check": kind}
+    x, w = torch.randn(2, 32, 9, 9), torch.randn(24, 32, 3, 3)
+    convolve = torch.compile(lambda x, w: F.relu(F.conv2d(x, w, padding=1)), backend=backend, options=options)
+    torch.testing.assert_close(convolve(x, w), F.relu(F.conv2d(x, w, padding=1)), rtol=1e-4, atol=1e-4)
+    with pytest.raises(Exception, match=r"compares results with the accuracy of f32, but options\['tf32'\] rounds operands to tf32; remove one"):
+        torch.compile(torch.matmul, backend=backend, options=options | {"tf32": True})(torch.ones(4, 4), torch.ones(4, 4))
+
+
 def test_unknown_check_value_is_refused():
     with pytest.raises(Exception, match=r"options\['check'\] must be .*'reference'.*'eager'"):
         compiled(two_layers, "both")(*inputs())
