@@ -23,7 +23,7 @@ inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
       {{"device", TargetOption::Text, "name",
         "the device, which is `cuda`, `cuda:1`, ..., or `emulated` for the PTX interpreter, which needs no GPU "
         "(default: `cuda`)",
-        InRun | InPython},
+        InRun | InTune | InPython},
        &CudaOptions::device},
       {{"cuda_graph", TargetOption::Flag, "",
         "launch one CUDA graph in each call whose sizes equal those of the previous call", InRun | InPython},

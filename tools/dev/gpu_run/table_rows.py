@@ -52,6 +52,14 @@ def attention(q, k, v):
     return F.scaled_dot_product_attention(q, k, v)
 
 
+def normed(x, weight, bias):
+    return F.layer_norm(x, (x.shape[-1],), weight, bias)
+
+
+def depthwise(x, w):
+    return F.conv2d(x, w, padding=3, groups=x.shape[1])
+
+
 def random(device: str, *sizes: int, dtype: torch.dtype = BF16) -> torch.Tensor:
     return torch.randn(*sizes, device=device).to(dtype)
 
@@ -98,7 +106,22 @@ def rows(dry: bool) -> dict[str, TableRow]:
         length = 64 if dry else length
         make = lambda d, n=length: tuple(random(d, 1, 16, n, 128) for _ in range(3))  # noqa: E731
         found[f"attention 16 x {length} x 128"] = TableRow("", Call(attention), make, 4 * 16 * length * length * 128, 2 * 4 * 16 * length * 128)
-    return found
+    return found | other_rows(dry)
+
+
+def other_rows(dry: bool) -> dict[str, TableRow]:
+    """Returns rows of kernels that are not products, in bf16. Their time is at least that of a copy of their bytes."""
+    n, columns, images, side = (64, 96, 1, 14) if dry else (8192, 3072, 32, 56)
+    last = torch.channels_last
+    return {
+        f"softmax {n} x {columns}": TableRow("", Call(lambda x: torch.softmax(x, -1)), lambda d: (random(d, n, columns),), 0, 4 * n * columns),
+        f"layer norm {n} x {columns}": TableRow("", Call(normed), lambda d: (random(d, n, columns), random(d, columns), random(d, columns)), 0, 4 * n * columns),
+        f"gelu {n} x {columns}": TableRow("", Call(F.gelu), lambda d: (random(d, n, columns),), 0, 4 * n * columns),
+        f"transpose {n} x {columns}": TableRow("", Call(lambda x: x.t().contiguous()), lambda d: (random(d, n, columns),), 0, 4 * n * columns),
+        f"sum of columns {n} x {columns}": TableRow("", Call(lambda x: x.float().sum(0)), lambda d: (random(d, n, columns),), 0, 2 * n * columns),
+        f"depthwise 7x7, {side}x{side}": TableRow("", Call(depthwise), lambda d: (random(d, images, 96, side, side).to(memory_format=last), random(d, 96, 1, 7, 7)),
+                                                  2 * 49 * images * side * side * 96, 4 * images * side * side * 96),
+    }  # fmt: skip
 
 
 class PeerSuite:

@@ -1,7 +1,7 @@
 """Records the times of all schedules of kernels on this GPU, with `tilewright tune --record-tables`.
 
-The rows in tables.jsonl have all tables. The products among them are also written to products.jsonl, in the form of
-test/Tuner/Inputs/gpu/h200-products.jsonl, which `gpu-model` and tools/dev/fit_wgmma.py read.
+The rows in tables.jsonl have all tables. The products among them that one kernel computes with wgmma are also written to
+products.jsonl, in the form of test/Tuner/Inputs/gpu/h200-products.jsonl, which `gpu-model` and tools/dev/fit_wgmma.py read.
 """
 
 from __future__ import annotations
@@ -58,10 +58,18 @@ def record(setting: Setting, key: str, prepared: dict) -> dict | None:
     return row | {"tables": tables}
 
 
+def whole_products(tables: list[dict]) -> list[dict]:
+    """Returns the tables of products with the schedule wgmma. Returns none if the sum of the product is divided into parts, because the
+    table then has the times of a part."""
+    if any("sum of parts" in table["operations"] for table in tables):
+        return []
+    return [table for table in tables if "matmul" in table["operations"] and any("consumer_rows" in knobs for knobs, _ in table["schedules"])]
+
+
 def write_products(results: Results, setting: Setting) -> None:
     lines = []
     for row in results.rows.values():
-        products = [table for table in row.get("tables", []) if "matmul" in table["operations"]]
+        products = whole_products(row.get("tables", []))
         if row.get("kernel") and products:
             (table, *_) = products
             lines.append({"kernel": row["kernel"], "peer_ms": row["peer_ms"], "default_ms": table["default_ms"], "flops": row["flops"],
