@@ -79,7 +79,7 @@ def page() -> str:
     from tilewright.options import MODES, CompileOptions
 
     modes = [f"| `{mode}` | {', '.join(f'`{name}={value!r}`' for name, value in chosen.items())} |" for mode, chosen in MODES.items()]
-    rows = [f"| `{f.name}` | {f.type} | {default_of(f.default)} | {f.metadata['help']} |" for f in fields(CompileOptions)]
+    rows = [f"| `{f.name}` | {f.type.removesuffix(' | None')} | {default_of(f.default)} | {f.metadata['help']} |" for f in fields(CompileOptions)]
     lines = [
         "# Options of torch.compile", "",
         "`torch.compile(model, backend=\"tilewright\", options={...})`. The environment variable `TILEWRIGHT_<NAME>` sets the default of an option",

@@ -29,8 +29,8 @@ inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
         "launch one CUDA graph in each call whose sizes equal those of the previous call", InRun | InPython},
        &CudaOptions::graph},
       {{"tf32_convolutions", TargetOption::Flag, "",
-        "compute convolutions of f32 on tensor cores, with operands rounded to tf32; the suffix `+tf32` of the "
-        "architecture does the same for all f32 products",
+        "compute convolutions of f32 without groups on tensor cores, with operands rounded to tf32; the suffix `+tf32` "
+        "of the architecture does the same for all f32 products",
         InCompile | InRun | InTune},
        &CudaOptions::tf32Convolutions},
   };

@@ -33,6 +33,22 @@ DeviceKernel describe(LLVM::LLVMFuncOp function, int64_t threads) {
   return kernel;
 }
 
+/// Simplifies functions that have no schedule. A kernel that has one is not changed, because the tuner runs the passes
+/// of buildTiled() twice, and the keys of records are computed from a kernel's text.
+struct SimplifyUnscheduled : PassWrapper<SimplifyUnscheduled, OperationPass<func::FuncOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SimplifyUnscheduled)
+  StringRef getArgument() const override { return "tw-cuda-simplify-unscheduled"; }
+  void runOnOperation() override {
+    if (getOperation()->hasAttr(scheduleAttrName))
+      return;
+    OpPassManager passes(func::FuncOp::getOperationName());
+    passes.addPass(createCanonicalizerPass());
+    passes.addPass(createCSEPass());
+    if (failed(runPipeline(passes, getOperation())))
+      signalPassFailure();
+  }
+};
+
 class CudaTarget final : public Target {
 public:
   StringRef name() const override { return "cuda"; }
@@ -105,8 +121,7 @@ public:
   }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {
-    pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-    pm.addNestedPass<func::FuncOp>(createCSEPass());
+    pm.addNestedPass<func::FuncOp>(std::make_unique<SimplifyUnscheduled>());
     SelectCudaScheduleOptions select;
     select.arch = readCuda(options).arch;
     pm.addPass(createSelectCudaSchedule(select));

@@ -1,8 +1,9 @@
 //===- RandomCall.h - a call of a program with random inputs -------------------------------------===//
 //
-// A RandomCall has random inputs for a module at the end of the structured stage. Floats are uniform in [-1, 1).
-// Integers and booleans are 0 or 1, which are valid indices for most dimensions. All programs that a RandomCall runs
-// write their results to the same memory. This memory is on the host, or on the device after useDeviceOf().
+// A RandomCall has random inputs for a module at the end of the structured or tiled stage (lowerToKernels). Floats are
+// uniform in [-1, 1). Integers and booleans are 0 or 1, which are valid indices for most dimensions. All programs that
+// a RandomCall runs write their results to the same memory. This memory is on the host, or on the device after
+// useDeviceOf().
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_TUNER_WORKERS_RANDOMCALL_H

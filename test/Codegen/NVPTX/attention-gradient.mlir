@@ -3,6 +3,9 @@
 // RUN: tilewright compile %s --target=cuda --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT
+// RUN: bash -c 'echo "{\"attention*\": {\"consumers\": 2}}" > %t.json'
+// RUN: not tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled 2>&1 | FileCheck %s --check-prefix=WGMMA
+// WGMMA: it has no knob consumers with this value; its knobs are
 
 // In the first kernel, 70 keys and 70 queries take two thread blocks each, for each of four heads. In the second
 // kernel, 40 keys take one block and 100 queries take two blocks.

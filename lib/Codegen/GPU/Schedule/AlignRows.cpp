@@ -3,7 +3,7 @@
 // The gradient of the logits of a language model with 50257 words, and a product that reads it. Before:
 //   %d = call @kernel_0(%g, %w, %into)           // g: 4096 x 50257 x bf16, w: 50257 x 768
 // After:
-//   %a = call @kernel_0_rows(%g, %empty)         // 4096 x 50264; the last seven elements of each row are zeros
+//   %a = call @kernel_0_aligned_rows(%g, %empty)        // 4096 x 50264; the last seven elements of each row are zeros
 //   %d = call @kernel_0_aligned(%a, %w, %into)   // reads tensor.extract_slice %a[0, 0] [4096, 50257] [1, 1]
 //
 // TMA cannot load rows that do not begin at multiples of 16 bytes. mma.sync would load the elements of such rows one by
@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/AlignRows.h"
+#include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
@@ -54,13 +55,14 @@ private:
   static bool isWorthCopying(Contraction &product, ArrayRef<BlockArgument> operands) {
     // Nanoseconds per operation that wgmma saves, per byte that is read and written, and of a launch (H200; the rate of
     // mma.sync, 250 Tflop/s, is an estimate for rows that are not aligned).
-    constexpr double saved = 1 / 250e3 - 1 / 700e3, moved = 2 / 4e3, launch = 3000;
+    constexpr double saved = 1 / 250e3 - 1 / 700e3, moved = 1 / 4e3, launch = 3000;
     double operations = 2, cost = 0;
     for (ArrayRef<unsigned> loops : {product.batches, product.rows, product.columns, product.depth})
       operations *= double(product.likelySizeOf(loops));
     for (BlockArgument operand : operands) {
       auto type = cast<RankedTensorType>(operand.getType());
-      cost += double(type.getNumElements()) * double(bytesOf(type.getElementType())) * moved + launch;
+      const int64_t elements = type.getNumElements() + alignedType(type).getNumElements();
+      cost += double(elements * bytesOf(type.getElementType())) * moved + launch;
     }
     return operations * saved > cost;
   }
@@ -105,6 +107,10 @@ private:
         makeKernel(builder, kernel, "_aligned", types, kernel.getResultTypes(), kernel->getAttr(opsAttrName));
     IRMapping mapping;
     mapping.map(kernel.getArguments(), made.getArguments());
+    for (BlockArgument argument : kernel.getArguments()) // other arguments may have symbolic sizes
+      if (Attribute sizes = kernel.getArgAttr(argument.getArgNumber(), tile::sizesAttrName);
+          sizes && !llvm::is_contained(operands, argument))
+        made.setArgAttr(argument.getArgNumber(), tile::sizesAttrName, sizes);
     for (BlockArgument operand : operands) {
       made.setArgAttr(operand.getArgNumber(), alignedAttrName, builder.getUnitAttr());
       auto type = cast<RankedTensorType>(operand.getType());
@@ -177,6 +183,12 @@ private:
     auto made = func::CallOp::create(builder, call.getLoc(), product, operands);
     if (Attribute ops = call->getAttr(opsAttrName))
       made->setAttr(opsAttrName, ops);
+    // Keys of erased calls are replaced, because later values may have the same addresses.
+    for (auto [before, after] : llvm::zip_equal(call.getResults(), made.getResults()))
+      if (Value copied = copiesOf.lookup(before)) {
+        copiesOf.erase(before);
+        copiesOf[after] = copied;
+      }
     call->replaceAllUsesWith(made.getResults());
     call.erase();
   }

@@ -66,7 +66,9 @@ private:
     auto padding = operand.getDefiningOp<func::CallOp>();
     auto pads = padding ? symbols.lookup<func::FuncOp>(padding.getCallee()) : func::FuncOp(),
          convolves = symbols.lookup<func::FuncOp>(convolution.getCallee());
-    if (!pads || !convolves || !pads->hasAttr(kernelAttrName) || !convolves->hasAttr(kernelAttrName))
+    // Kernels that pad have a schedule only if this pass has run before, and has not fused them.
+    if (!pads || !convolves || !pads->hasAttr(kernelAttrName) || !convolves->hasAttr(kernelAttrName) ||
+        pads->hasAttr(scheduleAttrName))
       return false;
     std::string key = (pads.getName() + " " + convolves.getName() + " " + Twine(number)).str();
     for (Operation *view : views)

@@ -92,20 +92,22 @@ private:
       return reject("expected an object of knobs");
     std::string reason;
     constexpr StringLiteral consumers = "consumers";
-    const bool isAttention = schedule->kind == Schedule::Kind::Attention;
-    if (isAttention && object->get(consumers))
-      if (std::optional<Attention> attention = matchAttention(kernel, reason))
+    bool selected = false; // the entry has `consumers`, which selects the kind of instructions
+    if (schedule->kind == Schedule::Kind::Attention && object->get(consumers))
+      if (std::optional<Attention> attention = matchAttention(kernel, reason)) {
         if (std::string why = chooseConsumers(object->getInteger(consumers), *attention, *known, *schedule);
             !why.empty())
           return reject(why);
+        selected = true;
+      }
     const std::optional<KernelSpace> found = spaceOf(kernel, *schedule, *known);
     if (!found)
       return reject("the kernel has only one schedule");
     const ScheduleSpace &space = found->space;
     SchedulePoint point = space.initial();
     for (const auto &[name, value] : *object) {
-      if (isAttention && StringRef(name) == consumers)
-        continue; // it has been selected above
+      if (selected && StringRef(name) == consumers)
+        continue;
       auto knob = llvm::find_if(space.knobs, [&](const Knob &knob) { return knob.name == StringRef(name); });
       std::optional<int64_t> number = value.getAsInteger();
       constexpr int64_t most = 1024; // no knob has larger values

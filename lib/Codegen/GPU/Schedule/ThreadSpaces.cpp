@@ -26,8 +26,8 @@ std::vector<int64_t> powersNear(int64_t value, int64_t factor, int64_t least, in
   return values;
 }
 
-/// Returns the powers of two up to the initial vector, which is the largest one that divides the rows of all results,
-/// and at least a quarter of it.
+/// Returns the powers of two up to the initial vector, which may not be larger (Selection::vectorOf), and at least a
+/// quarter of it.
 std::vector<int64_t> vectorsFor(const Schedule &initial) {
   return powersNear(initial.vector, /*factor=*/4, /*least=*/1, /*most=*/initial.vector);
 }
