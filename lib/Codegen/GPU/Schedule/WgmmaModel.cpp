@@ -52,8 +52,8 @@ public:
   double nanoseconds() const {
     const auto tiles = int64_t(tileRows * tileColumns) * sizes.batches;
     const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.tilesPerBlock));
-    const int64_t together = blocksTogether(), wave = together * arch.multiprocessors;
-    double cycles = double(blocks / wave) * cyclesOf(together, wave);
+    const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, fullWaves = blocks / wave;
+    double cycles = double(fullWaves) * cyclesOf(together, wave);
     if (const int64_t left = blocks % wave)
       cycles += cyclesOf(int64_t(llvm::divideCeil(left, arch.multiprocessors)), left);
     const double computing = cycles / arch.gigahertz,
@@ -87,7 +87,8 @@ private:
     const double asked = (rows + columns / double(schedule.cluster)) * line;
     const double multiply =
         2 * double(schedule.m * schedule.n * schedule.k) * blocks / (arch.groupFlops * 2 / double(sizes.bytes));
-    const double read = double(schedule.m / groupRows) * double(groupRows + schedule.n) * line;
+    const int64_t groups = schedule.m / groupRows;
+    const double read = double(groups) * double(groupRows + schedule.n) * line;
     const double shared = (read + tile) * blocks / sharedRate;
     const double transfer = asked * blocks / rates.cacheRate;
     // The share of the requested bytes that come from the card's memory.
