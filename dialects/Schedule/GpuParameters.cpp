@@ -86,121 +86,130 @@ std::string whyInvalid(const GpuParameters &parameters) {
   return text;
 }
 
-SmallVector<NamedKnob, 8> knobsOf(const GpuParameters &parameters) {
-  const GpuParameters &p = parameters;
-  switch (p.kind) {
-  case GpuKind::Elements:
-  case GpuKind::Scatter:
-    return {{"threads", p.threads}, {"vector", p.vector}};
-  case GpuKind::Rows:
-    if (p.rowsAcrossLanes)
-      return {{"group", p.group}};
-    return {{"group", p.group}, {"rows_per_block", p.threads / p.group}, {"vector", p.vector}, {"cluster", p.cluster}};
-  case GpuKind::Windows:
-    return {{"threads", p.threads}, {"vector", p.vector}, {"tile_lines", p.tileM}, {"tile_pixels", p.tileN}};
-  case GpuKind::Fma:
-    return {{"tile_m", p.tileM},
-            {"tile_n", p.tileN},
-            {"threads_m", p.m / p.tileM},
-            {"threads_n", p.n / p.tileN},
-            {"k", p.k}};
-  case GpuKind::Mma:
-    return {{"warp_m", p.m / p.warpsM},
-            {"warp_n", p.n / p.warpsN},
-            {"warps_m", p.warpsM},
-            {"warps_n", p.warpsN},
-            {"k", p.k},
-            {"stages", p.stages},
-            {"tile_rows_per_band", p.tileRowsPerBand}};
-  case GpuKind::Wgmma:
-    return {{"consumer_rows", p.m / p.consumers},
-            {"consumers", p.consumers},
-            {"n", p.n},
-            {"stages", p.stages},
-            {"tile_rows_per_band", p.tileRowsPerBand},
-            {"tiles_per_block", p.tilesPerBlock},
-            {"cluster", p.cluster}};
-  case GpuKind::Attention:
-    if (p.consumers > 0)
-      return {{"consumers", p.consumers}, {"n", p.n}, {"stages", p.stages}};
-    return {{"warps", p.threads / warp}, {"n", p.n}, {"stages", p.stages}};
+namespace {
+
+/// The knobs of a schedule with the variables that have their values: parameters, or numbers from which parameters are
+/// computed.
+class KnobVariables {
+public:
+  explicit KnobVariables(const GpuParameters &of) : p(of) { bind(); }
+  KnobVariables(const KnobVariables &) = delete; // `knobs` has pointers to members
+
+  /// Returns the parameters for the present values of the knobs.
+  GpuParameters parameters() const {
+    GpuParameters made = p;
+    switch (p.kind) {
+    case GpuKind::Elements:
+    case GpuKind::Scatter:
+    case GpuKind::Windows:
+      break;
+    case GpuKind::Rows:
+      made.threads = p.group * rows;
+      break;
+    case GpuKind::Fma:
+      made.m = p.tileM * rows;
+      made.n = p.tileN * columns;
+      made.threads = rows * columns;
+      break;
+    case GpuKind::Mma:
+      made.m = rows * p.warpsM;
+      made.n = columns * p.warpsN;
+      made.threads = p.warpsM * p.warpsN * warp;
+      break;
+    case GpuKind::Wgmma:
+      made.m = rows * p.consumers;
+      made.threads = (p.consumers + 1) * warpGroup;
+      break;
+    case GpuKind::Attention:
+      made.m = usesWarpGroups() ? p.consumers * warpGroupRows : warps * warpRows;
+      made.threads = usesWarpGroups() ? (p.consumers + 1) * warpGroup : warps * warp;
+      break;
+    }
+    return made;
   }
-  llvm_unreachable("a kind of schedule");
+
+  SmallVector<std::pair<llvm::StringLiteral, int64_t *>, 8> knobs;
+
+private:
+  void bind() {
+    switch (p.kind) {
+    case GpuKind::Elements:
+    case GpuKind::Scatter:
+      knobs = {{"threads", &p.threads}, {"vector", &p.vector}};
+      break;
+    case GpuKind::Rows:
+      rows = p.rowsAcrossLanes ? warp : p.threads / p.group;
+      knobs = {{"group", &p.group}};
+      if (!p.rowsAcrossLanes)
+        knobs.append({{"rows_per_block", &rows}, {"vector", &p.vector}, {"cluster", &p.cluster}});
+      break;
+    case GpuKind::Windows:
+      knobs = {{"threads", &p.threads}, {"vector", &p.vector}, {"tile_lines", &p.tileM}, {"tile_pixels", &p.tileN}};
+      break;
+    case GpuKind::Fma:
+      rows = p.m / p.tileM;
+      columns = p.n / p.tileN;
+      knobs = {{"tile_m", &p.tileM}, {"tile_n", &p.tileN}, {"threads_m", &rows}, {"threads_n", &columns}, {"k", &p.k}};
+      break;
+    case GpuKind::Mma:
+      rows = p.m / p.warpsM;
+      columns = p.n / p.warpsN;
+      knobs = {{"warp_m", &rows},
+               {"warp_n", &columns},
+               {"warps_m", &p.warpsM},
+               {"warps_n", &p.warpsN},
+               {"k", &p.k},
+               {"stages", &p.stages},
+               {"tile_rows_per_band", &p.tileRowsPerBand}};
+      break;
+    case GpuKind::Wgmma:
+      rows = p.m / p.consumers;
+      knobs = {{"consumer_rows", &rows},
+               {"consumers", &p.consumers},
+               {"n", &p.n},
+               {"stages", &p.stages},
+               {"tile_rows_per_band", &p.tileRowsPerBand},
+               {"tiles_per_block", &p.tilesPerBlock},
+               {"cluster", &p.cluster}};
+      break;
+    case GpuKind::Attention:
+      warps = p.threads / warp;
+      if (usesWarpGroups())
+        knobs = {{"consumers", &p.consumers}};
+      else
+        knobs = {{"warps", &warps}};
+      knobs.append({{"n", &p.n}, {"stages", &p.stages}});
+      break;
+    }
+  }
+
+  bool usesWarpGroups() const { return p.consumers > 0; } // of attention; no knob has the value 0
+
+  GpuParameters p;
+  /// The rows (rows), threads (fma), or rows and columns of a warp or warp group (mma, wgmma).
+  int64_t rows = 0, columns = 0;
+  int64_t warps = 0; ///< attention without consumers
+};
+
+} // namespace
+
+SmallVector<NamedKnob, 8> knobsOf(const GpuParameters &parameters) {
+  const KnobVariables variables(parameters);
+  SmallVector<NamedKnob, 8> knobs;
+  for (const auto &[name, variable] : variables.knobs)
+    knobs.emplace_back(name, *variable);
+  return knobs;
 }
 
-std::optional<GpuParameters> withKnobs(GpuParameters p, KnobValues values) {
-  SmallVector<NamedKnob, 8> knobs = knobsOf(p);
+std::optional<GpuParameters> withKnobs(const GpuParameters &parameters, KnobValues values) {
+  KnobVariables variables(parameters);
   for (const auto &[name, value] : values) {
-    auto *knob = llvm::find_if(knobs, [&, &name = name](const NamedKnob &known) { return known.first == name; });
-    if (knob == knobs.end() || value < 1)
+    auto *knob = llvm::find_if(variables.knobs, [&, &name = name](const auto &known) { return known.first == name; });
+    if (knob == variables.knobs.end() || value < 1)
       return std::nullopt;
-    knob->second = value;
+    *knob->second = value;
   }
-  auto value = [&](StringRef name) {
-    return llvm::find_if(knobs, [&](const NamedKnob &known) { return known.first == name; })->second;
-  };
-  switch (p.kind) {
-  case GpuKind::Elements:
-  case GpuKind::Scatter:
-    p.threads = value("threads");
-    p.vector = value("vector");
-    break;
-  case GpuKind::Rows:
-    p.group = value("group");
-    p.threads = p.group * (p.rowsAcrossLanes ? warp : value("rows_per_block"));
-    if (!p.rowsAcrossLanes) {
-      p.vector = value("vector");
-      p.cluster = value("cluster");
-    }
-    break;
-  case GpuKind::Windows:
-    p.threads = value("threads");
-    p.vector = value("vector");
-    p.tileM = value("tile_lines");
-    p.tileN = value("tile_pixels");
-    break;
-  case GpuKind::Fma:
-    p.tileM = value("tile_m");
-    p.tileN = value("tile_n");
-    p.m = p.tileM * value("threads_m");
-    p.n = p.tileN * value("threads_n");
-    p.threads = value("threads_m") * value("threads_n");
-    p.k = value("k");
-    break;
-  case GpuKind::Mma:
-    p.warpsM = value("warps_m");
-    p.warpsN = value("warps_n");
-    p.m = value("warp_m") * p.warpsM;
-    p.n = value("warp_n") * p.warpsN;
-    p.threads = p.warpsM * p.warpsN * warp;
-    p.k = value("k");
-    p.stages = value("stages");
-    p.tileRowsPerBand = value("tile_rows_per_band");
-    break;
-  case GpuKind::Wgmma:
-    p.consumers = value("consumers");
-    p.m = value("consumer_rows") * p.consumers;
-    p.n = value("n");
-    p.threads = (p.consumers + 1) * warpGroup;
-    p.stages = value("stages");
-    p.tileRowsPerBand = value("tile_rows_per_band");
-    p.tilesPerBlock = value("tiles_per_block");
-    p.cluster = value("cluster");
-    break;
-  case GpuKind::Attention:
-    if (p.consumers > 0) {
-      p.consumers = value("consumers");
-      p.m = p.consumers * warpGroupRows;
-      p.threads = (p.consumers + 1) * warpGroup;
-    } else {
-      p.m = value("warps") * warpRows;
-      p.threads = value("warps") * warp;
-    }
-    p.n = value("n");
-    p.stages = value("stages");
-    break;
-  }
-  return p;
+  return variables.parameters();
 }
 
 } // namespace tilewright::schedule

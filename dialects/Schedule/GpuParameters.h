@@ -51,7 +51,7 @@ using NamedKnob = std::pair<llvm::StringLiteral, int64_t>;
 llvm::SmallVector<NamedKnob, 8> knobsOf(const GpuParameters &parameters);
 /// Returns the parameters with other values of some knobs. Returns std::nullopt if the kind does not have a knob, or if
 /// a value is not positive. The parameters may violate the constraints of GpuSchedule.td.
-std::optional<GpuParameters> withKnobs(GpuParameters parameters, KnobValues values);
+std::optional<GpuParameters> withKnobs(const GpuParameters &parameters, KnobValues values);
 
 } // namespace tilewright::schedule
 

@@ -14,6 +14,7 @@ import torch.nn.functional as F
 
 from numbers_rule import check, check_gradient
 from test_cuda import PROGRAM
+from test_cuda_kernel_table import arch  # noqa: F401 (a fixture)
 
 
 def attend(q, k, v, causal=False):
@@ -42,19 +43,12 @@ MODELS = {
 }  # fmt: skip
 
 
-@pytest.fixture(params=["sm_80", "sm_90a"])
-def arch(request, monkeypatch, tmp_path):
-    for name, value in (("TARGET", "cuda"), ("DEVICE", "emulated"), ("ARCH", request.param), ("DUMP", str(tmp_path / "dump"))):
-        monkeypatch.setenv(f"TILEWRIGHT_{name}", value)
-    return request.param
-
-
 def kinds_of(folder):
     """Returns the kinds of the schedules of the last compilation, and of its gradient."""
     return {kind for tiled in folder.rglob("*-tiled.mlir") for kind in re.findall(r"tw_gpu.schedule<kind = (\w+)", tiled.read_text())}
 
 
-def drawn_schedules(imported, arch, seed, count):
+def drawn_schedules(imported, arch, seed, count):  # noqa: F811
     """Returns `count` texts of schedule files. Each has a random schedule for each kernel that has as many schedules."""
     done = subprocess.run([PROGRAM, "tune", f"--draw={count}", f"--seed={seed}", "--target=cuda", f"--arch={arch}", imported], check=True, capture_output=True, text=True, timeout=120)
     drawn = [{} for _ in range(count)]
@@ -66,7 +60,7 @@ def drawn_schedules(imported, arch, seed, count):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_random_schedules_of_the_space_match_eager(name, arch, tmp_path, monkeypatch):
+def test_random_schedules_of_the_space_match_eager(name, arch, tmp_path, monkeypatch):  # noqa: F811
     fn, make, kinds = MODELS[name]
     compare = check_gradient if name.startswith("gradient") else check
     inputs = make()

@@ -35,13 +35,18 @@ def environment(tmp_path, times, **settings):
             "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache"), "TILEWRIGHT_RECORDS_DIR": str(tmp_path / "records")}  # fmt: skip
 
 
-def tune(tmp_path, model, times, *arguments, **settings):
-    """Tunes the model. Returns the row of its only kernel in the report."""
+def tune_all(tmp_path, model, times, *arguments, **settings):
+    """Tunes the model. Returns the rows of its kernels in the report, by name."""
     (tmp_path / "model.mlir").write_text(model)
     report = tmp_path / "report.json"
     subprocess.run([PROGRAM, "tune", "--target=cuda", tmp_path / "model.mlir", f"--report={report}", *arguments],
                    env=environment(tmp_path, times, **settings), check=True, timeout=600)  # fmt: skip
-    (row,) = json.loads(report.read_text())["kernels"]
+    return {row["name"]: row for row in json.loads(report.read_text())["kernels"]}
+
+
+def tune(*arguments, **settings):
+    """Tunes a model. Returns the row of its only kernel in the report."""
+    (row,) = tune_all(*arguments, **settings).values()
     return row
 
 
@@ -100,11 +105,7 @@ def test_kernels_that_the_target_makes_are_tuned(tmp_path):
 """
     fastest = {"convolution_permute_4_padded": "wgmma, threads 256, block 64x64x64, consumers 1, stages 6",
                "matmul_3_parts": "wgmma, threads 256, block 64x16x64, consumers 1, stages 4", "matmul_3": "elements, threads 128, vector 8"}  # fmt: skip
-    (tmp_path / "model.mlir").write_text(model)
-    report = tmp_path / "report.json"
-    subprocess.run([PROGRAM, "tune", "--target=cuda", tmp_path / "model.mlir", f"--report={report}", "--seconds=300"],
-                   env=environment(tmp_path, [(100e3, "good", schedule) for schedule in fastest.values()], execute=0), check=True, timeout=600)  # fmt: skip
-    rows = {row["name"]: row for row in json.loads(report.read_text())["kernels"]}
+    rows = tune_all(tmp_path, model, [(100e3, "good", schedule) for schedule in fastest.values()], "--seconds=300", execute=0)
     assert {name: row["ratio"] for name, row in rows.items() if name in fastest} == pytest.approx(dict.fromkeys(fastest, 0.1)), rows
     assert [row["verdict"] for row in rows.values() if row["name"] == "permute_2"] == ["it runs once for each version of the parameters"]
     tiled = subprocess.run([PROGRAM, "compile", "--target=cuda", f"--records={tmp_path / 'records'}", "--emit=tiled", tmp_path / "model.mlir"],
@@ -121,11 +122,7 @@ def test_parts_of_the_gradient_of_a_weight_are_tuned(tmp_path):
   return %d : tensor<3x3x64x64xbf16>
 }
 """
-    (tmp_path / "model.mlir").write_text(model)
-    report = tmp_path / "report.json"
-    subprocess.run([PROGRAM, "tune", "--target=cuda", tmp_path / "model.mlir", f"--report={report}", "--seconds=300"],
-                   env=environment(tmp_path, [], execute=0), check=True, timeout=600)  # fmt: skip
-    (row,) = [row for row in json.loads(report.read_text())["kernels"] if "_parts_padded" in row["name"]]
+    (row,) = [row for name, row in tune_all(tmp_path, model, [], "--seconds=300", execute=0).items() if "_parts_padded" in name]
     assert row["measurements"] > 8 and not row["failures"], row
 
 

@@ -14,7 +14,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/AlignRows.h"
-#include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/SharedTile.h"
@@ -107,10 +106,7 @@ private:
         makeKernel(builder, kernel, "_aligned", types, kernel.getResultTypes(), kernel->getAttr(opsAttrName));
     IRMapping mapping;
     mapping.map(kernel.getArguments(), made.getArguments());
-    for (BlockArgument argument : kernel.getArguments()) // other arguments may have symbolic sizes
-      if (Attribute sizes = kernel.getArgAttr(argument.getArgNumber(), tile::sizesAttrName);
-          sizes && !llvm::is_contained(operands, argument))
-        made.setArgAttr(argument.getArgNumber(), tile::sizesAttrName, sizes);
+    copySizes(kernel, made);
     for (BlockArgument operand : operands) {
       made.setArgAttr(operand.getArgNumber(), alignedAttrName, builder.getUnitAttr());
       auto type = cast<RankedTensorType>(operand.getType());
@@ -179,18 +175,16 @@ private:
       }
       operand = copied;
     }
-    builder.setInsertionPoint(call);
-    auto made = func::CallOp::create(builder, call.getLoc(), product, operands);
-    if (Attribute ops = call->getAttr(opsAttrName))
-      made->setAttr(opsAttrName, ops);
     // Keys of erased calls are replaced, because later values may have the same addresses.
-    for (auto [before, after] : llvm::zip_equal(call.getResults(), made.getResults()))
-      if (Value copied = copiesOf.lookup(before)) {
-        copiesOf.erase(before);
-        copiesOf[after] = copied;
-      }
-    call->replaceAllUsesWith(made.getResults());
-    call.erase();
+    SmallVector<Value> copied;
+    for (Value result : call.getResults()) {
+      copied.push_back(copiesOf.lookup(result));
+      copiesOf.erase(result);
+    }
+    func::CallOp made = replaceCall(builder, call, product, operands);
+    for (auto [result, copy] : llvm::zip_equal(made.getResults(), copied))
+      if (copy)
+        copiesOf[result] = copy;
   }
 
   ModuleOp module;

@@ -26,21 +26,6 @@ void KernelSpace::addLimit(int64_t limit, std::vector<Constraint::Term> terms, s
   space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
 }
 
-void KernelSpace::addCondition(size_t knob, int64_t value, ArrayRef<std::pair<size_t, int64_t>> others,
-                               std::string why) {
-  Constraint condition;
-  condition.kind = Constraint::Kind::Together;
-  condition.knobs = {knob};
-  condition.sizes = {0};
-  for (const auto &[other, size] : others) {
-    condition.knobs.push_back(other);
-    condition.sizes.push_back(size);
-  }
-  condition.value = value;
-  condition.why = std::move(why);
-  space.constraints.push_back(std::move(condition));
-}
-
 /// Returns the space of a product on tensor cores.
 static KernelSpace spaceOfProduct(Contraction product, const Schedule &initial, const Arch &arch) {
   const bool isWgmma = initial.kind == Schedule::Kind::Wgmma;

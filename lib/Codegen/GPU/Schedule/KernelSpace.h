@@ -26,9 +26,6 @@ struct KernelSpace {
   void addKnob(std::vector<int64_t> values, bool reorders = false);
   /// Adds the constraint that the sum of `terms` is at most `limit`. `why` completes "so that ...".
   void addLimit(int64_t limit, std::vector<Constraint::Term> terms, std::string why);
-  /// Adds the constraint that knob number `knob` has the value `value` only if each knob number i in `others` has a
-  /// value less than the second number.
-  void addCondition(size_t knob, int64_t value, llvm::ArrayRef<std::pair<size_t, int64_t>> others, std::string why);
 };
 
 /// Returns the search space of a kernel with the schedule `initial`. Returns std::nullopt if the kernel does not have

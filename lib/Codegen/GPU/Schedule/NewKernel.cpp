@@ -34,6 +34,23 @@ void setSizes(func::FuncOp kernel, unsigned argument) {
                     AffineMapAttr::get(AffineMap::get(0, 0, sizes, kernel.getContext())));
 }
 
+void copySizes(func::FuncOp from, func::FuncOp to) {
+  for (auto [before, after] : llvm::zip_equal(from.getArguments(), to.getArguments()))
+    if (Attribute sizes = from.getArgAttr(before.getArgNumber(), tile::sizesAttrName);
+        sizes && before.getType() == after.getType())
+      to.setArgAttr(after.getArgNumber(), tile::sizesAttrName, sizes);
+}
+
+func::CallOp replaceCall(OpBuilder &builder, func::CallOp call, func::FuncOp kernel, ValueRange operands) {
+  builder.setInsertionPoint(call);
+  auto made = func::CallOp::create(builder, call.getLoc(), kernel, operands);
+  if (Attribute ops = call->getAttr(opsAttrName))
+    made->setAttr(opsAttrName, ops);
+  call->replaceAllUsesWith(made.getResults());
+  call.erase();
+  return made;
+}
+
 void eraseUncalled(ModuleOp module, SymbolTable &symbols, ArrayRef<StringAttr> kernels) {
   llvm::DenseSet<Attribute> called;
   module.walk([&](func::CallOp call) { called.insert(call.getCalleeAttr().getAttr()); });

@@ -16,6 +16,13 @@ mlir::func::FuncOp makeKernel(mlir::OpBuilder &builder, mlir::func::FuncOp origi
 /// Sets the attribute tw.sizes of an argument of static shape.
 void setSizes(mlir::func::FuncOp kernel, unsigned argument);
 
+/// Copies the attribute tw.sizes of arguments that have the same type in both kernels, for symbolic sizes.
+void copySizes(mlir::func::FuncOp from, mlir::func::FuncOp to);
+
+/// Creates a call of `kernel` in place of `call`, with its attribute tw.ops, and erases `call`. Returns the new call.
+mlir::func::CallOp replaceCall(mlir::OpBuilder &builder, mlir::func::CallOp call, mlir::func::FuncOp kernel,
+                               mlir::ValueRange operands);
+
 /// Erases each of these kernels that no call in the module has as its callee.
 void eraseUncalled(mlir::ModuleOp module, mlir::SymbolTable &symbols, llvm::ArrayRef<mlir::StringAttr> kernels);
 

@@ -138,6 +138,16 @@ Constraint sumAtMost(int64_t limit, std::vector<Constraint::Term> terms, std::st
   return constraint;
 }
 
+Constraint onlyBelow(size_t knob, int64_t value, size_t other, int64_t limit, std::string why) {
+  Constraint constraint;
+  constraint.kind = Constraint::Kind::Together;
+  constraint.knobs = {knob, other};
+  constraint.sizes = {0, limit};
+  constraint.value = value;
+  constraint.why = std::move(why);
+  return constraint;
+}
+
 Schedule fastestOf(const ScheduleSpace &space, Schedule initial,
                    llvm::function_ref<Schedule(const SchedulePoint &)> scheduleAt,
                    llvm::function_ref<double(const Schedule &)> nanoseconds) {

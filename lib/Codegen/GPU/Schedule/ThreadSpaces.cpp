@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/KernelSpace.h"
+#include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/Windows.h"
 
 using namespace mlir;
@@ -36,6 +37,14 @@ std::vector<int64_t> threadsFor(const Schedule &initial) {
   return powersNear(initial.threads, /*factor=*/4, /*least=*/2 * warpSize, mostThreads);
 }
 
+/// Returns the reason why a schedule of these kinds cannot be emitted: its vector is not allowed, `other`, which is the
+/// reason of its kind, or a constraint of GpuSchedule.td. Returns an empty string if there is none.
+std::string whyNotThreads(const Schedule &schedule, const Schedule &initial, std::string other = "") {
+  if (initial.vector % schedule.vector != 0)
+    return "vector must be a divisor of " + std::to_string(initial.vector);
+  return other.empty() ? schedule::whyInvalid(schedule) : other;
+}
+
 } // namespace
 
 KernelSpace spaceOfElements(const Schedule &initial) {
@@ -43,11 +52,7 @@ KernelSpace spaceOfElements(const Schedule &initial) {
   made.initial = initial;
   made.addKnob(threadsFor(initial));
   made.addKnob(vectorsFor(initial));
-  made.whyNot = [initial](const Schedule &schedule) -> std::string {
-    if (initial.vector % schedule.vector != 0)
-      return "vector must be a divisor of " + std::to_string(initial.vector);
-    return schedule::whyInvalid(schedule);
-  };
+  made.whyNot = [initial](const Schedule &schedule) { return whyNotThreads(schedule, initial); };
   return made;
 }
 
@@ -55,12 +60,9 @@ KernelSpace spaceOfRows(const Schedule &initial) {
   enum : size_t { group, rowsPerBlock, vector, cluster };
   KernelSpace made;
   made.initial = initial;
-  made.whyNot = [initial](const Schedule &schedule) -> std::string {
-    if (initial.vector % schedule.vector != 0)
-      return "vector must be a divisor of " + std::to_string(initial.vector);
-    if (schedule.cluster > 1 && initial.cluster == 1)
-      return "a cluster cannot share a row of this kernel";
-    return schedule::whyInvalid(schedule);
+  made.whyNot = [initial](const Schedule &schedule) {
+    const bool cannotShare = schedule.cluster > 1 && initial.cluster == 1;
+    return whyNotThreads(schedule, initial, cannotShare ? "a cluster cannot share a row of this kernel" : "");
   };
   if (initial.rowsAcrossLanes) {
     made.addKnob(powersNear(initial.group, /*factor=*/4, /*least=*/2, warpSize), /*reorders=*/true);
@@ -74,10 +76,12 @@ KernelSpace spaceOfRows(const Schedule &initial) {
   made.addKnob(initial.cluster > 1 ? std::vector<int64_t>{1, 2, 4, 8} : std::vector<int64_t>{1}, /*reorders=*/true);
   for (int64_t threads : made.space.knobs[group].values)
     if (threads > warpSize && mostRows > 1)
-      made.addCondition(group, threads, {{rowsPerBlock, 2}}, "the threads of a block share one row");
+      made.space.constraints.push_back(
+          onlyBelow(group, threads, rowsPerBlock, 2, "the threads of a block share one row"));
   for (int64_t blocks : made.space.knobs[cluster].values)
     if (blocks > 1 && mostRows > 1)
-      made.addCondition(cluster, blocks, {{rowsPerBlock, 2}}, "the blocks of a cluster share one row");
+      made.space.constraints.push_back(
+          onlyBelow(cluster, blocks, rowsPerBlock, 2, "the blocks of a cluster share one row"));
   return made;
 }
 
@@ -88,12 +92,7 @@ std::optional<KernelSpace> spaceOfWindows(func::FuncOp kernel, const Schedule &i
     return std::nullopt;
   KernelSpace made;
   made.initial = initial;
-  made.whyNot = [=](const Schedule &schedule) -> std::string {
-    if (initial.vector % schedule.vector != 0)
-      return "vector must be a divisor of " + std::to_string(initial.vector);
-    std::string why = whyNotWindows(schedule, op);
-    return why.empty() ? schedule::whyInvalid(schedule) : why;
-  };
+  made.whyNot = [=](const Schedule &schedule) { return whyNotThreads(schedule, initial, whyNotWindows(schedule, op)); };
   made.addKnob(powersNear(initial.threads, /*factor=*/2, 2 * warpSize, mostThreads));
   made.addKnob(vectorsFor(initial));
   made.addKnob(WindowSizes(op).unrollsWindow() ? std::vector<int64_t>{1, 2} : std::vector<int64_t>{1});

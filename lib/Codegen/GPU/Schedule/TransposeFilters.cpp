@@ -33,8 +33,9 @@ namespace {
 
 class FilterTransposer {
 public:
-  FilterTransposer(func::FuncOp kernel, const Contraction &product, linalg::Conv2DNhwcHwcfOp op)
-      : kernel(kernel), op(op), weight(cast<BlockArgument>(op->getOperand(1))), builder(kernel) {
+  FilterTransposer(func::FuncOp kernel, Contraction product)
+      : kernel(kernel), op(cast<linalg::Conv2DNhwcHwcfOp>(product.op.getOperation())),
+        weight(cast<BlockArgument>(op->getOperand(1))), builder(kernel) {
     constexpr unsigned channels = 2, filters = 3, firstTap = 4; // dimensions of the weight, and a loop of the op
     auto from = cast<RankedTensorType>(weight.getType());
     const SmallVector<unsigned> taps = tapsOf(product);
@@ -56,10 +57,7 @@ public:
     types[weight.getArgNumber()] = type;
     func::FuncOp made =
         makeKernel(builder, kernel, "_transposed", types, kernel.getResultTypes(), kernel->getAttr(opsAttrName));
-    for (BlockArgument argument : kernel.getArguments()) // the number of images may be symbolic
-      if (argument != weight)
-        if (Attribute sizes = kernel.getArgAttr(argument.getArgNumber(), tile::sizesAttrName))
-          made.setArgAttr(argument.getArgNumber(), tile::sizesAttrName, sizes);
+    copySizes(kernel, made); // the number of images may be symbolic
     IRMapping mapping;
     mapping.map(kernel.getArguments(), made.getArguments());
     for (Operation &each : kernel.getBody().front()) {
@@ -116,11 +114,7 @@ public:
     auto transposed = func::CallOp::create(builder, call.getLoc(), filters, ValueRange{ofWeight, empty});
     transposed->setAttr(opsAttrName, filters->getAttr(opsAttrName));
     ofWeight = transposed.getResult(0);
-    auto made = func::CallOp::create(builder, call.getLoc(), product, operands);
-    if (Attribute ops = call->getAttr(opsAttrName))
-      made->setAttr(opsAttrName, ops);
-    call->replaceAllUsesWith(made.getResults());
-    call.erase();
+    replaceCall(builder, call, product, operands);
   }
 
 private:
@@ -137,19 +131,19 @@ private:
   RankedTensorType type; ///< of the transposed weight
 };
 
-/// Returns the convolution of `kernel` if only the order of its weight's dimensions can prevent the schedule `wgmma`.
-linalg::Conv2DNhwcHwcfOp convolutionOf(func::FuncOp kernel, const Arch &arch) {
+/// Returns the product of `kernel` if it is a convolution, and if only the order of its weight's dimensions can prevent
+/// the schedule `wgmma`.
+std::optional<Contraction> convolutionOf(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(scheduleAttrName))
-    return {};
+    return std::nullopt;
   std::optional<Contraction> product = matchContraction(kernel, reason);
   if (!product || whyNotOnWarpGroups(*product, arch.formats()).empty())
-    return {};
+    return std::nullopt;
   auto op = dyn_cast<linalg::Conv2DNhwcHwcfOp>(product->op.getOperation());
   auto weight = op ? dyn_cast<BlockArgument>(op->getOperand(1)) : BlockArgument();
-  return weight && weight.hasOneUse() && cast<RankedTensorType>(weight.getType()).hasStaticShape()
-             ? op
-             : linalg::Conv2DNhwcHwcfOp();
+  return weight && weight.hasOneUse() && cast<RankedTensorType>(weight.getType()).hasStaticShape() ? product
+                                                                                                   : std::nullopt;
 }
 
 } // namespace
@@ -159,11 +153,11 @@ void transposeFilters(ModuleOp module, const Arch &arch) {
     return;
   SymbolTable symbols(module);
   for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>())) {
-    linalg::Conv2DNhwcHwcfOp op = convolutionOf(kernel, arch);
-    if (!op)
+    std::optional<Contraction> convolution = convolutionOf(kernel, arch);
+    if (!convolution)
       continue;
     std::string reason;
-    FilterTransposer transposer(kernel, *matchContraction(kernel, reason), op);
+    FilterTransposer transposer(kernel, *convolution);
     func::FuncOp made = transposer.makeProduct();
     symbols.insert(made);
     std::optional<Contraction> product = matchContraction(made, reason);

@@ -87,15 +87,9 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   // This is the condition in whyNotWgmma() on the parts of B's tile that the blocks of a cluster load.
   const int64_t unit = 2 * (b && !b->alongK ? lineElements(elementOf(product)) : 8);
   for (int64_t width : space.knobs[WgmmaKnob::columns].values)
-    if (width % unit != 0) {
-      Constraint alone;
-      alone.kind = Constraint::Kind::Together;
-      alone.knobs = {WgmmaKnob::columns, WgmmaKnob::cluster};
-      alone.sizes = {0, 2};
-      alone.value = width;
-      alone.why = "blocks of a cluster load whole boxes";
-      space.constraints.push_back(std::move(alone));
-    }
+    if (width % unit != 0)
+      space.constraints.push_back(
+          onlyBelow(WgmmaKnob::columns, width, WgmmaKnob::cluster, 2, "blocks of a cluster load whole boxes"));
   auto mostOf = [](int64_t size, int64_t atLeast) {
     return std::max<int64_t>(int64_t(llvm::PowerOf2Ceil(uint64_t(std::max<int64_t>(size, 1)))), atLeast);
   };
