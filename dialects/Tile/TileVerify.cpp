@@ -207,13 +207,13 @@ LogicalResult AttentionOp::verify() {
 }
 
 LogicalResult AttentionGradientOp::verify() {
-  constexpr int64_t logsumexp = 5;
+  constexpr int64_t result = 3, logsumexp = 5;
   if (failed(checkOperands(*this, getInputs(), getOutputs(), {6, 7}, 3)))
     return failure();
   for (auto [number, value] : llvm::enumerate(getInputs()))
-    if (rankOf(value) != (number == logsumexp ? 3 : 4))
+    if (rankOf(value) != (number == logsumexp ? 3 : 4) && !(number == result && rankOf(value) == 3))
       return broken(*this, 1) << "operand " << number << " is " << value.getType()
-                              << "; all are of rank 4, the log-sum-exp of rank 3";
+                              << "; all are of rank 4, the log-sum-exp and sum(dO * O) of rank 3";
   for (Value value : getOutputs())
     if (rankOf(value) != 4)
       return broken(*this, 1) << "a gradient of " << value.getType() << "; expected rank 4";
@@ -224,7 +224,8 @@ LogicalResult AttentionGradientOp::verify() {
     return shapeOf(getInputs()[operand]).getDimSize(permutations ? (*permutations)[operand * 4 + 1] : 1);
   };
   for (int64_t operand = 1; operand < logsumexp; ++operand)
-    if (!ShapedType::isDynamic(heads(0)) && !ShapedType::isDynamic(heads(operand)) && heads(0) != heads(operand))
+    if (rankOf(getInputs()[operand]) == 4 && !ShapedType::isDynamic(heads(0)) &&
+        !ShapedType::isDynamic(heads(operand)) && heads(0) != heads(operand))
       return broken(*this, 1) << heads(operand) << " heads in operand " << operand << ", " << heads(0)
                               << " in the query";
   return success();

@@ -98,7 +98,9 @@ def LowerGraph : Pass<"tw-lower-graph", "::mlir::func::FuncOp"> {
   let summary = "Lower the graph to linalg, tensor and tw_tile ops on tensors";
   let options = [Option<"splitProducts", "split-products", "bool", "true", "divide the sums of products with few tiles into parts">,
                  Option<"tf32Convolutions", "tf32-convolutions", "bool", "false",
-                        "mark the products of f32 convolutions with tw.tf32: they may round their operands to tf32">];
+                        "mark the products of f32 convolutions with tw.tf32: they may round their operands to tf32">,
+                 Option<"attentionDelta", "attention-delta", "bool", "false",
+                        "compute sum(dO * O) of each row before the gradients of attention, which then do not read O">];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect",
     "::tilewright::tile::TileDialect"];

@@ -64,6 +64,7 @@ struct KernelLimits {
   bool scatterPoolGradients = false; ///< the gradient of a max pool in channels-first layout is a scatter
   bool splitProducts = true; ///< the sums of products with few tiles are divided; else a later stage may divide them
   bool tf32Convolutions = false; ///< convolutions of f32 may round their operands to tf32
+  bool attentionDelta = false;   ///< gradients of attention read sum(dO * O) of each row, which another kernel computes
 };
 /// tw -> linalg, tw_tile, and kernel formation. Dialects afterwards: linalg, tw_tile, tensor, arith, math, affine,
 /// func. `keepRoundings`: values of bf16, f16 and 8-bit floats are also rounded between fused ops.

@@ -219,8 +219,10 @@ SmallVector<Value> decomposeAttentionGradient(OpBuilder &b, tile::AttentionGradi
                           });
   // The loops of delta are b, h, l, and dv, which is the reduction. The loops of dp are b, h, l, s, and dv, which is
   // the reduction.
-  Value delta = parts.products(result, parts.permutedMap(3, 4, {d0, d1, d2, d3}), grad,
-                               parts.permutedMap(4, 4, {d0, d1, d2, d3}), rowSizes, parts.map(4, {d0, d1, d2}));
+  Value delta = result;
+  if (cast<ShapedType>(result.getType()).getRank() == 4)
+    delta = parts.products(result, parts.permutedMap(3, 4, {d0, d1, d2, d3}), grad,
+                           parts.permutedMap(4, 4, {d0, d1, d2, d3}), rowSizes, parts.map(4, {d0, d1, d2}));
   Value dp = parts.products(grad, parts.permutedMap(4, 5, {d0, d1, d2, d4}), value,
                             parts.permutedMap(2, 5, {d0, d1, d3, d4}), scoreSizes, sumMap);
   Value ds = parts.generic({p, dp, delta}, {scoreMap, scoreMap, rowMap, scoreMap},

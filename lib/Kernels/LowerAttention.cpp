@@ -7,6 +7,10 @@
 //   %f = linalg.generic {extf} ins(%m) : tensor<1x1x8x8xf32>
 //   %r, %l = tw_tile.attention {scale = 0.125, permutations = [0, 2, 1, 3, ...]} ins(%x, %k, %v, %f) outs(...)
 //
+// With the option attention-delta, the gradient reads sum(dO * O) of each row instead of the result O:
+//   %d = linalg.contract ins(%o, %grad) : tensor<2x4x8xf32>
+//   %dq, %dk, %dv = tw_tile.attention_gradient ins(%q, %k, %v, %d, %grad, %logsumexp) outs(...)
+//
 // Attention in f64 is decomposed after this pass (--tw-decompose-tile with wide-attention-only), because the online
 // softmax supports only f32 scores.
 //
@@ -120,12 +124,32 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   SmallVector<AffineExpr> sumSizes = graph::sizesOf(sumType);
   PermutedResult result(l, op.getResult(), permutations);
   Value sum = l.empty(sumSizes, accumulatorType(sumType.getElementType()));
-  auto attention = tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.empty.getType(), sum.getType()}, inputs,
-                                             /*first_row=*/Value(), ValueRange{result.empty, sum}, op.getScaleAttr(),
-                                             op.getCausalAttr(), op.getNanRowsAttr(), permutationsAttr(l, permutations));
+  auto attention =
+      tile::AttentionOp::create(l.builder, l.loc, TypeRange{result.empty.getType(), sum.getType()}, inputs,
+                                /*first_row=*/Value(), ValueRange{result.empty, sum}, op.getScaleAttr(),
+                                op.getCausalAttr(), op.getNanRowsAttr(), permutationsAttr(l, permutations));
   result.set(l, attention.getResult(0));
   l.set(op.getLogsumexp(), l.rounded(attention.getResult(1), sumSizes, sumType.getElementType()));
   return success();
+}
+
+/// Returns sum(dO * O) of each row, as a tensor of batch x heads x rows. `result` and `grad` are operands with the
+/// positions `permutations`, four for each.
+static Value rowProducts(Lowering &l, graph::AttentionGradientOp op, Value result, Value grad,
+                         ArrayRef<int64_t> permutations) {
+  SmallVector<AffineExpr> sizes = graph::sizesOf(cast<RankedTensorType>(op.getResult().getType()));
+  auto readMap = [&](ArrayRef<int64_t> positions) {
+    SmallVector<AffineExpr> read(4);
+    for (unsigned d = 0; d < 4; ++d)
+      read[size_t(positions[d])] = l.dim(d);
+    return l.map(4, read);
+  };
+  const NamedAttribute name(l.builder.getStringAttr(opAttrName), l.builder.getStringAttr("attention_delta"));
+  return l.contract(result, grad,
+                    {readMap(permutations.take_front(4)), readMap(permutations.drop_front(4)),
+                     l.map(4, {l.dim(0), l.dim(1), l.dim(2)})},
+                    ArrayRef<AffineExpr>(sizes).drop_back(),
+                    accumulatorType(getElementTypeOrSelf(op.getGrad().getType())), name);
 }
 
 LogicalResult lowerAttentionGradient(Lowering &l, graph::AttentionGradientOp op) {
@@ -133,6 +157,13 @@ LogicalResult lowerAttentionGradient(Lowering &l, graph::AttentionGradientOp op)
   SmallVector<Value> inputs, outputs;
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue(), op.getResult(), op.getGrad()})
     inputs.push_back(attentionOperand(l, operand, permutations));
+  if (l.attentionDelta) {
+    constexpr size_t result = 3, grad = 4;
+    MutableArrayRef<int64_t> ofResult = MutableArrayRef<int64_t>(permutations).slice(result * 4, 4);
+    inputs[result] =
+        rowProducts(l, op, inputs[result], inputs[grad], ArrayRef<int64_t>(permutations).slice(result * 4, 8));
+    std::iota(ofResult.begin(), ofResult.end(), 0);
+  }
   inputs.push_back(l.tensor(op.getLogsumexp()));
   if (op.getMask())
     inputs.push_back(attentionMask(l, op.getMask(),

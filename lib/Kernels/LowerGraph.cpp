@@ -99,7 +99,7 @@ void allowTf32(Operation *first) {
   }
 }
 
-LogicalResult lowerFunction(func::FuncOp function, bool splitProducts, bool tf32Convolutions) {
+LogicalResult lowerFunction(func::FuncOp function, const LowerGraphOptions &options) {
   if (function.isDeclaration())
     return success();
   if (!llvm::hasSingleElement(function.getBody()))
@@ -114,7 +114,8 @@ LogicalResult lowerFunction(func::FuncOp function, bool splitProducts, bool tf32
 
   Lowering l(function, *body);
   l.decide = deciders(source);
-  l.splitProducts = splitProducts;
+  l.splitProducts = options.splitProducts;
+  l.attentionDelta = options.attentionDelta;
   IRMapping others;
   for (auto [from, to] : llvm::zip_equal(source.getArguments(), body->getArguments())) {
     if (isa<RankedTensorType>(from.getType()))
@@ -130,7 +131,7 @@ LogicalResult lowerFunction(func::FuncOp function, bool splitProducts, bool tf32
         result = failure();
         break;
       }
-      if (tf32Convolutions && isa<graph::ConvolutionOp, graph::ConvolutionWeightGradOp>(op) && !body->empty())
+      if (options.tf32Convolutions && isa<graph::ConvolutionOp, graph::ConvolutionWeightGradOp>(op) && !body->empty())
         allowTf32(before ? before->getNextNode() : &body->front());
       continue;
     }
@@ -163,7 +164,7 @@ struct LowerGraph : impl::LowerGraphBase<LowerGraph> {
   void runOnOperation() override {
     if (failed(requireForm(getOperation(), IRForm::Graph, getArgument())))
       return signalPassFailure();
-    if (failed(lowerFunction(getOperation(), splitProducts, tf32Convolutions)))
+    if (failed(lowerFunction(getOperation(), {splitProducts, tf32Convolutions, attentionDelta})))
       signalPassFailure();
   }
 };

@@ -55,7 +55,8 @@ public:
   /// preserved (deciders()).
   llvm::DenseSet<mlir::Operation *> decide;
 
-  bool splitProducts = true; ///< the option split-products of --tw-lower-graph
+  bool splitProducts = true;   ///< the option split-products of --tw-lower-graph
+  bool attentionDelta = false; ///< its option attention-delta
 
   /// The builder inserts after everything lowered so far; `loc` and `name` are those of the op that is being lowered.
   mlir::OpBuilder builder;

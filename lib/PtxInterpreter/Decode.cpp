@@ -30,7 +30,7 @@ public:
     }
     code->syntax = &syntax;
     code->kernel = kernel;
-    reserveDynamic();
+    reserveDynamic(*function);
     try {
       enlist(*function);
       for (uint32_t i = 0; i < code->functions.size(); ++i) // decoding a call appends its callee to code->functions
@@ -67,8 +67,10 @@ private:
     // Leave a gap of at least 128 bytes. The next address is a multiple of 128 bytes, so that it is in the first bank.
     sharedTop = aligned(sharedTop + variable.bytes + 128, 128);
   }
-  /// Reserves space for all static shared variables of the module; the dynamic shared memory follows it.
-  void reserveDynamic() {
+  /// Reserves space for the static shared variables that `entry` may use; the dynamic shared memory follows it.
+  /// Variables of other entries need no space. With them, a module with many kernels would have addresses of more than
+  /// 18 bits, which a descriptor of wgmma cannot contain.
+  void reserveDynamic(const FunctionSyntax &entry) {
     uint64_t end = kSharedBase;
     auto count = [&](const std::vector<Variable> &variables) {
       for (const Variable &variable : variables)
@@ -77,7 +79,8 @@ private:
     };
     count(syntax.variables);
     for (const FunctionSyntax &function : syntax.functions)
-      count(function.variables);
+      if (!function.entry || &function == &entry)
+        count(function.variables);
     dynamicBase = aligned(end, 1024);
   }
   void placeDynamic(uint64_t bytes) {

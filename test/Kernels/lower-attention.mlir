@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s --tw-lower-graph | FileCheck %s
+// RUN: tilewright-opt %s --tw-lower-graph=attention-delta | FileCheck %s --check-prefix=DELTA
 
 // Permutes of the operands, and the permute that reads the result, become an attribute of the op.
 // CHECK-LABEL: func @permuted
@@ -41,6 +42,10 @@ func.func @half(%x: tensor<2x8x4x16xf16>, %k: tensor<2x4x8x16xf16>) -> tensor<2x
 // CHECK-LABEL: func @gradient
 // CHECK: tw_tile.attention_gradient {permutations = array<i64: 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3>, scale = 2.500000e-01 : f64} ins(%arg0, %arg1, %arg1, %arg2, %arg2, %arg3 :
 // CHECK-SAME: outs({{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>)
+// With the option attention-delta, the gradient reads sums of products of the result and its gradient.
+// DELTA-LABEL: func @gradient
+// DELTA: %[[D:.*]] = linalg.contract {{.*}} ins(%arg2, %arg2 : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) outs({{.*}} : tensor<2x4x8xf32>)
+// DELTA: tw_tile.attention_gradient {{.*}} ins(%arg0, %arg1, %arg1, %[[D]], %arg2, %arg3 :
 func.func @gradient(%x: tensor<2x8x4x16xf32>, %k: tensor<2x4x8x16xf32>, %o: tensor<2x4x8x16xf32>, %l: tensor<2x4x8xf32>) -> (tensor<2x8x64xf32>, tensor<2x4x8x16xf32>) {
   %q = tw.permute %x {permutation = array<i64: 0, 2, 1, 3>} : tensor<2x8x4x16xf32> -> tensor<2x4x8x16xf32>
   %dq, %dk, %dv = tw.attention_gradient %q, %k, %k, %o, %o, %l {scale = 0.25 : f64} : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8xf32>

@@ -167,14 +167,15 @@ DAMAGE = {
     "a slot is never empty": (r"mbarrier\.arrive\.shared::cta\.b64 [^\n]*", "", "deadlock"),
     "a warp is not waited for": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 7;", "race"),
     "one warp too many": (r"(mbarrier\.init[^\n]*), 8;", r"\1, 9;", "deadlock"),
-    "values are not waited for": (r"(expect_tx[^\n]*), 32768;", r"\1, 16384;", "async-not-waited"),
+    "more bytes than expected": (r"(expect_tx[^\n]*), 16384;(?![\s\S]*expect_tx)", r"\1, 8192;", "deadlock"),
+    "a turn is not passed": (r"bar\.arrive %r\d+, 256;", "", "deadlock"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
     """ptx-check reports no error for the unchanged kernel, in any order of its warps. If any part of its
-    synchronization is removed, it reports an error. The kernel has four slots of 32 KB and six tiles."""
+    synchronization is removed, it reports an error. The kernel has four slots of 16 KB for keys, four for values, and six tiles."""
     pattern, change, expected = DAMAGE[damage]
     shapes = {"Q": [1, 1, 130, 64], "K": [1, 1, 650, 64], "V": [1, 1, 650, 64], "R": [1, 1, 130, 64]}
     types = {name: f"tensor<{'x'.join(map(str, shape))}xbf16>" for name, shape in shapes.items()}

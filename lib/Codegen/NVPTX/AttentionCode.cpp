@@ -18,9 +18,24 @@ Value AttentionCode::times(Value a, Value b) { return arith::MulFOp::create(buil
 Value AttentionCode::plus(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
 Value AttentionCode::minus(Value a, Value b) { return arith::SubFOp::create(builder, loc, a, b); }
 
-Value AttentionCode::expOfDifference(Value a, Value b) {
-  constexpr double log2OfE = 1.4426950408889634;
-  return LLVM::Exp2Op::create(builder, loc, times(minus(a, b), number(log2OfE)));
+void AttentionCode::applyScale(const ScoreScale &scale, MutableArrayRef<Value> scores) {
+  if (!scale.inExponent)
+    for (Value &score : scores)
+      score = times(score, number(scale.scale));
+}
+
+Value AttentionCode::baseOf(const ScoreScale &scale, Value zeroAt) {
+  return scale.inExponent ? times(zeroAt, number(ScoreScale::log2OfE)) : zeroAt;
+}
+
+Value AttentionCode::weightOf(Value score, const ScoreScale &scale, Value base) {
+  Value exponent;
+  if (scale.inExponent)
+    exponent = LLVM::FMAOp::create(builder, loc, score, number(scale.exponentFactor()),
+                                   arith::NegFOp::create(builder, loc, base));
+  else
+    exponent = times(minus(score, base), number(ScoreScale::log2OfE));
+  return LLVM::Exp2Op::create(builder, loc, exponent);
 }
 
 Value AttentionCode::packed(ArrayRef<Value> two) {
@@ -31,6 +46,17 @@ Value AttentionCode::packed(ArrayRef<Value> two) {
   }
   Value narrow = LLVM::FPTruncOp::create(builder, loc, VectorType::get({2}, element), both);
   return element.isF16() ? narrow : LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), narrow).getResult();
+}
+
+SmallVector<Value> AttentionCode::words(ArrayRef<Value> weights) {
+  SmallVector<Value> made;
+  for (size_t first = 0; first < weights.size(); first += 2) {
+    Value word = packed(weights.slice(first, 2));
+    if (!word.getType().isInteger())
+      word = LLVM::BitcastOp::create(builder, loc, builder.getI32Type(), word);
+    made.push_back(word);
+  }
+  return made;
 }
 
 Value AttentionCode::size(const Operand &operand, unsigned dim) {

@@ -7,6 +7,18 @@
 namespace tilewright::cuda {
 using namespace tilewright::gpu;
 
+/// Where scores are multiplied by the scale of an attention. If there is no mask, the scale is a part of the factor in
+/// the exponent of 2, and the exponent is one multiply-add: score * exponentFactor() - base. With a mask, whose values
+/// may be as low as the lowest f32, this product could overflow, so the exponent is (score - base) * log2OfE.
+struct ScoreScale {
+  ScoreScale(double scale, bool hasMask) : scale(scale), inExponent(!hasMask && scale > 0) {}
+  double exponentFactor() const { return scale * log2OfE; }
+
+  static constexpr double log2OfE = 1.4426950408889634;
+  double scale;
+  bool inExponent; ///< scores are products that are not multiplied by `scale`
+};
+
 /// The base class of emitters of attention: arithmetic on f32 values, tiles of rows of a head, and masks.
 class AttentionCode : protected TileCode {
 protected:
@@ -31,10 +43,17 @@ protected:
   mlir::Value times(mlir::Value a, mlir::Value b);
   mlir::Value plus(mlir::Value a, mlir::Value b);
   mlir::Value minus(mlir::Value a, mlir::Value b);
-  /// Returns exp(a - b).
-  mlir::Value expOfDifference(mlir::Value a, mlir::Value b);
+  /// Multiplies scores by the scale, unless it is part of the exponent's factor.
+  void applyScale(const ScoreScale &scale, llvm::MutableArrayRef<mlir::Value> scores);
+  /// Returns the base for the weights of a row: the exponent of a score is 0 if the score, multiplied by the scale, is
+  /// `zeroAt`.
+  mlir::Value baseOf(const ScoreScale &scale, mlir::Value zeroAt);
+  /// Returns the weight of a score: 2 to the power of its exponent.
+  mlir::Value weightOf(mlir::Value score, const ScoreScale &scale, mlir::Value base);
   /// Converts two f32 values to the operands' type and packs them into one word of a fragment.
   mlir::Value packed(llvm::ArrayRef<mlir::Value> two);
+  /// Converts weights, a multiple of four f32 values, to words (i32) of a left operand in registers.
+  llvm::SmallVector<mlir::Value> words(llvm::ArrayRef<mlir::Value> weights);
 
   mlir::Value size(const Operand &operand, unsigned dim);
   /// Returns the indices `at`, which are (batch, head, row, column), in the order of the tensor's dimensions.

@@ -9,7 +9,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 
 AttentionRows::AttentionRows(ThreadKernel &kernel, Attention attention)
-    : AttentionCode(kernel, getElementTypeOrSelf(attention.op.getInputs()[0].getType())), attention(attention) {
+    : AttentionCode(kernel, getElementTypeOrSelf(attention.op.getInputs()[0].getType())), attention(attention),
+      scale(attention.op.getScale().convertToDouble(), attention.op.getInputs().size() > 3) {
   for (unsigned number = 0; number < 4; ++number)
     for (unsigned dim = 0; dim < 4; ++dim)
       dims[number].push_back(attention.position(Attention::Operand(number), dim));
@@ -29,8 +30,12 @@ void AttentionRows::locateRows() {
   AffineExpr rowsExpr = grouped ? getAffineConstantExpr(attention.groupedRows, builder.getContext())
                                 : tile::sizeOf(query, attention.position(Attention::Query, 2));
   kernel.setGrid(tile::sizeOf(query, attention.position(Attention::Query, 0)) * heads * rowsExpr.ceilDiv(schedule.m));
-  SmallVector<Value> at =
-      elements.delinearize(kernel.block, {sizeOf(Attention::Query, 0), index(heads), divideUp(rows, schedule.m)});
+  Value blocks = divideUp(rows, schedule.m);
+  SmallVector<Value> at = elements.delinearize(kernel.block, {sizeOf(Attention::Query, 0), index(heads), blocks});
+  // In causal attention, the last rows attend to the most columns. Blocks start in the order of their numbers, so the
+  // blocks with the most columns have the lowest numbers, and the last blocks to start are short.
+  if (attention.op.getCausal() && !grouped)
+    at[2] = arith::SubIOp::create(builder, loc, arith::SubIOp::create(builder, loc, blocks, index(1)), at[2]);
   batch = at[0];
   firstHead = at[1];
   keyHead = grouped || attention.queryHeads == 1 ? at[1] : quotient(at[1], attention.queryHeads);
@@ -71,36 +76,47 @@ Value AttentionRows::inQuad(Value value, llvm::function_ref<Value(Value, Value)>
   return value;
 }
 
-void AttentionRows::weigh(Value tile, MutableArrayRef<Value> scores, MutableArrayRef<Value> state) {
-  auto four = [](MutableArrayRef<Value> all, int64_t number) { return all.slice(size_t(number) * 4, 4); };
-  Value scale = number(attention.op.getScale().convertToDouble());
-  for (Value &score : scores)
-    score = times(score, scale);
+static MutableArrayRef<Value> four(MutableArrayRef<Value> all, int64_t number) {
+  return all.slice(size_t(number) * 4, 4);
+}
+
+std::array<Value, 2> AttentionRows::weigh(Value tile, MutableArrayRef<Value> scores,
+                                          MutableArrayRef<Value> statistics) {
+  applyScale(scale, scores);
   Value firstColumn = elements.add(elements.multiply(tile, index(schedule.n)), pair);
   addMask(firstColumn, scores);
   hideUnseen(tile, firstColumn, scores);
 
-  MutableArrayRef<Value> sums = state.drop_back(4), max = state.take_back(4).take_front(2), total = state.take_back(2);
-  for (int64_t half = 0; half < 2; ++half) {
+  MutableArrayRef<Value> max = statistics.take_front(2), total = statistics.take_back(2);
+  std::array<Value, 2> factors;
+  for (size_t half = 0; half < 2; ++half) {
     Value found = max[half];
-    auto mine = [&](int64_t j) { return four(scores, j).slice(size_t(half) * 2, 2); };
+    auto mine = [&](int64_t j) { return four(scores, j).slice(half * 2, 2); };
     Value here = maximum(mine(0)[0], mine(0)[1]);
     for (int64_t j = 1; j < schedule.n / 8; ++j)
       here = maximum(here, maximum(mine(j)[0], mine(j)[1]));
     Value larger = maximum(found, inQuad(here, [&](Value a, Value b) { return maximum(a, b); }));
-    Value base = orZero(larger), shrink = expOfDifference(found, base), added = zero;
+    Value base = baseOf(scale, scaled(orZero(larger))), added = zero;
+    factors[half] = weightOf(found, scale, base);
     for (int64_t j = 0; j < schedule.n / 8; ++j)
       for (Value &score : mine(j)) {
-        score = expOfDifference(score, base);
+        score = weightOf(score, scale, base);
         added = plus(added, score);
       }
-    total[half] = plus(times(total[half], shrink), added);
+    total[half] = plus(times(total[half], factors[half]), added);
     max[half] = larger;
-    for (int64_t j = 0; j < attention.valueSize / 8; ++j)
-      for (Value &sum : four(sums, j).slice(size_t(half) * 2, 2))
-        sum = times(sum, shrink);
   }
+  return factors;
 }
+
+void AttentionRows::rescale(MutableArrayRef<Value> sums, std::array<Value, 2> factors) {
+  for (size_t half = 0; half < 2; ++half)
+    for (int64_t j = 0; j < attention.valueSize / 8; ++j)
+      for (Value &sum : four(sums, j).slice(half * 2, 2))
+        sum = times(sum, factors[half]);
+}
+
+Value AttentionRows::scaled(Value max) { return scale.inExponent ? times(max, number(scale.scale)) : max; }
 
 Value AttentionRows::orZero(Value max) {
   Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, max, lowest);
@@ -176,7 +192,7 @@ void AttentionRows::write(SmallVector<Value> state) {
       if (cast<OpResult>(value).getResultNumber() == 1) {
         Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, pair, index(0));
         when(both(mine.valid, first), [&] {
-          Value logarithm = plus(orZero(max[size_t(half)]), math::LogOp::create(builder, loc, all));
+          Value logarithm = plus(scaled(orZero(max[size_t(half)])), math::LogOp::create(builder, loc, all));
           elements.store(rounded(logarithm), destination, {batch, mine.head, mine.position}, pointer);
         });
         continue;

@@ -38,12 +38,15 @@ protected:
   mlir::Value columnsSeen();
   /// Returns the state before the first tile.
   llvm::SmallVector<mlir::Value> beginning();
-  /// Converts scores (queries times a tile of keys) to softmax weights in place, and rescales the state to the new
-  /// maxima.
-  void weigh(mlir::Value tile, llvm::MutableArrayRef<mlir::Value> scores, llvm::MutableArrayRef<mlir::Value> state);
+  /// Converts scores (queries times a tile of keys) to softmax weights in place, and updates `statistics`, the last
+  /// four values of the state. Returns the factors by which rescale() must multiply the sums of both rows.
+  std::array<mlir::Value, 2> weigh(mlir::Value tile, llvm::MutableArrayRef<mlir::Value> scores,
+                                   llvm::MutableArrayRef<mlir::Value> statistics);
+  void rescale(llvm::MutableArrayRef<mlir::Value> sums, std::array<mlir::Value, 2> factors);
   void write(llvm::SmallVector<mlir::Value> state);
 
   Attention attention;
+  ScoreScale scale;
   llvm::SmallVector<int64_t, 4> dims[4]; ///< tensor dimensions of each operand and of the result
   mlir::Value batch, keyHead, blockRow, warpRow;
   mlir::Value firstHead; ///< first head of this block: a key head if rows are grouped over query heads
@@ -56,6 +59,8 @@ private:
   mlir::Value inQuad(mlir::Value value, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
   /// Returns `max`, or 0 if the row attends to no column. The exponentials of such a row are then 0.
   mlir::Value orZero(mlir::Value max);
+  /// Returns the maximum of a row's scores, multiplied by the scale.
+  mlir::Value scaled(mlir::Value max);
   void addMask(mlir::Value firstColumn, llvm::MutableArrayRef<mlir::Value> scores);
   /// Sets the scores of columns after the last column to -inf. If there is a causal mask, also sets the scores of
   /// columns after the row's own index to -inf. The code is in a branch, because few tiles need it.

@@ -117,7 +117,8 @@ public:
             /*fuseSingleAttention=*/false,
             /*scatterPoolGradients=*/false,
             /*splitProducts=*/false,
-            /*tf32Convolutions=*/readCuda(options).tf32Convolutions};
+            /*tf32Convolutions=*/readCuda(options).tf32Convolutions,
+            /*attentionDelta=*/true};
   }
 
   void buildTiled(OpPassManager &pm, const Options &options) override {

@@ -127,9 +127,8 @@ private:
           multiply(left, ArrayRef(right).slice(size_t(next) * 2, 2), four(scores, j + next));
       }
     }
-    weigh(tile, scores, state);
-
     MutableArrayRef<Value> sums = MutableArrayRef<Value>(state).drop_back(4);
+    rescale(sums, weigh(tile, scores, MutableArrayRef<Value>(state).take_back(4)));
     for (int64_t depth = 0; depth < schedule.n / 16; ++depth) {
       SmallVector<Value> left;
       for (int64_t part = 0; part < 4; ++part)

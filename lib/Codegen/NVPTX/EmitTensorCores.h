@@ -12,8 +12,9 @@ mlir::LogicalResult emitMma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitWgmma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitWarpGroupAttention(gpu::ThreadKernel &kernel);
-/// Emits the gradient of attention, for the schedule `attention`.
+/// Emit the gradient of attention, for the schedule `attention` without and with consumers.
 mlir::LogicalResult emitAttentionGradient(gpu::ThreadKernel &kernel, const gpu::AttentionGradient &gradient);
+mlir::LogicalResult emitWarpGroupGradient(gpu::ThreadKernel &kernel, const gpu::AttentionGradient &gradient);
 
 } // namespace tilewright::cuda
 

@@ -83,12 +83,12 @@ public:
     auto branch = scf::IfOp::create(builder, loc, TypeRange(), loads, /*withElse=*/true);
     elements.inScope([&] {
       builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      share(producerRegisters, NVVM::SetMaxRegisterAction::decrease);
+      releaseRegisters();
       when(isFirst, [&] { loadTiles(*a, *b); });
     });
     elements.inScope([&] {
       builder.setInsertionPointToStart(&branch.getElseRegion().front());
-      share(consumerRegisters, NVVM::SetMaxRegisterAction::increase);
+      acquireRegisters();
       multiplyTiles(*a, *b);
     });
     if (schedule.cluster > 1)
@@ -103,14 +103,6 @@ public:
 private:
   Value isEqual(Value value, int64_t number) {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
-  }
-
-  /// Sets the number of registers of the executing warp group's threads to `registers`. The producer releases
-  /// registers, and the consumers acquire them. If there is only one consumer warp group, it has the maximum number of
-  /// registers anyway, so nothing is emitted.
-  void share(int64_t registers, NVVM::SetMaxRegisterAction action) {
-    if (schedule.consumers > 1)
-      NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(registers), action);
   }
 
   // The mbarriers are stored after the slots.

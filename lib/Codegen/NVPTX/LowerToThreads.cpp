@@ -22,6 +22,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Exponentials.h"
 #include "lib/Codegen/GPU/KernelName.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupGradient.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
 #include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "lib/Codegen/NVPTX/IndexWidth.h"
@@ -75,10 +76,10 @@ LogicalResult checkSignature(func::FuncOp kernel) {
 }
 
 /// Returns the number of tensor maps of a kernel, which is the number of operands that TMA loads: two for the schedule
-/// `wgmma`, three for `attention` with consumers, and zero otherwise.
-unsigned mapsOf(const Schedule &schedule) {
-  if (schedule.kind == Schedule::Kind::Attention)
-    return schedule.consumers > 0 ? 3 : 0;
+/// `wgmma`, three for `attention` with consumers, four for its gradient, and zero otherwise.
+unsigned mapsOf(func::FuncOp kernel, const Schedule &schedule) {
+  if (schedule.kind == Schedule::Kind::Attention && schedule.consumers > 0)
+    return kernel.getOps<tile::AttentionGradientOp>().empty() ? 3 : std::size(gradientMaps);
   return schedule.kind == Schedule::Kind::Wgmma ? 2 : 0;
 }
 
@@ -117,7 +118,7 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
   if (checks)
     types.push_back(pointer);
   attributes.resize(types.size(), builder.getDictionaryAttr({}));
-  const unsigned firstMap = types.size(), numMaps = mapsOf(*schedule);
+  const unsigned firstMap = types.size(), numMaps = mapsOf(from, *schedule);
   for (unsigned i = 0; i < numMaps; ++i) {
     NamedAttrList attrs;
     attrs.append("llvm.byval", TypeAttr::get(LLVM::LLVMArrayType::get(builder.getI8Type(), uint64_t(kTensorMapBytes))));

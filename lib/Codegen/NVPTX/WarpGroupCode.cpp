@@ -75,6 +75,24 @@ void WarpGroupCode::arriveExpecting(Value barrier, int64_t bytes) {
   assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,n,~{memory}", {barrier, i32(bytes)});
 }
 
+void WarpGroupCode::releaseRegisters() {
+  if (schedule.consumers > 1)
+    NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(producerRegisters), NVVM::SetMaxRegisterAction::decrease);
+}
+
+void WarpGroupCode::acquireRegisters() {
+  if (schedule.consumers > 1)
+    NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(consumerRegisters), NVVM::SetMaxRegisterAction::increase);
+}
+
+void WarpGroupCode::syncNamed(Value number, int64_t threads) {
+  assembly("bar.sync $0, $1;", "r,n,~{memory}", {number, i32(threads)});
+}
+
+void WarpGroupCode::arriveNamed(Value number, int64_t threads) {
+  assembly("bar.arrive $0, $1;", "r,n,~{memory}", {number, i32(threads)});
+}
+
 void WarpGroupCode::wait(Value barrier, Value parity) {
   // try_wait may return before the phase has completed.
   assembly("{\n\t.reg .pred done;\nagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n\t"

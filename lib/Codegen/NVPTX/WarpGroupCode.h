@@ -42,6 +42,18 @@ protected:
   /// Waits until the phase with this parity has completed.
   void wait(mlir::Value barrier, mlir::Value parity);
 
+  /// Set the number of registers of the executing warp group's threads: the producer releases registers, and the
+  /// consumers acquire them. If there is only one consumer warp group, it has the maximum number of registers anyway,
+  /// so nothing is emitted.
+  void releaseRegisters();
+  void acquireRegisters();
+
+  /// Waits at the named barrier `number` (i32, 1 to 15) until `threads` threads of the block have arrived there, by
+  /// this function or by arriveNamed().
+  void syncNamed(mlir::Value number, int64_t threads);
+  /// Arrives at a named barrier without waiting.
+  void arriveNamed(mlir::Value number, int64_t threads);
+
   /// Loads the box at `at` (i32 indices, the fastest dimension first) of the tensor of `map` into `to`. `barrier`
   /// counts the bytes of the box. If `blocks` is above 1, loads the box to the same address in each block of the
   /// cluster, and signals the mbarrier of each block. If there are `offsets` (i32, the width first), `map` is a map of

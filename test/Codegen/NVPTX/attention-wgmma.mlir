@@ -29,26 +29,29 @@
 
 // A TMA box has 64 elements of a head and all rows of a tile. In @attention_0, keys and values are the same buffer.
 // TARGET: @attention_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]
-// Shared memory has 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and seven
+// Shared memory has 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and 13
 // mbarriers.
-// TARGET-SAME: tw_cuda.shared = 229432
+// TARGET-SAME: tw_cuda.shared = 229480
 // TARGET: @attention_2({{.*}}tw_cuda.maps = ["0:f16:128:64*192,128*70,1*1,1*1", "1:f16:128:64*192,64*90,1*1,1*1", "2:f16:128:64*128,64*90,1*1,1*1"]
 
 // CHECK: .entry attention_1x4x150x128(
 // CHECK: .reqntid 384
-// There is one mbarrier for the queries. Each of three slots has an mbarrier `full`, which completes when its bytes
-// have arrived, and an mbarrier `empty`, which completes when eight warps have arrived.
+// There is one mbarrier for the queries. Each of three slots for keys and three for values has an mbarrier `full`, which
+// completes when its bytes have arrived, and an mbarrier `empty`, which completes when eight warps have arrived.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 8;
-// CHECK-COUNT-4: mbarrier.init.shared::cta.b64
+// CHECK-COUNT-10: mbarrier.init.shared::cta.b64
 // CHECK: fence.mbarrier_init.release.cluster;
 // CHECK: setmaxnreg.dec.sync.aligned.u32 40;
 // CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r{{[0-9]+}}], 32768;
 // CHECK-COUNT-2: cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64
-// CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r{{[0-9]+}}], 65536;
-// CHECK-COUNT-4: cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes
+// CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r{{[0-9]+}}], 32768;
+// CHECK-COUNT-2: cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes
+// CHECK: mbarrier.try_wait.parity.shared::cta.b64
+// CHECK: mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r{{[0-9]+}}], 32768;
+// CHECK-COUNT-2: cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes
 // CHECK: setmaxnreg.inc.sync.aligned.u32 232;
 // CHECK: mbarrier.try_wait.parity.shared::cta.b64
 // In the product that computes scores, both operands are in shared memory, and k is contiguous.

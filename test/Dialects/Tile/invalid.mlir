@@ -172,7 +172,7 @@ func.func @tile_attention_gradient_c1(%q: memref<1x3x8x4xf32>, %k: memref<1x2x8x
 // -----
 
 func.func @tile_attention_gradient_c1_rank(%q: memref<1x3x8x4xf32>, %l: memref<3x8xf32>) {
-  // expected-error @below {{tile_attention_gradient_c1: operand 5 is 'memref<3x8xf32>'; all are of rank 4, the log-sum-exp of rank 3}}
+  // expected-error @below {{tile_attention_gradient_c1: operand 5 is 'memref<3x8xf32>'; all are of rank 4, the log-sum-exp and sum(dO * O) of rank 3}}
   tw_tile.attention_gradient {scale = 1.0 : f64} ins(%q, %q, %q, %q, %q, %l : memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<3x8xf32>) outs(%q, %q, %q : memref<1x3x8x4xf32>, memref<1x3x8x4xf32>, memref<1x3x8x4xf32>)
   return
 }

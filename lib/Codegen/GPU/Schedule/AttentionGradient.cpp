@@ -34,7 +34,14 @@ std::optional<AttentionGradient> matchAttentionGradient(func::FuncOp kernel, std
       return std::nullopt;
     }
   constexpr int64_t largestHead = 256;
+  auto deltaType = cast<ShapedType>(op.getInputs()[AttentionGradient::Delta].getType());
+  if (deltaType.getRank() != 3 || !deltaType.getElementType().isF32()) {
+    reason = "it reads the result of the attention instead of its products with the gradient in f32";
+    return std::nullopt;
+  }
   for (unsigned operand = 0; operand < AttentionGradient::LogSumExp; ++operand) {
+    if (operand == AttentionGradient::Delta)
+      continue;
     if (getElementTypeOrSelf(op.getInputs()[operand].getType()) != element) {
       reason = "the type of an operand differs from the type of the query";
       return std::nullopt;
@@ -96,16 +103,11 @@ GradientTiles::GradientTiles(const Schedule &schedule, const AttentionGradient &
 }
 
 std::string whyNotAttentionGradient(const Schedule &schedule, const AttentionGradient &gradient) {
-  if (schedule.consumers > 0)
-    return "it has consumer warp groups, but the gradient uses mma.sync; set `consumers` to 0";
   if (std::string why = whyNotRowsOfBlock(schedule); !why.empty())
     return why;
-  // The threads are divided evenly over the rows, and the threads of one row must be in one warp to compute its
-  // statistics.
-  if (schedule.n % 16 != 0 || schedule.threads % schedule.n != 0 || schedule.threads / schedule.n > warpSize ||
-      !llvm::isPowerOf2_64(uint64_t(schedule.threads / schedule.n)))
+  if (schedule.n % 16 != 0 || schedule.n > schedule.threads)
     return "n, the number of rows per step, is " + std::to_string(schedule.n) +
-           ", but must be a multiple of 16, and the number of threads must be n times a power of two up to 32";
+           ", but must be a multiple of 16, and at most the number of threads";
   if (schedule.stages < 2)
     return "stages must be two or more";
   // The registers of a thread contain the sums, the block's own rows, the scores and their gradients, addresses and

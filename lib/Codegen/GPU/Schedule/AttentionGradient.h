@@ -10,10 +10,11 @@ namespace tilewright::gpu {
 struct AttentionGradient {
   mutable tile::AttentionGradientOp op; ///< mutable because the op's accessors are not const
   int64_t headSize;                     ///< size of queries and keys
-  int64_t valueSize;                    ///< size of values, of the result and of its gradient
+  int64_t valueSize;                    ///< size of values and of the result's gradient
 
-  enum Operand : unsigned { Query, Key, Value, Result, Grad, LogSumExp, Mask };
-  /// The dimensions (batch, head, row, column) of each tensor: the operands up to Grad, then the three results.
+  enum Operand : unsigned { Query, Key, Value, Delta, Grad, LogSumExp, Mask };
+  /// The dimensions (batch, head, row, column) of each tensor: the operands up to Grad, then the three results. The
+  /// dimensions of Delta are not used.
   llvm::SmallVector<int64_t, 4> dims[8];
   int64_t sizeOf(Operand operand, unsigned dim) const;
   bool hasMask() const { return op.getInputs().size() > Mask; }
@@ -34,7 +35,7 @@ struct GradientTiles {
   GradientTiles(const Schedule &schedule, const AttentionGradient &gradient);
   SharedTile own[2];      ///< the block's own rows, as left operands
   SharedTile far[2];      ///< the other operand's rows, in a slot
-  int64_t statistics = 0; ///< offset of the statistics in a slot; a pair of f32 per row
+  int64_t statistics = 0; ///< offset of the statistics in a slot: f32 bases of all rows, then deltas of all rows
   int64_t slots = 0;      ///< offset of the first slot
   int64_t slotBytes = 0;
   int64_t bytes = 0; ///< total size

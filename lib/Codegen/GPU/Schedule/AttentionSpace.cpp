@@ -1,6 +1,7 @@
 //===- AttentionSpace.cpp - search spaces of attention and of its gradient --------------------===//
 //
 //   wgmma:     consumers: 1 2 (default 2)    n: 64 128 (default 128)       stages: 2 3 4 (default 3)
+//   gradient:  consumers: 1 2 (default 2)    n: 16 32 64 (default 64)      stages: 2 3 4 (default 3)
 //   mma.sync:  warps: 1 2 4 8 (default 4)    n: 16 32 64 (default 64)      stages: 2 3 (default 2)
 //
 // Tests: test/Codegen/GPU/Schedule/spaces.mlir, test/Python/test_cuda_spaces.py
@@ -8,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/GPU/Schedule/KernelSpace.h"
-#include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupGradient.h"
 
 using namespace mlir;
 
@@ -48,10 +49,21 @@ void limitShared(KernelSpace &made, int64_t limit, int64_t ofPart, int64_t ofKey
 } // namespace
 
 std::optional<KernelSpace> spaceOfAttention(func::FuncOp kernel, const Schedule &initial, const Arch &arch) {
+  constexpr int64_t barrier = 8;
   std::string reason;
   KernelSpace made;
   made.initial = initial;
+  const int64_t sharedBytes = arch.sharedBytes;
   if (std::optional<AttentionGradient> gradient = matchAttentionGradient(kernel, reason)) {
+    if (initial.consumers > 0) {
+      made.whyNot = [gradient, sharedBytes](const Schedule &schedule) {
+        return whyNotWarpGroupGradient(schedule, *gradient, sharedBytes);
+      };
+      addKnobs(made, {1, 2}, {16, 32, 64}, {2, 3, 4});
+      const WarpGroupGradientTiles tiles(initial, *gradient);
+      limitShared(made, sharedBytes, tiles.slots / initial.consumers, tiles.slotBytes / initial.n, 2 * barrier + 1024);
+      return made;
+    }
     made.whyNot = [gradient](const Schedule &schedule) { return whyNotAttentionGradient(schedule, *gradient); };
     addKnobs(made, {2, 4, 8}, {16, 32, 64}, {2, 3});
     const GradientTiles tiles(initial, *gradient);
@@ -61,7 +73,6 @@ std::optional<KernelSpace> spaceOfAttention(func::FuncOp kernel, const Schedule 
   std::optional<Attention> attention = matchAttention(kernel, reason);
   if (!attention)
     return std::nullopt;
-  const int64_t sharedBytes = arch.sharedBytes;
   if (initial.consumers > 0) {
     made.whyNot = [attention, sharedBytes](const Schedule &schedule) {
       return whyNotWarpGroupAttention(schedule, *attention, sharedBytes);
@@ -69,12 +80,11 @@ std::optional<KernelSpace> spaceOfAttention(func::FuncOp kernel, const Schedule 
     const int64_t rows = attention->sizeOf(Attention::Query, 2);
     const bool few = !ShapedType::isDynamic(rows) && rows <= groupRows;
     addKnobs(made, few ? std::vector<int64_t>{1} : std::vector<int64_t>{1, 2}, {64, 96, 128, 160, 192}, {2, 3, 4});
-    constexpr int64_t barrier = 8;
     const int64_t ofKeys = tileOfHead(initial, *attention, Attention::Key).bytes() +
                            tileOfHead(initial, *attention, Attention::Value).bytes();
     limitShared(made, sharedBytes - barrier,
                 tileOfHead(initial, *attention, Attention::Query).bytes() / initial.consumers, ofKeys / initial.n,
-                2 * barrier);
+                4 * barrier);
     return made;
   }
   made.whyNot = [attention](const Schedule &schedule) { return whyNotAttention(schedule, *attention); };

@@ -18,7 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Schedule/NamedKernels.h"
 #include "lib/Codegen/GPU/Schedule/KernelSpace.h"
-#include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupGradient.h"
 #include "tilewright/Passes.h"
 
 using namespace mlir;
@@ -31,18 +31,25 @@ namespace {
 
 /// Selects attention with `consumers` consumer warp groups, or with mma.sync if it is 0. Returns the reason if this
 /// schedule cannot be emitted.
-std::string chooseConsumers(std::optional<int64_t> consumers, const Attention &attention, const Arch &arch,
+std::string chooseConsumers(std::optional<int64_t> consumers, func::FuncOp kernel, const Arch &arch,
                             Schedule &schedule) {
+  std::string reason;
+  const std::optional<Attention> attention = matchAttention(kernel, reason);
+  const std::optional<AttentionGradient> gradient = matchAttentionGradient(kernel, reason);
   if (!consumers || *consumers < 0 || *consumers > 2)
     return "consumers must be 1 or 2 for the consumer warp groups of wgmma, or 0 for mma.sync";
   if (*consumers == 0) {
-    schedule = chooseAttention(attention);
-    return whyNotAttention(schedule, attention);
+    schedule = attention ? chooseAttention(*attention) : chooseAttentionGradient(*gradient);
+    return attention ? whyNotAttention(schedule, *attention) : whyNotAttentionGradient(schedule, *gradient);
   }
   if (arch.groupFlops == 0)
     return arch.name.str() + " has no wgmma, so consumers must be 0";
-  schedule = chooseWarpGroupAttention(attention, arch.sharedBytes, *consumers);
-  return whyNotWarpGroupAttention(schedule, attention, arch.sharedBytes);
+  if (gradient) {
+    schedule = chooseWarpGroupGradient(*gradient, arch.sharedBytes, *consumers);
+    return whyNotWarpGroupGradient(schedule, *gradient, arch.sharedBytes);
+  }
+  schedule = chooseWarpGroupAttention(*attention, arch.sharedBytes, *consumers);
+  return whyNotWarpGroupAttention(schedule, *attention, arch.sharedBytes);
 }
 
 struct OverrideCudaSchedules : impl::OverrideCudaSchedulesBase<OverrideCudaSchedules> {
@@ -90,16 +97,13 @@ private:
     const llvm::json::Object *object = entry.getAsObject();
     if (!object)
       return reject("expected an object of knobs");
-    std::string reason;
     constexpr StringLiteral consumers = "consumers";
     bool selected = false; // the entry has `consumers`, which selects the kind of instructions
-    if (schedule->kind == Schedule::Kind::Attention && object->get(consumers))
-      if (std::optional<Attention> attention = matchAttention(kernel, reason)) {
-        if (std::string why = chooseConsumers(object->getInteger(consumers), *attention, *known, *schedule);
-            !why.empty())
-          return reject(why);
-        selected = true;
-      }
+    if (schedule->kind == Schedule::Kind::Attention && object->get(consumers)) {
+      if (std::string why = chooseConsumers(object->getInteger(consumers), kernel, *known, *schedule); !why.empty())
+        return reject(why);
+      selected = true;
+    }
     const std::optional<KernelSpace> found = spaceOf(kernel, *schedule, *known);
     if (!found)
       return reject("the kernel has only one schedule");

@@ -29,6 +29,7 @@
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
 #include "lib/Codegen/GPU/Schedule/TransposeFilters.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
+#include "lib/Codegen/GPU/Schedule/WarpGroupGradient.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/Schedule/Windows.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
@@ -424,8 +425,14 @@ bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
       reason = whyNotAttention(*schedule, *attention);
     }
   } else if (std::optional<AttentionGradient> gradient = matchAttentionGradient(kernel, reason)) {
-    schedule = chooseAttentionGradient(*gradient);
-    reason = whyNotAttentionGradient(*schedule, *gradient);
+    if (arch.groupFlops > 0) {
+      schedule = chooseWarpGroupGradient(*gradient, arch.sharedBytes);
+      reason = whyNotWarpGroupGradient(*schedule, *gradient, arch.sharedBytes);
+    }
+    if (!schedule || !reason.empty()) {
+      schedule = chooseAttentionGradient(*gradient);
+      reason = whyNotAttentionGradient(*schedule, *gradient);
+    }
   }
   if (!schedule)
     return false;

@@ -21,12 +21,11 @@ static int64_t bytesOfStage(const Schedule &schedule, const Attention &attention
 int64_t bytesOfWarpGroups(const Schedule &schedule, const Attention &attention) {
   constexpr int64_t barrier = 8;
   return tileOfHead(schedule, attention, Attention::Query).bytes() + barrier +
-         (bytesOfStage(schedule, attention) + 2 * barrier) * schedule.stages;
+         (bytesOfStage(schedule, attention) + 4 * barrier) * schedule.stages;
 }
 
-std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::Operand operand, int64_t rows,
-                                        std::string &reason) {
-  auto tensor = cast<BlockArgument>(attention.op.getInputs()[operand]);
+std::optional<TensorMapRecipe> recipeOfHeads(Value operand, int64_t rowDim, int64_t rows, std::string &reason) {
+  auto tensor = cast<BlockArgument>(operand);
   TensorMapRecipe made;
   for (BlockArgument before : tensor.getOwner()->getArguments().take_front(tensor.getArgNumber()))
     made.buffer += isa<RankedTensorType>(before.getType());
@@ -44,7 +43,7 @@ std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::O
       reason = "a size of an operand is not a product of the kernel's arguments, or is too large for a tensor map";
       return std::nullopt;
     }
-    const int64_t box = dim == 3 ? lineBytes / 2 : attention.position(operand, 2) == dim ? rows : 1;
+    const int64_t box = dim == 3 ? lineBytes / 2 : dim == rowDim ? rows : 1;
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
   }
   return made;

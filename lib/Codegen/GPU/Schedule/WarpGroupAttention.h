@@ -29,10 +29,16 @@ HeadTile tileOfHead(const Schedule &schedule, const Attention &attention, Attent
 /// Returns the total size in bytes: queries, `stages` times keys and values, and the mbarriers.
 int64_t bytesOfWarpGroups(const Schedule &schedule, const Attention &attention);
 
-/// Returns the recipe of an operand's tensor map for boxes of `rows` rows. If TMA cannot load the operand, returns
+/// Returns the recipe of a map of `tensor`, a kernel's argument of rank 4, for boxes of `rows` rows of a head. The rows
+/// are the tensor's dimension `rowDim`, and the columns its last dimension. If TMA cannot load the tensor, returns
 /// std::nullopt and sets `reason`.
-std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::Operand operand, int64_t rows,
-                                        std::string &reason);
+std::optional<TensorMapRecipe> recipeOfHeads(mlir::Value tensor, int64_t rowDim, int64_t rows, std::string &reason);
+/// Returns the recipe of an operand's map for boxes of `rows` rows.
+inline std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Attention::Operand operand, int64_t rows,
+                                               std::string &reason) {
+  mlir::Value tensor = attention.op.getInputs()[operand];
+  return recipeOfHeads(tensor, attention.position(operand, 2), rows, reason);
+}
 
 /// Returns a schedule with `consumers` consumer warp groups. 0 selects one group if there are known to be at most 64
 /// queries, and otherwise two groups.

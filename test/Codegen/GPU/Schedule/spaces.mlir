@@ -27,7 +27,7 @@
 // CHECK-NEXT: consumers: 1 2 (default 2)
 // CHECK-NEXT: n: 64 96 128 160 192 (default 128, changes the order of sums)
 // CHECK-NEXT: stages: 2 3 4 (default 4)
-// CHECK-NEXT: at most 232440: 256 * n * stages + 8192 * consumers + 16 * stages (the tiles fit a block's shared memory)
+// CHECK-NEXT: at most 232440: 256 * n * stages + 8192 * consumers + 32 * stages (the tiles fit a block's shared memory)
 // CHECK: convolution_{{.*}} schedules
 // CHECK-NEXT: threads: 64 128 256 (default 128)
 // CHECK-NEXT: vector: 1 2 4 (default 4)
