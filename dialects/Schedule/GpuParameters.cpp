@@ -71,7 +71,8 @@ std::string whyInvalid(const GpuParameters &parameters) {
   else if (p.vector > mostAdjacent)
     why << "(schedule_c3) a vector of " << p.vector
         << " elements; the code for each element is unrolled, and the limit is " << mostAdjacent;
-  else if (rows && (p.rowsAcrossLanes ? p.group * warp != p.threads : p.group != warp && p.group != p.threads))
+  else if (rows && (p.rowsAcrossLanes ? p.group * warp != p.threads
+                                      : !llvm::is_contained({4, 8, 16, 32}, p.group) && p.group != p.threads))
     why << "(schedule_c4) a group of " << p.group << " threads in a block of " << p.threads;
   else if (p.tileRowsPerBand < 1 || p.tilesPerBlock < 1 || p.cluster < 1 ||
            (p.tileRowsPerBand > 1 && p.kind != GpuKind::Mma && !wgmma) || (p.tilesPerBlock > 1 && !wgmma))

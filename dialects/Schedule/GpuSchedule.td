@@ -81,7 +81,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     2. (schedule_c2) the parameters that the examples show for the kind are positive (`consumers` of attention may be 0).
        There are no other parameters, except those of schedule_c4 and schedule_c5.
     3. (schedule_c3) `vector` is at most 32, because the code for the adjacent elements is unrolled.
-    4. (schedule_c4) `group` is 32 or `threads`; with `rows_across_lanes`, `threads` is 32 times `group`.
+    4. (schedule_c4) `group` is 4, 8, 16, 32 or `threads`; with `rows_across_lanes`, `threads` is 32 times `group`.
     5. (schedule_c5) `tile_rows_per_band` is allowed for the kinds mma and wgmma, and `tiles_per_block` for wgmma.
        `swapped` is allowed for wgmma. `cluster` is allowed for wgmma, and for rows if `group` equals `threads` and
        `rows_across_lanes` is not set; for rows, it is 2, 4 or 8.

@@ -329,7 +329,9 @@ def SplitReshapes : Pass<"tw-split-reshapes"> {
 def SelectCudaSchedule : Pass<"tw-cuda-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Select a schedule of the target cuda for each kernel, and report all unsupported ops together";
   let dependentDialects = ["::tilewright::schedule::GpuScheduleDialect"];
-  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "the architecture that kernels are compiled for, such as sm_90a">];
+  let options = [Option<"arch", "arch", "std::string", "\"sm_80\"", "the architecture that kernels are compiled for, such as sm_90a">,
+                 Option<"f32Fma", "f32-fma", "bool", "false",
+                        "do not compute products of f32 as products of bf16 parts on tensor cores">];
 }
 
 def OverrideCudaSchedules : Pass<"tw-cuda-override-schedules", "::mlir::ModuleOp"> {

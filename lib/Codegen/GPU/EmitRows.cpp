@@ -241,7 +241,7 @@ private:
       });
       return SmallVector<Value>();
     });
-    if (group == warpSize && !kernel.schedule.rowsAcrossLanes)
+    if (group <= warpSize && !kernel.schedule.rowsAcrossLanes)
       kernel.threads.syncWarp(builder, loc);
     else
       kernel.barrier();

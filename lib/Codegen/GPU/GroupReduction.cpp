@@ -1,6 +1,6 @@
 //===- GroupReduction.cpp - reductions over the threads that share a row ----------------===//
 //
-// Five shuffles combine the values of a warp. If a group has more than one warp, each warp then writes its value to a
+// Five shuffles combine the values of a warp, and fewer those of a group of 4 to 16 lanes. If a group has more than one warp, each warp then writes its value to a
 // slot in shared memory, and all warps read all slots after one barrier:
 //
 //   256 threads: five shuffles ; lane 0 of warp w stores slot w ; barrier ; lane l loads slot l % 8 (lanes from 8 on
@@ -45,8 +45,8 @@ void GroupReduction::allocateBuffers() {
 Value GroupReduction::reduce(Operation *combiner, Value value) {
   if (kernel.schedule.rowsAcrossLanes)
     return acrossLanesOfWarps(combiner, value);
-  value = reduceInWarp(kernel, combiner, value);
-  if (group == warpSize)
+  value = reduceInWarp(kernel, combiner, value, std::min(group, warpSize));
+  if (group <= warpSize)
     return value;
   return cluster > 1 ? inCluster(combiner, value) : acrossWarps(combiner, value);
 }

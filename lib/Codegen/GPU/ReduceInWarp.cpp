@@ -42,8 +42,8 @@ Value shuffle(ThreadKernel &kernel, Value value, int32_t mask) {
   return type == integer ? bits : arith::BitcastOp::create(builder, loc, type, bits).getResult();
 }
 
-Value reduceInWarp(ThreadKernel &kernel, Operation *combiner, Value value) {
-  for (int32_t mask = warpSize / 2; mask > 0; mask /= 2)
+Value reduceInWarp(ThreadKernel &kernel, Operation *combiner, Value value, int64_t lanes) {
+  for (auto mask = int32_t(lanes / 2); mask > 0; mask /= 2)
     value = combine(kernel.builder, combiner, value, shuffle(kernel, value, mask));
   return value;
 }

@@ -54,8 +54,8 @@ mlir::LogicalResult emitScatter(ThreadKernel &kernel);
 mlir::LogicalResult emitWindows(ThreadKernel &kernel);
 mlir::LogicalResult emitFma(ThreadKernel &kernel);
 
-/// Combines `value` of all lanes of a warp by the op `combiner`; each lane gets the result.
-mlir::Value reduceInWarp(ThreadKernel &kernel, mlir::Operation *combiner, mlir::Value value);
+/// Combines `value` of each group of `lanes` adjacent lanes of a warp by the op `combiner`; each lane gets the result.
+mlir::Value reduceInWarp(ThreadKernel &kernel, mlir::Operation *combiner, mlir::Value value, int64_t lanes = warpSize);
 /// Returns the value that `value` has in the lane whose number is this lane's xor `mask`.
 mlir::Value shuffle(ThreadKernel &kernel, mlir::Value value, int32_t mask);
 mlir::Value combine(mlir::OpBuilder &builder, mlir::Operation *combiner, mlir::Value a, mlir::Value b);

@@ -11,6 +11,7 @@ struct CudaOptions {
   std::string device; ///< "" means "cuda"
   bool graph = false;
   bool tf32Convolutions = false;
+  bool f32Fma = false;
 };
 
 inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
@@ -33,6 +34,12 @@ inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
         "of the architecture does the same for all f32 products",
         InCompile | InRun | InTune},
        &CudaOptions::tf32Convolutions},
+      {{"f32_fma", TargetOption::Flag, "",
+        "compute products of f32 by fma on CUDA cores; by default, large products on sm_90a are computed on tensor "
+        "cores as six products of bf16 parts, which have f32 precision, but return nan instead of inf if an operand is "
+        "infinite",
+        InCompile | InRun | InTune | InPython},
+       &CudaOptions::f32Fma},
   };
   return table;
 }

@@ -82,7 +82,7 @@ public:
   /// All devices of an architecture, including the emulated one, run the same PTX.
   std::string machineKey(const Options &options) override {
     const CudaOptions own = readCuda(options);
-    return own.arch + (own.tf32Convolutions ? " with tf32 convolutions" : "");
+    return own.arch + (own.tf32Convolutions ? " with tf32 convolutions" : "") + (own.f32Fma ? " with f32 fma" : "");
   }
   /// Times depend on the chip. The key does not contain the version of the driver, because records of an earlier
   /// version are better than none.
@@ -125,6 +125,7 @@ public:
     pm.addNestedPass<func::FuncOp>(std::make_unique<SimplifyUnscheduled>());
     SelectCudaScheduleOptions select;
     select.arch = readCuda(options).arch;
+    select.f32Fma = readCuda(options).f32Fma;
     pm.addPass(createSelectCudaSchedule(select));
     const bool stamps = options.tune == "stamp", strict = options.tune == "strict";
     if (stamps || strict) {

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/WgmmaOperands.h"
 #include "lib/Codegen/GPU/Schedule/PaddedImage.h"
+#include "mlir/Dialect/Affine/Utils.h"
 
 using namespace mlir;
 
@@ -115,12 +116,19 @@ Value WgmmaOperands::tapOf(ArrayRef<unsigned> loops, const Depth &at) {
   return elements.linearize(indices, code.extentsOf(loops));
 }
 
+Value WgmmaOperands::partOf(AffineExpr expr, const Depth &at) {
+  SmallVector<Value> loops(product.op.getNumLoops());
+  const unsigned loop = *loopOfParts(expr);
+  loops[loop] = tapOf({loop}, at);
+  return affine::expandAffineExpr(builder, loc, expr, loops, {});
+}
+
 SmallVector<Value> WgmmaOperands::indicesOf(const Operand &operand, Value side, const Depth &at) {
   using Part = MappedOperand::Part;
   return llvm::map_to_vector(operand.mapped.runs, [&](const MappedOperand::Run &run) {
     return toI32(run.part == Part::Side    ? side
                  : run.part == Part::Depth ? depthOf(run, at)
-                 : run.part == Part::Tap   ? tapOf(run.loops, at)
+                 : run.part == Part::Tap   ? (run.index ? partOf(run.index, at) : tapOf(run.loops, at))
                                            : code.batchOf(run.loops));
   });
 }

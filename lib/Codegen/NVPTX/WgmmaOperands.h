@@ -67,6 +67,8 @@ private:
   mlir::Value depthOf(const MappedOperand::Run &run, const Depth &at);
   /// Returns the linear index of a tap in the loops `loops`.
   mlir::Value tapOf(llvm::ArrayRef<unsigned> loops, const Depth &at);
+  /// Returns the bf16 part that `expr` selects.
+  mlir::Value partOf(mlir::AffineExpr expr, const Depth &at);
   /// Returns the indices of the first element of a box.
   llvm::SmallVector<mlir::Value> indicesOf(const Operand &operand, mlir::Value side, const Depth &at);
 };

@@ -32,6 +32,8 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool
     return "an operand is computed in the kernel";
   if (mayPad)
     return ""; // tensor maps do not require this
+  if (multipliesParts(product))
+    return "an operand consists of bf16 parts of f32 elements, which only the schedule wgmma multiplies";
   auto liesSideBySide = [&](OpOperand *operand, ArrayRef<unsigned> side) {
     AffineMap map = op.getMatchingIndexingMap(operand);
     auto last = dyn_cast_or_null<AffineDimExpr>(map.getNumResults() ? map.getResults().back() : AffineExpr());
@@ -42,7 +44,26 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool
   return "";
 }
 
-bool addsTiles(Contraction product) { return isFloat8(elementOf(product)); }
+std::optional<unsigned> loopOfParts(AffineExpr expr) {
+  std::optional<unsigned> loop;
+  bool divides = false, several = false;
+  expr.walk([&](AffineExpr each) {
+    if (auto dim = dyn_cast<AffineDimExpr>(each)) {
+      several |= loop && *loop != dim.getPosition();
+      loop = dim.getPosition();
+    }
+    divides |= each.getKind() == AffineExprKind::FloorDiv;
+  });
+  return divides && !several ? loop : std::nullopt;
+}
+
+bool multipliesParts(Contraction product) {
+  return llvm::any_of(product.op.getIndexingMapsArray(), [](AffineMap map) {
+    return llvm::any_of(map.getResults(), [](AffineExpr expr) { return loopOfParts(expr).has_value(); });
+  });
+}
+
+bool addsTiles(Contraction product) { return isFloat8(elementOf(product)) || multipliesParts(product); }
 
 int64_t registersOf(const Schedule &schedule, int64_t sets) {
   const int64_t rows = schedule.m / schedule.warpsM, columns = schedule.n / schedule.warpsN;

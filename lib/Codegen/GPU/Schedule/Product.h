@@ -21,8 +21,15 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool
 inline constexpr int64_t mostRegisters = 255;  ///< registers per thread
 inline constexpr int64_t aroundRegisters = 40; ///< registers of a thread that are used for addresses
 
-/// Returns true for products of 8-bit floats, which tensor cores accumulate with only 13 or 14 fraction bits. The sums
-/// of each K-block therefore start at zero and are then added to f32 accumulators, so a thread has two sets of sums.
+/// Returns the loop of an index of bf16 parts (SplitF32.h): an index that depends on one loop and is not this loop.
+/// Returns std::nullopt if `expr` is no such index.
+std::optional<unsigned> loopOfParts(mlir::AffineExpr expr);
+/// Returns true if an operand of the product is indexed by bf16 parts.
+bool multipliesParts(Contraction product);
+
+/// Returns true for products of 8-bit floats, which tensor cores accumulate with only 13 or 14 fraction bits, and of
+/// bf16 parts, whose sums must be as precise as f32, while tensor cores truncate them. The sums of each K-block
+/// therefore start at zero and are then added to f32 accumulators, so a thread has two sets of sums.
 bool addsTiles(Contraction product);
 inline int64_t setsOfSums(Contraction product) { return addsTiles(product) ? 2 : 1; }
 

@@ -26,6 +26,7 @@
 #include "lib/Codegen/GPU/Schedule/JoinPadding.h"
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
+#include "lib/Codegen/GPU/Schedule/SplitF32.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
 #include "lib/Codegen/GPU/Schedule/TransposeFilters.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
@@ -356,7 +357,9 @@ private:
     int64_t groups = llvm::divideCeil(longest, schedule.vector);
     schedule.cluster = clusterFor(rows, longest, groups, schedule.vector);
     if (groups <= warpSize * 4) {
-      schedule.group = warpSize;
+      // A row of few chunks is computed by a part of a warp, so that no lanes are idle.
+      constexpr int64_t least = 4;
+      schedule.group = std::clamp(int64_t(llvm::PowerOf2Ceil(uint64_t(groups))), least, warpSize);
       schedule.threads = 128;
     } else {
       schedule.group = std::min<int64_t>(
@@ -485,6 +488,8 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     joinRows(getOperation(), *known);
     joinPadding(getOperation(), *known);
     alignRows(getOperation(), *known);
+    if (!f32Fma)
+      splitF32(getOperation(), *known);
     computeOnce(getOperation());
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName))

@@ -68,6 +68,13 @@ KernelSpace spaceOfRows(const Schedule &initial) {
     made.addKnob(powersNear(initial.group, /*factor=*/4, /*least=*/2, warpSize), /*reorders=*/true);
     return made;
   }
+  if (initial.group < warpSize) { // a part of a warp, which has one thread for each vector of a row
+    made.addKnob({initial.group}, /*reorders=*/true);
+    made.addKnob(powersNear(initial.threads / initial.group, /*factor=*/4, warpSize / initial.group, mostThreads));
+    made.addKnob(vectorsFor(initial), /*reorders=*/true);
+    made.addKnob({1}, /*reorders=*/true);
+    return made;
+  }
   // A group of more than a warp consists of all threads of a block, and so do the groups of a cluster.
   const int64_t mostRows = initial.group <= 4 * warpSize ? 8 : 1; // the space has groups of a warp
   made.addKnob(powersNear(initial.group, /*factor=*/4, warpSize, mostThreads), /*reorders=*/true);

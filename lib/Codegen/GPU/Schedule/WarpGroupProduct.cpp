@@ -135,6 +135,10 @@ private:
       runs.push_back({Part::Depth, depth, 1, {}, {}, batch});
       return multiplySize(runs.back(), size) ? "" : "a size of an operand is unknown";
     }
+    if (loopOfParts(expr)) {
+      runs.push_back({Part::Tap, {}, 1, {}, {}, {}, expr});
+      return multiplySize(runs.back(), size) ? "" : "a size of an operand is unknown";
+    }
     auto dim = dyn_cast<AffineDimExpr>(expr);
     // A dimension of rows that is padded, or is between windows and channels, is one of windows that have one tap.
     const bool afterWindows = dim && !runs.empty() && runs.back().part == Part::Window;

@@ -58,6 +58,7 @@ struct MappedOperand {
     /// For the part Depth: if set, the run contains the terms of all products of this batch loop, in order. The number
     /// of terms of one product is a whole number of lines.
     std::optional<unsigned> batch = {};
+    mlir::AffineExpr index = {}; ///< for the part Tap: if set, the index of a bf16 part (SplitF32.h)
   };
   /// From the fastest to the slowest. If there are runs of the part Window, a run of the part Side, which may have no
   /// loops, is the last.

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/WindowOperand.h"
+#include "lib/Codegen/GPU/Schedule/Product.h"
 #include "tilewright/TensorMapRecipe.h"
 
 using namespace mlir;
@@ -85,6 +86,8 @@ SmallVector<unsigned> tapsOf(Contraction product) {
     return llvm::any_of(product.op.getMatchingIndexingMap(operand).getResults(), [&](AffineExpr expr) {
       if (isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(loop))
         return false;
+      if (loopOfParts(expr))
+        return true;
       for (unsigned other = 0; other < ranges.size(); ++other)
         if (other != loop && expr.isFunctionOfDim(other) && !llvm::is_contained(product.batches, other))
           return !joinsChannels(product, operand, loop);
