@@ -189,7 +189,8 @@ def Tile_AttentionGradientOp : Tile_Op<"attention_gradient", [DeclareOpInterface
     gradient B x H x L x Dv, the log-sum-exp B x H x L (f32) and optionally the mask of the attention. The outputs are
     the gradients of query, key and value. For each of the first five inputs and the three outputs, `permutations` has
     four numbers, which map the canonical dimensions to the dimensions of that operand. A tile is a whole head of one
-    batch element. The result O may be replaced by sum(dO * O) of each of its rows: B x H x L (f32).
+    batch element. The result O may be replaced by sum(dO * O) of each of its rows, which has the type of the
+    log-sum-exp; `permutations` of this operand are then not used. The CPU code generator requires O.
 
     P = exp(scale * Q K^T + mask - logsumexp), where P is 0 at masked elements and in rows with an infinite logsumexp.
     The gradients are dV = P^T dO, dS = P * (dO V^T - sum(dO * O)), dQ = scale * dS K, dK = scale * dS^T Q.

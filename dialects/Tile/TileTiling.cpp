@@ -416,7 +416,8 @@ FailureOr<TilingResult> AttentionGradientOp::getTiledImplementation(OpBuilder &b
     for (int64_t dim = 0; dim < 2; ++dim) {
       if (number == maskNumber && cast<ShapedType>(value.getType()).getDimSize(dim) == 1)
         continue;
-      int64_t resultDim = number < logsumexp ? dimOf(*this, number, dim) : dim;
+      const bool isPermuted = number < logsumexp && cast<ShapedType>(value.getType()).getRank() == 4;
+      int64_t resultDim = isPermuted ? dimOf(*this, number, dim) : dim;
       o[resultDim] = offsets[dim];
       s[resultDim] = sizes[dim];
     }

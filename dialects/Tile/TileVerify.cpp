@@ -214,6 +214,9 @@ LogicalResult AttentionGradientOp::verify() {
     if (rankOf(value) != (number == logsumexp ? 3 : 4) && !(number == result && rankOf(value) == 3))
       return broken(*this, 1) << "operand " << number << " is " << value.getType()
                               << "; all are of rank 4, the log-sum-exp and sum(dO * O) of rank 3";
+  if (ShapedType delta = shapeOf(getInputs()[result]), sums = shapeOf(getInputs()[logsumexp]);
+      delta.getRank() == 3 && (delta.getElementType() != sums.getElementType() || !sameSizes(delta, sums)))
+    return broken(*this, 1) << "sum(dO * O) is " << delta << "; expected the type of the log-sum-exp, " << sums;
   for (Value value : getOutputs())
     if (rankOf(value) != 4)
       return broken(*this, 1) << "a gradient of " << value.getType() << "; expected rank 4";

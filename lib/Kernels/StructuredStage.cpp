@@ -13,7 +13,8 @@ void buildStructuredStage(OpPassManager &pm, bool keepRoundings, const KernelLim
   if (limits.scatterPoolGradients)
     pm.addNestedPass<func::FuncOp>(createScatterPoolGradients());
   pm.addNestedPass<func::FuncOp>(createRecordSizes());
-  pm.addNestedPass<func::FuncOp>(createLowerGraph({limits.splitProducts, limits.tf32Convolutions, limits.attentionDelta}));
+  pm.addNestedPass<func::FuncOp>(
+      createLowerGraph({limits.splitProducts, limits.tf32Convolutions, limits.attentionDelta}));
   pm.addNestedPass<func::FuncOp>(createDecomposeTile({/*wideAttentionOnly=*/true, !limits.fuseSingleAttention}));
   if (keepRoundings)
     pm.addPass(createKeepRoundings());

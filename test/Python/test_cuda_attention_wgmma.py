@@ -201,3 +201,25 @@ def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
                               capture_output=True, text=True, timeout=60)  # fmt: skip
         assert done.returncode == (1 if expected else 0), done.stdout + done.stderr
         assert expected in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+def test_weights_of_equal_scores_are_equal_in_all_tiles(arch, monkeypatch):
+    """All scores are 10,000, so the maximum does not change after the first tile. A factor that is not exactly 1 would
+    change the sums of the first tiles more often than those of the last."""
+    monkeypatch.setenv("TILEWRIGHT_ARCH", arch)
+    query, key = torch.full((1, 1, 64, 64), 25.0).half(), torch.full((1, 1, 2048, 64), 10_000 / 0.3 / 25 / 64).half()
+    value = torch.zeros(1, 1, 2048, 64).half()
+    value[:, :, :1024] = 1
+    out = torch.compile(attend(scale=0.3), backend="tilewright")(query, key, value)
+    assert (out == 0.5).all()
+
+
+def test_attention_without_keys_is_zero(tmp_path):
+    (tmp_path / "m.mlir").write_text("""func.func @main(%q: tensor<1x1x130x64xbf16>, %k: tensor<1x1x0x64xbf16>) -> tensor<1x1x130x64xbf16> {
+  %r, %l = tw.attention %q, %k, %k {scale = 0.125 : f64} : tensor<1x1x130x64xbf16>, tensor<1x1x0x64xbf16>, tensor<1x1x0x64xbf16> -> tensor<1x1x130x64xbf16>, tensor<1x1x130xf32>
+  return %r : tensor<1x1x130x64xbf16>
+}
+""")
+    done = subprocess.run([PROGRAM, "run", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--device=emulated", "--check"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "magnitude 0" in done.stdout, done.stdout + done.stderr

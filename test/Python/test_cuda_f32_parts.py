@@ -65,16 +65,25 @@ def test_products_that_share_an_operand_read_the_same_parts(tmp_path):
     assert len(re.findall(r"call @\w*_parts\w*\(.*-> tensor<256x3x512xbf16>", tiled)) == 1
 
 
-def test_gradients_of_a_linear_layer_satisfy_the_rule_of_f32():
+def test_gradients_of_a_linear_layer_satisfy_the_rule_of_f32(tmp_path):
     check_gradient(torch.nn.functional.linear, torch.randn(320, 512), torch.randn(200, 512), torch.randn(200))
+    assert schedules(dumped(tmp_path, "tiled"))
 
 
-def test_infinite_elements_give_results_that_are_not_finite():
+def test_infinite_elements_give_results_that_are_not_finite(tmp_path):
     x, w = torch.randn(256, 512), torch.randn(512, 64)
     x[3, 5], x[7, 9] = float("inf"), float("nan")
     out = torch.compile(lambda x, w: x @ w, backend="tilewright")(x, w)
+    assert schedules(dumped(tmp_path, "tiled")) == ["wgmma"]
     assert (~out[3].isfinite()).all() and out[7].isnan().all()
     assert out[[0, 1, 2, 4, 5, 6, 8]].isfinite().all()
+
+
+def test_results_that_overflow_are_not_finite(tmp_path):
+    x, w = torch.rand(256, 512) * 1e38 + 1e38, torch.rand(512, 64) * 1e3 + 1e3
+    out = torch.compile(lambda x, w: x @ w, backend="tilewright")(x, w)
+    assert schedules(dumped(tmp_path, "tiled")) == ["wgmma"]
+    assert (~out.isfinite()).all()
 
 
 def test_option_f32_fma_keeps_products_on_cuda_cores(tmp_path):

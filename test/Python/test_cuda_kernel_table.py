@@ -58,7 +58,8 @@ for name, dtype in TYPES.items():
     for m, n, k in SIZES + FEW:
         mapped = dtype in (BF16, F16) and k % 8 == 0 and n % 8 == 0
         fast = "fma" if name == "f32" else "mma"
-        kinds = {} if name == "f32" and m < 4 else {"sm_80": [fast], "sm_90a": ["wgmma" if mapped else fast]}
+        parts = name == "f32" and k % 8 == 0 and n % 8 == 0 and k >= 256  # products of long sums are divided into bf16 parts
+        kinds = {} if name == "f32" and m < 4 else {"sm_80": [fast], "sm_90a": ["wgmma" if mapped or parts else fast]}
         row(f"product-{name}-{m}x{n}x{k}", lambda a, b: a @ b, random(m, k, dtype=dtype), random(k, n, dtype=dtype), kinds=kinds)
 for epilogue in EPILOGUES:
     for m, n, k in [(100, 130, 70), *FEW]:

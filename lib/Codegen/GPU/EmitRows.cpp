@@ -1,8 +1,8 @@
 //===- EmitRows.cpp - the schedule `rows`: threads that share a row of a kernel ----------===//
 //
 // A kernel's rows (dialects/Tile/Rows.h) are the leading dimensions of its results. Softmax and norms reduce the
-// remaining dimensions and read them again. A group of threads (a warp, a block, or one thread of each warp of a block)
-// computes each row:
+// remaining dimensions and read them again. A group of threads (4 to 32 lanes of a warp, a block, or one thread of each
+// warp of a block) computes each row:
 //
 //   softmax, 7 x 512 bf16, {group = 32, vector = 8}: lane l has the elements 8 l ... 8 l + 7 and 256 + 8 l ... of a row
 //     load them (once: every op uses the same indices) ; max in registers ; five shuffles ; exp, sum ; five shuffles

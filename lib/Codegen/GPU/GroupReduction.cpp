@@ -1,7 +1,7 @@
 //===- GroupReduction.cpp - reductions over the threads that share a row ----------------===//
 //
-// Five shuffles combine the values of a warp, and fewer those of a group of 4 to 16 lanes. If a group has more than one warp, each warp then writes its value to a
-// slot in shared memory, and all warps read all slots after one barrier:
+// Five shuffles combine the values of a warp, and fewer those of a group of 4 to 16 lanes. If a group has more than one
+// warp, each warp then writes its value to a slot in shared memory, and all warps read all slots after one barrier:
 //
 //   256 threads: five shuffles ; lane 0 of warp w stores slot w ; barrier ; lane l loads slot l % 8 (lanes from 8 on
 //   use the combiner's identity) ; five shuffles

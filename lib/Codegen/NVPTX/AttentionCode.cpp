@@ -1,6 +1,6 @@
 //===- AttentionCode.cpp - code shared by attention and its gradient on tensor cores ----===//
 #include "lib/Codegen/NVPTX/AttentionCode.h"
-#include "lib/Codegen/NVPTX/InlineAssembly.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 
@@ -24,19 +24,26 @@ void AttentionCode::applyScale(const ScoreScale &scale, MutableArrayRef<Value> s
       score = times(score, number(scale.scale));
 }
 
-Value AttentionCode::baseOf(const ScoreScale &scale, Value zeroAt) {
-  return scale.inExponent ? times(zeroAt, number(ScoreScale::log2OfE)) : zeroAt;
+Value AttentionCode::baseOf(const ScoreScale &scale, Value score) {
+  return scale.inExponent ? times(score, number(scale.exponentFactor())) : score;
 }
 
 Value AttentionCode::weightOf(Value score, const ScoreScale &scale, Value base) {
-  Value exponent;
-  if (scale.inExponent)
-    exponent = LLVM::FMAOp::create(builder, loc, score, number(scale.exponentFactor()),
-                                   arith::NegFOp::create(builder, loc, base));
-  else
-    exponent = times(minus(score, base), number(ScoreScale::log2OfE));
+  if (!scale.inExponent)
+    return exp2(times(minus(score, base), number(scale.exponentFactor())));
+  return exp2(LLVM::FMAOp::create(builder, loc, score, number(scale.exponentFactor()),
+                                  arith::NegFOp::create(builder, loc, base)));
+}
+
+Value AttentionCode::quotientOfWeights(Value a, Value b, const ScoreScale &scale) {
+  return exp2(times(minus(a, b), number(scale.exponentFactor())));
+}
+
+Value AttentionCode::exp2(Value exponent) {
   // Without .ftz, ptxas adds three instructions for subnormal results, which are 0 here: a row has a weight of 1.
-  return inlineAssembly(builder, loc, "ex2.approx.ftz.f32 $0, $1;", "=f,f", exponent, f32, /*hasSideEffects=*/false);
+  return LLVM::CallIntrinsicOp::create(builder, loc, f32, builder.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"),
+                                       ValueRange(exponent))
+      .getResult(0);
 }
 
 Value AttentionCode::packed(ArrayRef<Value> two) {

@@ -12,7 +12,8 @@ using namespace tilewright::gpu;
 /// may be as low as the lowest f32, this product could overflow, so the exponent is (score - base) * log2OfE.
 struct ScoreScale {
   ScoreScale(double scale, bool hasMask) : scale(scale), inExponent(!hasMask && scale > 0) {}
-  double exponentFactor() const { return scale * log2OfE; }
+  /// Returns the factor of a score that applyScale() has processed, in the exponent of 2.
+  double exponentFactor() const { return inExponent ? scale * log2OfE : log2OfE; }
 
   static constexpr double log2OfE = 1.4426950408889634;
   double scale;
@@ -45,11 +46,14 @@ protected:
   mlir::Value minus(mlir::Value a, mlir::Value b);
   /// Multiplies scores by the scale, unless it is part of the exponent's factor.
   void applyScale(const ScoreScale &scale, llvm::MutableArrayRef<mlir::Value> scores);
-  /// Returns the base for the weights of a row: the exponent of a score is 0 if the score, multiplied by the scale, is
-  /// `zeroAt`.
-  mlir::Value baseOf(const ScoreScale &scale, mlir::Value zeroAt);
+  /// Returns the base for the weights of a row, so that `score`, which applyScale() has processed, has the weight 1.
+  mlir::Value baseOf(const ScoreScale &scale, mlir::Value score);
   /// Returns the weight of a score: 2 to the power of its exponent.
   mlir::Value weightOf(mlir::Value score, const ScoreScale &scale, mlir::Value base);
+  /// Returns the quotient of the weights of two scores, which is exactly 1 if they are equal.
+  mlir::Value quotientOfWeights(mlir::Value a, mlir::Value b, const ScoreScale &scale);
+  /// Returns 2^exponent, or 0 if that is subnormal.
+  mlir::Value exp2(mlir::Value exponent);
   /// Converts two f32 values to the operands' type and packs them into one word of a fragment.
   mlir::Value packed(llvm::ArrayRef<mlir::Value> two);
   /// Converts weights, a multiple of four f32 values, to words (i32) of a left operand in registers.

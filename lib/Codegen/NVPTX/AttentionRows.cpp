@@ -96,8 +96,9 @@ std::array<Value, 2> AttentionRows::weigh(Value tile, MutableArrayRef<Value> sco
     for (int64_t j = 1; j < schedule.n / 8; ++j)
       here = maximum(here, maximum(mine(j)[0], mine(j)[1]));
     Value larger = maximum(found, inQuad(here, [&](Value a, Value b) { return maximum(a, b); }));
-    Value base = baseOf(scale, scaled(orZero(larger))), added = zero;
-    factors[half] = weightOf(found, scale, base);
+    Value top = orZero(larger), base = baseOf(scale, top), added = zero;
+    // The factor must be exactly 1 if the maximum does not change, because it is applied once for each tile.
+    factors[half] = quotientOfWeights(found, top, scale);
     for (int64_t j = 0; j < schedule.n / 8; ++j)
       for (Value &score : mine(j)) {
         score = weightOf(score, scale, base);

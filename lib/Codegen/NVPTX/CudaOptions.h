@@ -36,8 +36,8 @@ inline llvm::ArrayRef<OptionField<CudaOptions>> cudaOptions() {
        &CudaOptions::tf32Convolutions},
       {{"f32_fma", TargetOption::Flag, "",
         "compute products of f32 by fma on CUDA cores; by default, large products on sm_90a are computed on tensor "
-        "cores as six products of bf16 parts, which have f32 precision, but return nan instead of inf if an operand is "
-        "infinite",
+        "cores as six products of bf16 parts, which have f32 precision for operands of at least 2^-110, and may return "
+        "nan instead of inf",
         InCompile | InRun | InTune | InPython},
        &CudaOptions::f32Fma},
   };

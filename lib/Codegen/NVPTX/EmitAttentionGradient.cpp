@@ -63,6 +63,7 @@ private:
       loadOwnStatistics();
 
     auto loop = scf::ForOp::create(builder, loc, firstTile, endTile, index(1), SmallVector<Value>(numSums(), zero));
+    keepRolled(loop); // two copies of the body would need more registers than a thread has
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       Value tile = loop.getInductionVar();
@@ -100,13 +101,15 @@ private:
       Value slot = slotOf(tile), first = elements.multiply(tile, index(schedule.n));
       for (unsigned number = 0; number < 2; ++number)
         copyRows(tiles.far[number], slot, rowsOf(otherOperand(number), otherCount, columnsOf(number)), first);
-      if (ofKeys)
-        when(isLess(kernel.thread, index(schedule.n)), [&] {
-          Value position = clampedOther(elements.add(first, kernel.thread));
-          Value offset = elements.multiply(kernel.thread, index(4)), base = baseOf(position), delta = deltaOf(position);
-          LLVM::StoreOp::create(builder, loc, base, address(basesIn(slot, 0), offset), /*alignment=*/4);
-          LLVM::StoreOp::create(builder, loc, delta, address(deltasIn(slot, 0), offset), /*alignment=*/4);
-        });
+      if (!ofKeys)
+        return;
+      Value thread = keepsOwnRows(gradient) ? kernel.thread : forgotten(kernel.thread);
+      when(isLess(thread, index(schedule.n)), [&] {
+        Value position = clampedOther(elements.add(first, thread));
+        Value offset = elements.multiply(thread, index(4)), base = baseOf(position), delta = deltaOf(position);
+        LLVM::StoreOp::create(builder, loc, base, address(basesIn(slot, 0), offset), /*alignment=*/4);
+        LLVM::StoreOp::create(builder, loc, delta, address(deltasIn(slot, 0), offset), /*alignment=*/4);
+      });
     });
     NVVM::CpAsyncCommitGroupOp::create(builder, loc);
   }
@@ -152,9 +155,8 @@ private:
 
   /// Processes `atOnce` rows of a tile, starting at row `from` of the tile, which is row `begin` of the other operands.
   void step(Value begin, Value slot, int64_t from, MutableArrayRef<Value> sums) {
-    SmallVector<Value> weights = product(0, slot, from);
+    SmallVector<Value> weights = product(0, slot, from), slopes = product(1, slot, from);
     toWeights(begin, weights, basesIn(slot, from));
-    SmallVector<Value> slopes = product(1, slot, from);
     toSlopes(weights, slopes, deltasIn(slot, from));
     const auto ofHead = size_t(gradient.headSize / 2);
     if (ofKeys)

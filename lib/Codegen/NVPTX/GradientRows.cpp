@@ -78,7 +78,7 @@ Value GradientRows::baseOf(Value position) {
   Value sum = elements.element(gradient.op.getInputs()[Of::LogSumExp], {batch, head, position});
   Value none = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, sum, lowest);
   return arith::SelectOp::create(builder, loc, none, number(std::numeric_limits<double>::infinity()),
-                                 AttentionCode::baseOf(scale, sum));
+                                 scale.inExponent ? times(sum, number(ScoreScale::log2OfE)) : sum);
 }
 
 Value GradientRows::deltaOf(Value position) {

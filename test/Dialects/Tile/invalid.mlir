@@ -179,6 +179,14 @@ func.func @tile_attention_gradient_c1_rank(%q: memref<1x3x8x4xf32>, %l: memref<3
 
 // -----
 
+func.func @tile_attention_gradient_c1_delta(%q: memref<1x3x8x4xbf16>, %d: memref<1x3x7xf32>, %l: memref<1x3x8xf32>) {
+  // expected-error @below {{tile_attention_gradient_c1: sum(dO * O) is 'memref<1x3x7xf32>'; expected the type of the log-sum-exp, 'memref<1x3x8xf32>'}}
+  tw_tile.attention_gradient {scale = 1.0 : f64} ins(%q, %q, %q, %d, %q, %l : memref<1x3x8x4xbf16>, memref<1x3x8x4xbf16>, memref<1x3x8x4xbf16>, memref<1x3x7xf32>, memref<1x3x8x4xbf16>, memref<1x3x8xf32>) outs(%q, %q, %q : memref<1x3x8x4xbf16>, memref<1x3x8x4xbf16>, memref<1x3x8x4xbf16>)
+  return
+}
+
+// -----
+
 func.func @tile_scan_c1(%a: memref<4xf32>, %b: memref<5xf32>) {
   // expected-error @below {{tile_scan_c1: dim 0 of 'memref<4xf32>' into 'memref<5xf32>'}}
   tw_tile.scan sum {dim = 0 : i64} ins(%a : memref<4xf32>) outs(%b : memref<5xf32>)

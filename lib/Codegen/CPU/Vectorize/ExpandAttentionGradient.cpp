@@ -45,6 +45,9 @@ public:
   LogicalResult run() {
     if (!element.isF32() && !element.isBF16() && !element.isF16())
       return op.emitOpError("expected f32, bf16 or f16 operands, got ") << element;
+    if (cast<ShapedType>(op.getInputs()[3].getType()).getRank() != 4)
+      return op.emitOpError("reads sum(dO * O) instead of the result O, which target cpu does not support; lower the "
+                            "graph without the option attention-delta of tw-lower-graph, or compile it for cuda");
     SmallVector<Value> matrices;
     for (int64_t operand = 0; operand < 8; ++operand)
       matrices.push_back(matrix(operand < 5 ? op.getInputs()[operand] : op.getOutputs()[operand - 5], operand));
@@ -209,8 +212,8 @@ private:
     accumulate(transpose(qBlock, queryTransposed), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
   }
 
-  /// Computes `part` = `a` * b, where b is the matrix in `panels`, and adds `part` to `sum`. If `part` is null, computes
-  /// `sum` = `a` * b instead. `depthFirst` is as in multiply().
+  /// Computes `part` = `a` * b, where b is the matrix in `panels`, and adds `part` to `sum`. If `part` is null,
+  /// computes `sum` = `a` * b instead. `depthFirst` is as in multiply().
   void accumulate(Value a, Value panels, Value part, Value sum, bool depthFirst = false) {
     multiply(a, panels, part ? part : sum, depthFirst);
     if (part)

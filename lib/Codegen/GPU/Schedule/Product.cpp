@@ -44,17 +44,18 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool
   return "";
 }
 
+AffineExpr partOfPair(AffineExpr pair) {
+  constexpr int64_t parts = 3;
+  return (pair * -6).floorDiv(5) % parts;
+}
+
 std::optional<unsigned> loopOfParts(AffineExpr expr) {
   std::optional<unsigned> loop;
-  bool divides = false, several = false;
   expr.walk([&](AffineExpr each) {
-    if (auto dim = dyn_cast<AffineDimExpr>(each)) {
-      several |= loop && *loop != dim.getPosition();
-      loop = dim.getPosition();
-    }
-    divides |= each.getKind() == AffineExprKind::FloorDiv;
+    if (isa<AffineDimExpr>(each) && expr == partOfPair(each))
+      loop = cast<AffineDimExpr>(each).getPosition();
   });
-  return divides && !several ? loop : std::nullopt;
+  return loop;
 }
 
 bool multipliesParts(Contraction product) {

@@ -21,8 +21,10 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool
 inline constexpr int64_t mostRegisters = 255;  ///< registers per thread
 inline constexpr int64_t aroundRegisters = 40; ///< registers of a thread that are used for addresses
 
-/// Returns the loop of an index of bf16 parts (SplitF32.h): an index that depends on one loop and is not this loop.
-/// Returns std::nullopt if `expr` is no such index.
+/// Returns the index of the bf16 part (SplitF32.h) that pair number `pair` reads of the operand whose parts are not in
+/// the order of the pairs.
+mlir::AffineExpr partOfPair(mlir::AffineExpr pair);
+/// Returns the loop over pairs if `expr` is the result of partOfPair() for a loop, otherwise std::nullopt.
 std::optional<unsigned> loopOfParts(mlir::AffineExpr expr);
 /// Returns true if an operand of the product is indexed by bf16 parts.
 bool multipliesParts(Contraction product);

@@ -4,7 +4,8 @@
 // decomposes attention that tensor cores do not support, moves copies into the windowed kernels that read them
 // (InlineCopies.h), transposes weights of convolutions for wgmma (TransposeFilters.h), splits long reductions
 // (SplitSums.h), fuses norms with the products before them (JoinRows.h) and convolutions with the padding of their
-// images (JoinPadding.h), and aligns rows of operands (AlignRows.h). If the target does not support an op, the pass
+// images (JoinPadding.h), aligns rows of operands (AlignRows.h), and divides operands of f32 products into bf16 parts
+// (SplitF32.h). If the target does not support an op, the pass
 // reports an error with the op, its type, the reason and the user's source line. The pass reports all such ops of the
 // module, not only the first.
 //

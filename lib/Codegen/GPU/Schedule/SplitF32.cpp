@@ -15,13 +15,16 @@
 // tensor cores truncate sums. The indices of the parts are affine functions of the loop, so the product is an ordinary
 // linalg op:
 //
-//   pair     0 1 2 3 4 5
-//   part of the ordered operand   2 1 1 0 0 0    (10 - 2 pair) floordiv 5, a table in the order of the pairs
-//   part of the other operand     0 1 0 2 1 0    (-6 pair floordiv 5) mod 3
+//   pair                          0 1 2 3 4 5
+//   part of the ordered operand   2 1 1 0 0 0    its parts are stored in the order of the pairs
+//   part of the other operand     0 1 0 2 1 0    (-6 pair floordiv 5) mod 3, partOfPair()
 //
-// If an element is infinite, the product is NaN, because infinity is multiplied by parts that are 0. The option f32_fma
-// turns this pass off. See Henry, Tang and Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
-// Higher-Precision Computations", 2019.
+// Parts below 2^-133 are rounded, because bf16 has no smaller numbers. Elements below 2^-110 therefore have fewer than
+// 24 bits. If an element is infinite, or a result overflows, the result may be NaN, because infinity is multiplied by
+// parts that are 0, or because sums of different pairs overflow with different signs. An operand that the kernel also
+// reads elsewhere, or on both sides of the product, is not divided. The option f32_fma turns this pass off. See Henry,
+// Tang and Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations",
+// 2019.
 //
 // Tests: test/Codegen/GPU/Schedule/split-f32.mlir, test/Python/test_cuda_f32_parts.py
 //
@@ -42,11 +45,6 @@ namespace tilewright::gpu {
 namespace {
 
 constexpr int64_t numParts = 3, numPairs = 6;
-
-/// Returns the part of the ordered operand in pair `pair`.
-AffineExpr orderedPart(AffineExpr pair) { return (pair * -2 + 10).floorDiv(5); }
-/// Returns the part of the other operand.
-AffineExpr otherPart(AffineExpr pair) { return (pair * -6).floorDiv(5) % numParts; }
 
 class PartSplitter {
 public:
@@ -173,7 +171,7 @@ private:
     for (auto [operand, read] : llvm::zip_equal(operands, reads)) {
       AffineMap map = op.getMatchingIndexingMap(read).shiftDims(1);
       SmallVector<AffineExpr> exprs(map.getResults());
-      exprs.insert(exprs.end() - 1, operand.parts == numPairs ? pair : otherPart(pair));
+      exprs.insert(exprs.end() - 1, operand.parts == numPairs ? pair : partOfPair(pair));
       maps.push_back(AffineMap::get(loops, 0, exprs, builder.getContext()));
       inputs.push_back(mapping.lookup(Value(operand.argument)));
     }

@@ -68,7 +68,7 @@ KernelSpace spaceOfRows(const Schedule &initial) {
     made.addKnob(powersNear(initial.group, /*factor=*/4, /*least=*/2, warpSize), /*reorders=*/true);
     return made;
   }
-  if (initial.group < warpSize) { // a part of a warp, which has one thread for each vector of a row
+  if (initial.group < warpSize) { // a part of a warp: a larger group would have idle lanes
     made.addKnob({initial.group}, /*reorders=*/true);
     made.addKnob(powersNear(initial.threads / initial.group, /*factor=*/4, warpSize / initial.group, mostThreads));
     made.addKnob(vectorsFor(initial), /*reorders=*/true);
