@@ -75,7 +75,7 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
 
 bool GpuScheduleAttr::isTunable() const { return true; }
 
-/// Returns `schedule` with another record.
+/// Returns a copy of `schedule` with the record `record`.
 static GpuScheduleAttr replaceRecord(GpuScheduleAttr schedule, StringRef record) {
   return GpuScheduleAttr::get(schedule.getContext(), schedule.getKind(), schedule.getThreads(), schedule.getVector(),
                               schedule.getGroup(), schedule.getBlock(), schedule.getWarps(), schedule.getTile(),

@@ -55,7 +55,8 @@ std::optional<double> constantNumber(Value value) {
   return double(elements.getSplatValue<APInt>().getSExtValue());
 }
 
-/// Returns true if `value` is a reshape that preserves the last two dimensions.
+/// Returns true if `reshape` preserves the sizes of the last two dimensions. Otherwise, or if its input or its result
+/// has a rank below 2, returns false.
 bool preservesMatrices(ReshapeOp reshape) {
   Shape before = sizesOf(reshape.getInput()), after = sizesOf(reshape);
   return before.size() >= 2 && after.size() >= 2 && ArrayRef(before).take_back(2) == ArrayRef(after).take_back(2);

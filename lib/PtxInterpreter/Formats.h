@@ -3,8 +3,8 @@
 // Operations on formats with less precision than double are computed in double and then rounded to their format. If
 // double cannot represent the exact result of an addition, FMA, division or square root, the first rounding is to odd.
 // The second rounding then returns the correctly rounded result, because double has at least two bits of precision more
-// than the format. Approximate instructions (such as .approx), and the sums of the products in matrix instructions, are
-// rounded to nearest in double.
+// than the format. The results of approximate instructions (with .approx), and the sums of the products in matrix
+// instructions, are rounded to nearest in double.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_FORMATS_H

@@ -9,7 +9,7 @@
 //   %c = tw.cast %m : (tensor<4x10xi32>) -> tensor<4x10xi16>
 //   %l = tw.shift_left %c, %6      %y = tw.shift_right %l, %6 : tensor<4x10xi16>      // sign-extends the low ten bits
 //
-// Hardware supports integers of every bit width, but a CPU supports only 8, 16, 32 and 64 bits. The pass does not
+// An FPGA supports integers of every bit width, but a CPU supports only 8, 16, 32 and 64 bits. The pass does not
 // change the values of a graph from --tw-fixed-point. In such a graph, only conversions to fewer bits wrap around.
 // After a conversion to a bit width other than 8, 16, 32 and 64, the pass emits shifts that wrap the value around to
 // the original bit width.

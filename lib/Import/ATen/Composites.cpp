@@ -126,7 +126,7 @@ Results maxPoolOfLines(Node &n) {
   int64_t kernel = number(1, "kernel_size", 1), stride = number(2, "stride", kernel), padding = number(3, "padding", 0),
           dilation = number(4, "dilation", 1);
   const int64_t rank = n.rankOf(x);
-  if (!n.demand((rank == 2 || rank == 3) && n.type().getRank() == rank, "it takes lines"))
+  if (!n.demand((rank == 2 || rank == 3) && n.type().getRank() == rank, "its input must have rank 2 or 3"))
     return n.refused();
   SmallVector<AffineExpr> sizes = sizesOf(n.type());
   if (rank == 2)

@@ -4,7 +4,7 @@
 //   channel_shuffle(x, g)          [b, g c, h, w] viewed as [b, g, c, h, w], with g and c swapped
 //   diagonal_scatter(x, y)         tw.put of y at the index tensors [0, 1, ..] of the rows and of the columns
 //
-// The copies of other views have rows in the families of the views.
+// The copies of other views are in the tables of the files of these views, such as Views.cpp.
 //
 // Test: test/Python/ops/test_decomposed.py
 //

@@ -44,7 +44,8 @@ bool readDimension(std::string_view text, TensorMapRecipe::Dimension &made) {
   return true;
 }
 
-/// Removes the step and the corners of a dimension of pixels from the end of `text`.
+/// Reads the step and the corners of a dimension of pixels from the end of `text` into `made`, and removes them from
+/// `text`. Returns false if they are missing or invalid.
 bool readWindows(std::string_view &text, TensorMapRecipe::Dimension &made) {
   std::string_view corners = text;
   text = part(corners, '/');

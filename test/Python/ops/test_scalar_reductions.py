@@ -1,4 +1,5 @@
-"""Tests reductions over no dimensions, of scalars and of tensors: each element is a separate row."""
+"""Tests reductions of tensors without dimensions, which reduce over no dimension, and of tensors with one element: the
+results and gradients equal those of eager."""
 
 import math
 

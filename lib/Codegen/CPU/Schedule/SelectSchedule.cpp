@@ -4,8 +4,8 @@
 // After:   func @kernel_0(...) attributes {tw.kernel,
 //            tw.schedule = #tw_cpu.schedule<tiles = [64, 48], nanoseconds = 9300, bound = L2>}
 //
-// `tiles` has one size per row of the kernel (dialects/Tile/Rows.h), which is the size of the part that one task
-// computes. A size of 0 means that the row is not tiled. `k_block` is set for products with few rows and a long K whose
+// `tiles` has one size per row dimension of the kernel (dialects/Tile/Rows.h), which is the number of its indices that
+// one task computes. A size of 0 means that the dimension is not tiled. `k_block` is set for products with few rows and a long K whose
 // right-hand side exceeds the L2 cache. For products and elementwise kernels, the cost model (CostModel.h) selects the
 // candidate with the lowest predicted time, and determines the resource that limits the kernel. Exceptions are products
 // whose kernel also reduces rows, and elementwise kernels with symbolic sizes or little work. For convolutions and

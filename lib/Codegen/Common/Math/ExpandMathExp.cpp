@@ -115,8 +115,8 @@ Lanes expandExp2(Lanes x, bool avx512, bool shortened) {
   return select(keep, p * scale * scale, 0.0);
 }
 
-// The result is 2^n q + 2^n - 1, where q = e^r - 1. All terms are computed as halves, because 2^127 is representable,
-// but 2^128 is not. For x below -18, the result is -1.
+// The result is 2^n q + 2^n - 1, where q = e^r - 1. Each term is computed divided by 2, and the sum is doubled,
+// because 2^127 is representable in f32, but 2^128 is not. For x below -18, the result is -1.
 Lanes expandExpM1(Lanes x) {
   Lanes bounded = clamp(x, -18.0, 89.0);
   constexpr double shift = roundingShift32 + 126;

@@ -190,8 +190,9 @@ private:
     return "";
   }
 
-  /// Checks that the runs are: at most one of the operand's rows or columns, the windows, and the channels. Adds the
-  /// first of these runs if it is missing.
+  /// Checks that the runs are, in this order: one run of the operand's rows (A) or columns (B), the runs of windows,
+  /// and one run of the channels. If the first run is missing, adds one of size 1. Returns the reason if the runs are
+  /// others, or an empty string.
   std::string completeWindows() {
     if (runs.front().part != Part::Side)
       runs.insert(runs.begin(), Run{Part::Side, {}, 1, {}, {}, {}});

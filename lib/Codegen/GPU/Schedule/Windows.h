@@ -8,8 +8,8 @@
 
 namespace tilewright::gpu {
 
-/// The maximum number of sums of a thread. Up to half of it, the sums and the weights of a line, or of a small window,
-/// are sure to fit in registers.
+/// The maximum number of sums of a thread. If a thread has at most half of this number, its sums and the weights of one
+/// line of the window, or of the whole window if it is small, fit in registers.
 inline constexpr int64_t mostSumsOfWindows = 128;
 
 /// The numbers of a grouped convolution on which the code of the schedule `windows` depends.
