@@ -32,7 +32,8 @@ namespace {
 
 class RowAligner {
 public:
-  RowAligner(ModuleOp module, const Arch &arch) : module(module), symbols(module), arch(arch), builder(module) {}
+  RowAligner(ModuleOp module, const Arch &arch)
+      : module(module), symbols(module), arch(arch), builder(module), copies(builder, symbols) {}
 
   void run() {
     for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>()))
@@ -84,16 +85,15 @@ private:
     func::FuncOp made = makeProduct(kernel, operands);
     symbols.insert(made);
     std::optional<Contraction> aligned = matchContraction(made, reason);
-    if (aligned && whyNotOnWarpGroups(*aligned, arch.formats()).empty())
-      if (Schedule schedule = chooseWgmma(*aligned, arch); whyNotWgmma(schedule, *aligned, arch.sharedBytes).empty()) {
-        setSchedule(made, schedule);
-        module.walk([&](func::CallOp call) {
-          if (call.getCallee() == kernel.getName())
-            replace(call, made, operands);
-        });
-        symbols.erase(kernel);
-        return;
-      }
+    if (std::optional<Schedule> schedule = aligned ? wgmmaFor(*aligned, arch) : std::nullopt) {
+      setSchedule(made, *schedule);
+      module.walk([&](func::CallOp call) {
+        if (call.getCallee() == kernel.getName())
+          replace(call, made, operands);
+      });
+      symbols.erase(kernel);
+      return;
+    }
     symbols.erase(made);
   }
 
@@ -125,14 +125,10 @@ private:
   }
 
   /// Returns the kernel that copies a tensor of the type `from`, made for `origin`.
-  func::FuncOp copyOf(RankedTensorType from, func::FuncOp origin) {
-    func::FuncOp &made = copies[from];
-    if (made)
-      return made;
-    OpBuilder::InsertionGuard guard(builder);
+  func::FuncOp makeCopy(RankedTensorType from, func::FuncOp origin) {
     const Location loc = origin.getLoc();
     RankedTensorType to = alignedType(from);
-    made = makeKernel(builder, origin, "_rows", {from, to}, {to}, builder.getStringAttr("align rows"));
+    func::FuncOp made = makeKernel(builder, origin, "_rows", {from, to}, {to}, builder.getStringAttr("align rows"));
     auto rank = unsigned(from.getRank());
     BlockArgument source = made.getArgument(0);
     auto copy = linalg::GenericOp::create(
@@ -153,46 +149,25 @@ private:
         });
     copy->setAttr(opAttrName, builder.getStringAttr("align rows"));
     func::ReturnOp::create(builder, loc, copy.getResult(0));
-    symbols.insert(made);
     return made;
   }
 
-  /// Replaces a call of the original kernel.
+  /// Makes a call of the original kernel a call of `product`.
   void replace(func::CallOp call, func::FuncOp product, ArrayRef<BlockArgument> arguments) {
     SmallVector<Value> operands(call.getOperands());
     for (BlockArgument argument : arguments) {
+      auto type = cast<RankedTensorType>(argument.getType());
       Value &operand = operands[argument.getArgNumber()];
-      Value &copied = copiesOf[operand];
-      if (!copied) {
-        builder.setInsertionPointAfterValue(operand); // calls may be visited in any order
-        auto type = cast<RankedTensorType>(argument.getType());
-        func::FuncOp copy = copyOf(type, product);
-        RankedTensorType to = alignedType(type);
-        Value empty = tensor::EmptyOp::create(builder, call.getLoc(), to.getShape(), to.getElementType());
-        auto made = func::CallOp::create(builder, call.getLoc(), copy, ValueRange{operand, empty});
-        made->setAttr(opsAttrName, copy->getAttr(opsAttrName));
-        copied = made.getResult(0);
-      }
-      operand = copied;
+      operand = copies.copyOf(call.getLoc(), operand, alignedType(type), [&] { return makeCopy(type, product); });
     }
-    // Keys of erased calls are replaced, because later values may have the same addresses.
-    SmallVector<Value> copied;
-    for (Value result : call.getResults()) {
-      copied.push_back(copiesOf.lookup(result));
-      copiesOf.erase(result);
-    }
-    func::CallOp made = replaceCall(builder, call, product, operands);
-    for (auto [result, copy] : llvm::zip_equal(made.getResults(), copied))
-      if (copy)
-        copiesOf[result] = copy;
+    redirectCall(call, product, operands);
   }
 
   ModuleOp module;
   SymbolTable symbols;
   const Arch &arch;
   OpBuilder builder;
-  llvm::DenseMap<Type, func::FuncOp> copies; ///< by the type of the tensor that they copy
-  llvm::DenseMap<Value, Value> copiesOf;
+  OperandCopies copies;
 };
 
 } // namespace

@@ -117,11 +117,10 @@ private:
       return {};
     func::FuncOp made = make(pads, *image, views, convolves, padded);
     product = matchContraction(made, reason);
-    if (product && whyNotOnWarpGroups(*product, arch.formats()).empty())
-      if (Schedule schedule = chooseWgmma(*product, arch); whyNotWgmma(schedule, *product, arch.sharedBytes).empty()) {
-        setSchedule(made, schedule);
-        return made;
-      }
+    if (std::optional<Schedule> schedule = product ? wgmmaFor(*product, arch) : std::nullopt) {
+      setSchedule(made, *schedule);
+      return made;
+    }
     symbols.erase(made);
     return {};
   }

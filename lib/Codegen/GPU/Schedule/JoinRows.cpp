@@ -45,9 +45,8 @@ std::optional<Timed> fastest(Contraction product, const Arch &arch) {
     if (!best || nanoseconds < best->nanoseconds)
       best = Timed{schedule, nanoseconds};
   };
-  if (arch.groupFlops > 0 && whyNotOnWarpGroups(product, arch.formats()).empty())
-    if (Schedule schedule = chooseWgmma(product, arch); whyNotWgmma(schedule, product, arch.sharedBytes).empty())
-      take(schedule, nanosecondsOfWgmma(schedule, product, arch));
+  if (std::optional<Schedule> schedule = wgmmaFor(product, arch))
+    take(*schedule, nanosecondsOfWgmma(*schedule, product, arch));
   if (!best && whyNotOnTensorCores(product, arch.formats()).empty())
     if (Schedule schedule = chooseMma(product, arch); whyNotMma(schedule, product, arch.sharedBytes).empty())
       take(schedule, nanosecondsOfMma(schedule, product, arch));

@@ -2,6 +2,7 @@
 #include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Schedule.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "tilewright/AttributeNames.h"
 
 using namespace mlir;
@@ -41,14 +42,27 @@ void copySizes(func::FuncOp from, func::FuncOp to) {
       to.setArgAttr(after.getArgNumber(), tile::sizesAttrName, sizes);
 }
 
-func::CallOp replaceCall(OpBuilder &builder, func::CallOp call, func::FuncOp kernel, ValueRange operands) {
-  builder.setInsertionPoint(call);
-  auto made = func::CallOp::create(builder, call.getLoc(), kernel, operands);
-  if (Attribute ops = call->getAttr(opsAttrName))
-    made->setAttr(opsAttrName, ops);
-  call->replaceAllUsesWith(made.getResults());
-  call.erase();
-  return made;
+void redirectCall(func::CallOp call, func::FuncOp kernel, ValueRange operands) {
+  call.setCallee(kernel.getName());
+  call->setOperands(operands);
+}
+
+Value OperandCopies::copyOf(Location loc, Value operand, RankedTensorType type,
+                            llvm::function_ref<func::FuncOp()> makeKernel) {
+  Value &copy = copies[{operand, type}];
+  if (copy)
+    return copy;
+  func::FuncOp &kernel = kernels[{operand.getType(), type}];
+  if (!kernel) {
+    OpBuilder::InsertionGuard guard(builder);
+    kernel = makeKernel();
+    symbols.insert(kernel);
+  }
+  builder.setInsertionPointAfterValue(operand); // calls may be visited in any order
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), type.getElementType());
+  auto made = func::CallOp::create(builder, loc, kernel, ValueRange{operand, empty});
+  made->setAttr(opsAttrName, kernel->getAttr(opsAttrName));
+  return copy = made.getResult(0);
 }
 
 void eraseUncalled(ModuleOp module, SymbolTable &symbols, ArrayRef<StringAttr> kernels) {

@@ -19,9 +19,26 @@ void setSizes(mlir::func::FuncOp kernel, unsigned argument);
 /// Copies the attribute tw.sizes of arguments that have the same type in both kernels, for symbolic sizes.
 void copySizes(mlir::func::FuncOp from, mlir::func::FuncOp to);
 
-/// Creates a call of `kernel` in place of `call`, with its attribute tw.ops, and erases `call`. Returns the new call.
-mlir::func::CallOp replaceCall(mlir::OpBuilder &builder, mlir::func::CallOp call, mlir::func::FuncOp kernel,
-                               mlir::ValueRange operands);
+/// Makes `call` a call of `kernel`, whose results have the same types, with these operands.
+void redirectCall(mlir::func::CallOp call, mlir::func::FuncOp kernel, mlir::ValueRange operands);
+
+/// Copies of kernels' operands in another form. All kernels that need an operand in the same form read one copy.
+class OperandCopies {
+public:
+  OperandCopies(mlir::OpBuilder &builder, mlir::SymbolTable &symbols) : builder(builder), symbols(symbols) {}
+
+  /// Returns the copy of `operand` with the type `type`. If there is none, inserts a call at `loc` that makes it after
+  /// `operand`.
+  /// `makeKernel` returns the kernel for the first copy between two types, with the arguments source and destination.
+  mlir::Value copyOf(mlir::Location loc, mlir::Value operand, mlir::RankedTensorType type,
+                     llvm::function_ref<mlir::func::FuncOp()> makeKernel);
+
+private:
+  mlir::OpBuilder &builder;
+  mlir::SymbolTable &symbols;
+  llvm::DenseMap<std::pair<mlir::Type, mlir::Type>, mlir::func::FuncOp> kernels; ///< by the types of source and copy
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> copies;        ///< by the operand and its copy's type
+};
 
 /// Erases each of these kernels that no call in the module has as its callee.
 void eraseUncalled(mlir::ModuleOp module, mlir::SymbolTable &symbols, llvm::ArrayRef<mlir::StringAttr> kernels);

@@ -122,10 +122,8 @@ public:
       if (isDotProducts(*contraction))
         if (std::optional<tile::RowMap> rows = tile::computeRows(members, reason); rows && wantsRows(*rows))
           return chooseRows(*rows);
-      if (arch.groupFlops > 0 && whyNotOnWarpGroups(*contraction, arch.formats()).empty())
-        if (Schedule wgmma = chooseWgmma(*contraction, arch);
-            whyNotWgmma(wgmma, *contraction, arch.sharedBytes).empty())
-          return wgmma;
+      if (std::optional<Schedule> wgmma = wgmmaFor(*contraction, arch))
+        return *wgmma;
       if (whyNotOnTensorCores(*contraction, arch.formats()).empty())
         if (Schedule mma = chooseMma(*contraction, arch); whyNotMma(mma, *contraction, arch.sharedBytes).empty())
           return mma;

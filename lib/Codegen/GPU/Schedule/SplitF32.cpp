@@ -3,9 +3,9 @@
 // Before:
 //   %r = call @kernel_0(%x, %w, %b, %into)             // x: 4096 x 768 x f32, w: 768 x 3072 x f32
 // After:
-//   %p = call @kernel_0_bf16_parts(%x, %empty0)             // 4096 x 3 x 768 x bf16: the three parts of each row
-//   %q = call @kernel_0_bf16_parts_0(%w, %empty1)     // 768 x 6 x 3072 x bf16: the parts 2, 1, 1, 0, 0, 0 of each row
-//   %r = call @kernel_0_bf16(%p, %q, %b, %into)    // sums over the rows of w and over six pairs of parts
+//   %p = call @kernel_0_bf16_parts(%x, %empty0)        // 4096 x 3 x 768 x bf16: the three parts of each row
+//   %q = call @kernel_0_bf16_parts_0(%w, %empty1)      // 768 x 6 x 3072 x bf16: the parts 2, 1, 1, 0, 0, 0 of each row
+//   %r = call @kernel_0_bf16(%p, %q, %b, %into)        // sums over the rows of w and over six pairs of parts
 //
 // A finite f32 has 24 significant bits. It is the exact sum of three bf16 parts of eight bits each: each part is what
 // is left of the element, rounded. Parts 1 and 2 are at most 2^-8 and 2^-17 of the element. The product of two elements
@@ -48,7 +48,8 @@ constexpr int64_t numParts = 3, numPairs = 6;
 
 class PartSplitter {
 public:
-  PartSplitter(ModuleOp module, const Arch &arch) : module(module), symbols(module), arch(arch), builder(module) {}
+  PartSplitter(ModuleOp module, const Arch &arch)
+      : module(module), symbols(module), arch(arch), builder(module), copies(builder, symbols) {}
 
   void run() {
     for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>()))
@@ -57,19 +58,17 @@ public:
   }
 
 private:
-  /// Returns `type` with `parts` bf16 parts of each row.
-  static RankedTensorType partsType(Type type, int64_t parts) {
-    auto tensor = cast<RankedTensorType>(type);
-    SmallVector<int64_t> shape(tensor.getShape());
-    shape.insert(shape.end() - 1, parts);
-    return RankedTensorType::get(shape, BFloat16Type::get(type.getContext()));
-  }
-
   /// An argument of the kernel that is an operand of the product.
   struct Operand {
     BlockArgument argument;
     int64_t parts; ///< numPairs for the ordered operand, else numParts
     RankedTensorType type() const { return cast<RankedTensorType>(argument.getType()); }
+    /// Returns the type of the copy, which has `parts` bf16 parts of each row.
+    RankedTensorType partsType() const {
+      SmallVector<int64_t> shape(type().getShape());
+      shape.insert(shape.end() - 1, parts);
+      return RankedTensorType::get(shape, BFloat16Type::get(type().getContext()));
+    }
   };
 
   /// Returns the operands of an f32 product, or an empty list if they cannot be divided into parts.
@@ -126,18 +125,17 @@ private:
     func::FuncOp made = makeProduct(kernel, *product, operands);
     symbols.insert(made);
     std::optional<Contraction> ofParts = matchContraction(made, reason);
-    if (ofParts && whyNotOnWarpGroups(*ofParts, arch.formats()).empty())
-      if (Schedule schedule = chooseWgmma(*ofParts, arch);
-          whyNotWgmma(schedule, *ofParts, arch.sharedBytes).empty() &&
-          nanosecondsOfWgmma(schedule, *ofParts, arch) + nanosecondsOfCopies(operands) < nanosecondsOfFma(*product)) {
-        setSchedule(made, schedule);
-        module.walk([&](func::CallOp call) {
-          if (call.getCallee() == kernel.getName())
-            replace(call, made, operands);
-        });
-        symbols.erase(kernel);
-        return;
-      }
+    if (std::optional<Schedule> schedule = ofParts ? wgmmaFor(*ofParts, arch) : std::nullopt;
+        schedule &&
+        nanosecondsOfWgmma(*schedule, *ofParts, arch) + nanosecondsOfCopies(operands) < nanosecondsOfFma(*product)) {
+      setSchedule(made, *schedule);
+      module.walk([&](func::CallOp call) {
+        if (call.getCallee() == kernel.getName())
+          replace(call, made, operands);
+      });
+      symbols.erase(kernel);
+      return;
+    }
     symbols.erase(made);
   }
 
@@ -145,7 +143,7 @@ private:
   func::FuncOp makeProduct(func::FuncOp kernel, Contraction &product, ArrayRef<Operand> operands) {
     SmallVector<Type> types(kernel.getArgumentTypes());
     for (const Operand &operand : operands)
-      types[operand.argument.getArgNumber()] = partsType(operand.type(), operand.parts);
+      types[operand.argument.getArgNumber()] = operand.partsType();
     func::FuncOp made =
         makeKernel(builder, kernel, "_bf16", types, kernel.getResultTypes(), kernel->getAttr(opsAttrName));
     copySizes(kernel, made);
@@ -193,15 +191,11 @@ private:
   }
 
   /// Returns the kernel that divides elements of `operand` into parts, made for `origin`.
-  func::FuncOp copyOf(const Operand &operand, func::FuncOp origin) {
-    const RankedTensorType from = operand.type(), to = partsType(from, operand.parts);
-    func::FuncOp &made = copies[to];
-    if (made)
-      return made;
-    OpBuilder::InsertionGuard guard(builder);
+  func::FuncOp makeCopy(const Operand &operand, func::FuncOp origin) {
+    const RankedTensorType from = operand.type(), to = operand.partsType();
     const Location loc = origin.getLoc();
     const Attribute name = builder.getStringAttr("bf16 parts");
-    made = makeKernel(builder, origin, "_parts", {from, to}, {to}, name);
+    func::FuncOp made = makeKernel(builder, origin, "_parts", {from, to}, {to}, name);
     const auto rank = unsigned(to.getRank());
     SmallVector<AffineExpr> read;
     for (unsigned dim = 0; dim < rank; ++dim)
@@ -217,7 +211,6 @@ private:
         });
     copy->setAttr(opAttrName, name);
     func::ReturnOp::create(builder, loc, copy.getResult(0));
-    symbols.insert(made);
     return made;
   }
 
@@ -260,45 +253,21 @@ private:
     return arith::TruncFOp::create(builder, loc, builder.getBF16Type(), found);
   }
 
-  /// Replaces a call of the original kernel.
+  /// Makes a call of the original kernel a call of `product`.
   void replace(func::CallOp call, func::FuncOp product, ArrayRef<Operand> arguments) {
     SmallVector<Value> operands(call.getOperands());
     for (const Operand &each : arguments) {
       Value &operand = operands[each.argument.getArgNumber()];
-      Value &parts = partsOf[{operand, each.parts}];
-      if (!parts) {
-        builder.setInsertionPointAfterValue(operand); // calls may be visited in any order
-        func::FuncOp copy = copyOf(each, product);
-        const RankedTensorType to = partsType(each.type(), each.parts);
-        Value empty = tensor::EmptyOp::create(builder, call.getLoc(), to.getShape(), to.getElementType());
-        auto made = func::CallOp::create(builder, call.getLoc(), copy, ValueRange{operand, empty});
-        made->setAttr(opsAttrName, copy->getAttr(opsAttrName));
-        parts = made.getResult(0);
-      }
-      operand = parts;
+      operand = copies.copyOf(call.getLoc(), operand, each.partsType(), [&] { return makeCopy(each, product); });
     }
-    // Keys of erased calls are replaced, because later values may have the same addresses.
-    SmallVector<std::array<Value, 2>> known;
-    for (Value result : call.getResults()) {
-      known.push_back({partsOf.lookup({result, numParts}), partsOf.lookup({result, numPairs})});
-      partsOf.erase({result, numParts});
-      partsOf.erase({result, numPairs});
-    }
-    func::CallOp made = replaceCall(builder, call, product, operands);
-    for (auto [result, parts] : llvm::zip_equal(made.getResults(), known)) {
-      if (parts[0])
-        partsOf[{result, numParts}] = parts[0];
-      if (parts[1])
-        partsOf[{result, numPairs}] = parts[1];
-    }
+    redirectCall(call, product, operands);
   }
 
   ModuleOp module;
   SymbolTable symbols;
   const Arch &arch;
   OpBuilder builder;
-  llvm::DenseMap<Type, func::FuncOp> copies;                ///< by the type of the parts
-  llvm::DenseMap<std::pair<Value, int64_t>, Value> partsOf; ///< by the operand and its number of parts
+  OperandCopies copies;
 };
 
 } // namespace

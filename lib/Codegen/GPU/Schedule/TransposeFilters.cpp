@@ -114,7 +114,7 @@ public:
     auto transposed = func::CallOp::create(builder, call.getLoc(), filters, ValueRange{ofWeight, empty});
     transposed->setAttr(opsAttrName, filters->getAttr(opsAttrName));
     ofWeight = transposed.getResult(0);
-    replaceCall(builder, call, product, operands);
+    redirectCall(call, product, operands);
   }
 
 private:

@@ -65,7 +65,7 @@ Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedByte
   return schedule;
 }
 
-std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes) {
+std::string whyNotConsumers(const Schedule &schedule) {
   auto text = [](int64_t number) { return std::to_string(number); };
   if (schedule.consumers < 1 || schedule.consumers > 2)
     return "it has " + text(schedule.consumers) + " consumer warp groups, but must have one or two";
@@ -75,6 +75,13 @@ std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &
   if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)
     return "it has " + text(schedule.threads) + " threads, but its warp groups have " +
            text((schedule.consumers + 1) * warpGroupSize);
+  return "";
+}
+
+std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes) {
+  auto text = [](int64_t number) { return std::to_string(number); };
+  if (std::string why = whyNotConsumers(schedule); !why.empty())
+    return why;
   const int64_t rows = attention.sizeOf(Attention::Query, 2);
   if (attention.groupedRows > 0 || (!ShapedType::isDynamic(rows) && rows < groupRows))
     return "a head has " + text(rows) + " queries, but a warp group computes 64 rows; set `consumers` to 0";

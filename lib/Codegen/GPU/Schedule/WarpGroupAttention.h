@@ -43,6 +43,9 @@ inline std::optional<TensorMapRecipe> recipeOf(const Attention &attention, Atten
 /// Returns a schedule with `consumers` consumer warp groups. 0 selects one group if there are known to be at most 64
 /// queries, and otherwise two groups.
 Schedule chooseWarpGroupAttention(const Attention &attention, int64_t sharedBytes, int64_t consumers = 0);
+/// Returns the reason why the warp groups of the schedule cannot compute attention or its gradient, with 64 rows for
+/// each consumer, or an empty string if they can.
+std::string whyNotConsumers(const Schedule &schedule);
 /// Returns the reason why the schedule cannot be emitted with this much shared memory, or an empty string if it can.
 std::string whyNotWarpGroupAttention(const Schedule &schedule, const Attention &attention, int64_t sharedBytes);
 

@@ -40,14 +40,8 @@ Schedule chooseWarpGroupGradient(const AttentionGradient &gradient, int64_t shar
 
 std::string whyNotWarpGroupGradient(const Schedule &schedule, const AttentionGradient &gradient, int64_t sharedBytes) {
   auto text = [](int64_t number) { return std::to_string(number); };
-  if (schedule.consumers < 1 || schedule.consumers > 2)
-    return "it has " + text(schedule.consumers) + " consumer warp groups, but must have one or two";
-  if (schedule.m != schedule.consumers * groupRows)
-    return "a block has " + text(schedule.m) + " rows, but its warp groups compute " +
-           text(schedule.consumers * groupRows);
-  if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)
-    return "it has " + text(schedule.threads) + " threads, but its warp groups have " +
-           text((schedule.consumers + 1) * warpGroupSize);
+  if (std::string why = whyNotConsumers(schedule); !why.empty())
+    return why;
   for (auto operand : {AttentionGradient::Query, AttentionGradient::Key}) {
     const int64_t rows = gradient.sizeOf(operand, 2);
     if (!ShapedType::isDynamic(rows) && rows < groupRows)

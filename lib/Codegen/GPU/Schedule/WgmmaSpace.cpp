@@ -152,4 +152,11 @@ Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   return faster ? swapped : schedule;
 }
 
+std::optional<Schedule> wgmmaFor(Contraction product, const Arch &arch) {
+  if (arch.groupFlops == 0 || !whyNotOnWarpGroups(product, arch.formats()).empty())
+    return std::nullopt;
+  Schedule schedule = chooseWgmma(product, arch);
+  return whyNotWgmma(schedule, product, arch.sharedBytes).empty() ? std::optional(schedule) : std::nullopt;
+}
+
 } // namespace tilewright::gpu

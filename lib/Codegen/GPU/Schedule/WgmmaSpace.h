@@ -26,6 +26,9 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 /// Returns the schedule with the least predicted time, for a reduction that is split into `parts` parts. If the product
 /// has fewer rows than a tile, the schedule may swap the operands.
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts = 1);
+/// Returns the schedule of chooseWgmma(), or std::nullopt if the architecture or warp groups do not support the product
+/// or this schedule.
+std::optional<Schedule> wgmmaFor(Contraction product, const Arch &arch);
 
 } // namespace tilewright::gpu
 
