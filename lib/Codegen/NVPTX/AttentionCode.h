@@ -7,9 +7,10 @@
 namespace tilewright::cuda {
 using namespace tilewright::gpu;
 
-/// Where scores are multiplied by the scale of an attention. If there is no mask, the scale is a part of the factor in
-/// the exponent of 2, and the exponent is one multiply-add: score * exponentFactor() - base. With a mask, whose values
-/// may be as low as the lowest f32, this product could overflow, so the exponent is (score - base) * log2OfE.
+/// The scale of an attention, and the step in which scores are multiplied by it. If there is no mask, the scale is a
+/// part of the factor in the exponent of 2, and the exponent is one multiply-add: score * exponentFactor() - base. With
+/// a mask, whose values may be as low as the lowest f32, this product could overflow, so the exponent is (score - base)
+/// * log2OfE.
 struct ScoreScale {
   ScoreScale(double scale, bool hasMask) : scale(scale), inExponent(!hasMask && scale > 0) {}
   /// Returns the factor of a score that applyScale() has processed, in the exponent of 2.
@@ -74,6 +75,11 @@ protected:
   /// boolean and false. The mask's dimensions are the last of these four dimensions, and each of them may have the size
   /// 1.
   mlir::Value masked(mlir::Value score, mlir::Value mask, std::array<mlir::Value, 4> at);
+
+  /// Returns the four values of fragment number `number`.
+  static llvm::MutableArrayRef<mlir::Value> four(llvm::MutableArrayRef<mlir::Value> all, int64_t number) {
+    return all.slice(size_t(number) * 4, 4);
+  }
 
   mlir::Type f32;
   mlir::Value zero, lowest;

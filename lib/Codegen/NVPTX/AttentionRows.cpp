@@ -76,10 +76,6 @@ Value AttentionRows::inQuad(Value value, llvm::function_ref<Value(Value, Value)>
   return value;
 }
 
-static MutableArrayRef<Value> four(MutableArrayRef<Value> all, int64_t number) {
-  return all.slice(size_t(number) * 4, 4);
-}
-
 std::array<Value, 2> AttentionRows::weigh(Value tile, MutableArrayRef<Value> scores,
                                           MutableArrayRef<Value> statistics) {
   applyScale(scale, scores);

@@ -115,7 +115,6 @@ private:
   /// Processes one tile of keys. `queries` is empty if the queries are in shared memory.
   void step(ArrayRef<SmallVector<Value>> queries, Value tile, Value slot, SmallVector<Value> &state) {
     SmallVector<Value> scores(size_t(schedule.n / 2), zero);
-    auto four = [](MutableArrayRef<Value> all, int64_t number) { return all.slice(size_t(number) * 4, 4); };
     for (int64_t depth = 0; depth < keys.columns; depth += 16) {
       SmallVector<Value> left = queries.empty()
                                     ? loadFragments(tileOfQueries(schedule, attention), shared,

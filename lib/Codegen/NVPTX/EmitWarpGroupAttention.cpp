@@ -64,18 +64,7 @@ public:
       NVVM::FenceMbarrierInitOp::create(builder, loc);
     });
     NVVM::Barrier0Op::create(builder, loc);
-    Value loads = isLess(kernel.thread, index(warpGroupSize));
-    auto branch = scf::IfOp::create(builder, loc, TypeRange(), loads, /*withElse=*/true);
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      groups.releaseRegisters();
-      when(isFirst, [&] { loadTiles(); });
-    });
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getElseRegion().front());
-      groups.acquireRegisters();
-      multiplyTiles();
-    });
+    groups.divideRoles([&] { when(isFirst, [&] { loadTiles(); }); }, [&] { multiplyTiles(); });
     SmallVector<Attribute> recipes;
     for (auto operand : {Attention::Query, Attention::Key, Attention::Value}) {
       std::string reason; // no error is possible: the schedule was checked when it was selected

@@ -85,20 +85,12 @@ private:
       NVVM::FenceMbarrierInitOp::create(builder, loc);
     });
     NVVM::Barrier0Op::create(builder, loc);
-    Value produces = isLess(kernel.thread, index(warpGroupSize));
-    auto branch = scf::IfOp::create(builder, loc, TypeRange(), produces, /*withElse=*/true);
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      groups.releaseRegisters();
+    auto produce = [&] {
       when(isFirst, [&] { loadTiles(); });
       if (ofKeys)
         when(isEqual(quotient(kernel.thread, warpSize), index(1)), [&] { loadStatistics(); });
-    });
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getElseRegion().front());
-      groups.acquireRegisters();
-      multiplyTiles();
-    });
+    };
+    groups.divideRoles(produce, [&] { multiplyTiles(); });
   }
 
   /// Emits a loop over the tiles in the producer. `emit` fills a slot after it is empty.

@@ -79,18 +79,7 @@ public:
       beginCluster();
     else
       NVVM::Barrier0Op::create(builder, loc);
-    Value loads = isLess(kernel.thread, index(warpGroupSize));
-    auto branch = scf::IfOp::create(builder, loc, TypeRange(), loads, /*withElse=*/true);
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getThenRegion().front());
-      releaseRegisters();
-      when(isFirst, [&] { loadTiles(*a, *b); });
-    });
-    elements.inScope([&] {
-      builder.setInsertionPointToStart(&branch.getElseRegion().front());
-      acquireRegisters();
-      multiplyTiles(*a, *b);
-    });
+    divideRoles([&] { when(isFirst, [&] { loadTiles(*a, *b); }); }, [&] { multiplyTiles(*a, *b); });
     if (schedule.cluster > 1)
       endCluster();
     SmallVector<Attribute> recipes;

@@ -63,9 +63,6 @@ protected:
   /// Returns the number of a score's other row, relative to the thread's first other row. A thread has four scores per
   /// group of eight other rows.
   static int64_t offsetInTile(size_t position) { return int64_t(position / 4 * 8 + position % 2); }
-  static llvm::MutableArrayRef<mlir::Value> four(llvm::MutableArrayRef<mlir::Value> all, int64_t number) {
-    return all.slice(size_t(number) * 4, 4);
-  }
 
   AttentionGradient gradient;
   ScoreScale scale;

@@ -4,6 +4,7 @@
 #include "lib/Codegen/NVPTX/Float8Name.h"
 #include "lib/Codegen/NVPTX/InlineAssembly.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 
@@ -75,14 +76,23 @@ void WarpGroupCode::arriveExpecting(Value barrier, int64_t bytes) {
   assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,n,~{memory}", {barrier, i32(bytes)});
 }
 
-void WarpGroupCode::releaseRegisters() {
-  if (schedule.consumers > 1)
-    NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(producerRegisters), NVVM::SetMaxRegisterAction::decrease);
-}
-
-void WarpGroupCode::acquireRegisters() {
-  if (schedule.consumers > 1)
-    NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(consumerRegisters), NVVM::SetMaxRegisterAction::increase);
+void WarpGroupCode::divideRoles(llvm::function_ref<void()> produce, llvm::function_ref<void()> consume) {
+  Value produces = isLess(kernel.thread, index(warpGroupSize));
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(), produces, /*withElse=*/true);
+  auto setRegisters = [&](int64_t number, NVVM::SetMaxRegisterAction action) {
+    if (schedule.consumers > 1)
+      NVVM::SetMaxRegisterOp::create(builder, loc, uint32_t(number), action);
+  };
+  elements.inScope([&] {
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    setRegisters(producerRegisters, NVVM::SetMaxRegisterAction::decrease);
+    produce();
+  });
+  elements.inScope([&] {
+    builder.setInsertionPointToStart(&branch.getElseRegion().front());
+    setRegisters(consumerRegisters, NVVM::SetMaxRegisterAction::increase);
+    consume();
+  });
 }
 
 void WarpGroupCode::syncNamed(Value number, int64_t threads) {

@@ -42,11 +42,10 @@ protected:
   /// Waits until the phase with this parity has completed.
   void wait(mlir::Value barrier, mlir::Value parity);
 
-  /// Set the number of registers of the executing warp group's threads: the producer releases registers, and the
-  /// consumers acquire them. If there is only one consumer warp group, it has the maximum number of registers anyway,
-  /// so nothing is emitted.
-  void releaseRegisters();
-  void acquireRegisters();
+  /// Emits a branch in which the block's first warp group executes `produce`, and the consumer warp groups execute
+  /// `consume`. The producer releases registers, and the consumers acquire them. If there is only one consumer warp
+  /// group, it has the maximum number of registers anyway.
+  void divideRoles(llvm::function_ref<void()> produce, llvm::function_ref<void()> consume);
 
   /// Waits at the named barrier `number` (i32, 1 to 15) until `threads` threads of the block have arrived there, by
   /// this function or by arriveNamed().

@@ -9,11 +9,11 @@ namespace tilewright::cuda {
 /// Gives an emitter with a different base class access to the TMA, mbarriers and wgmma of WarpGroupCode.
 struct WarpGroups : WarpGroupCode {
   explicit WarpGroups(ThreadKernel &kernel) : WarpGroupCode(kernel) {}
-  using WarpGroupCode::acquireRegisters, WarpGroupCode::releaseRegisters;
   using WarpGroupCode::arrive, WarpGroupCode::arriveExpecting, WarpGroupCode::arriveNamed, WarpGroupCode::first,
       WarpGroupCode::initialise, WarpGroupCode::inSlot, WarpGroupCode::load, WarpGroupCode::Matrix,
       WarpGroupCode::multiply, WarpGroupCode::multiplyWords, WarpGroupCode::next, WarpGroupCode::PipelineState,
       WarpGroupCode::syncNamed, WarpGroupCode::wait, WarpGroupCode::waitForGroups;
+  using WarpGroupCode::divideRoles;
 };
 
 } // namespace tilewright::cuda

@@ -60,8 +60,10 @@ std::optional<KernelSpace> spaceOfAttention(func::FuncOp kernel, const Schedule 
         return whyNotWarpGroupGradient(schedule, *gradient, sharedBytes);
       };
       addKnobs(made, {1, 2}, {16, 32, 64}, {2, 3, 4});
+      constexpr int64_t slotAlignment = 1024;
       const WarpGroupGradientTiles tiles(initial, *gradient);
-      limitShared(made, sharedBytes, tiles.slots / initial.consumers, tiles.slotBytes / initial.n, 2 * barrier + 1024);
+      limitShared(made, sharedBytes, tiles.slots / initial.consumers, tiles.slotBytes / initial.n,
+                  2 * barrier + slotAlignment);
       return made;
     }
     made.whyNot = [gradient](const Schedule &schedule) { return whyNotAttentionGradient(schedule, *gradient); };
