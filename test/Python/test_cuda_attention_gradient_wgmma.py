@@ -1,31 +1,20 @@
 """Tests of the gradient of attention on sm_90a with wgmma and TMA on the emulated device: ptx-check reports no error,
 and results satisfy the numbers rule."""
 
-import json
 import os
-import pathlib
-import re
-import subprocess
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from numbers_rule import check_gradient
-from test_cuda import PROGRAM, find_ptxas
+from test_cuda_attention_gradient import assert_same_gradients_twice
 from test_cuda_attention_mma import attend, operands
 from test_cuda_attention_wgmma import consumers
-from test_cuda_wgmma import dumped
+from test_cuda_wgmma import dumped, hopper  # noqa: F401 (a fixture of all tests)
+from warp_group_kernels import assert_assembled_without_spills, check_damage
 
 WHOLE = os.environ.get("TILEWRIGHT_TEST_FULL") == "1"
-
-
-@pytest.fixture(autouse=True)
-def hopper(monkeypatch, tmp_path):
-    monkeypatch.setenv("TILEWRIGHT_TARGET", "cuda")
-    monkeypatch.setenv("TILEWRIGHT_DEVICE", "emulated")
-    monkeypatch.setenv("TILEWRIGHT_ARCH", "sm_90a")
-    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
 
 
 def check_by_wgmma(tmp_path, groups, fn, *inputs):
@@ -96,15 +85,7 @@ def test_gradient_with_few_rows_uses_mma(tmp_path):
 
 
 def test_gradient_is_deterministic():
-    q, k, v = operands(100, 130)
-    compiled = torch.compile(attend(), backend="tilewright")
-
-    def gradients():
-        inputs = [x.clone().requires_grad_() for x in (q, k, v)]
-        compiled(*inputs).sum().backward()
-        return [x.grad for x in inputs]
-
-    assert all(torch.equal(a, b) for a, b in zip(gradients(), gradients()))
+    assert_same_gradients_twice(attend(), *operands(100, 130))
 
 
 GRADIENT = """func.func @main(%q: {q}, %k: {k}, %g: {q}, %o: {q}, %l: {l}) -> ({q}, {k}, {k}) {{
@@ -121,18 +102,8 @@ def gradient(rows, columns, size, type="bf16", causal=""):
 @pytest.mark.parametrize("size", [64, 128] + ([80, 96] if WHOLE else []))
 @pytest.mark.parametrize("causal", ["", ", causal"])
 def test_ptxas_reports_no_spills_and_no_serialized_wgmma(size, causal, tmp_path):
-    ptxas = find_ptxas()
-    if not ptxas:
-        pytest.skip("there is no ptxas: run tools/setup.sh")
     for rows, type in ((1000, "bf16"), (1024, "f16")):
-        (tmp_path / "m.mlir").write_text(gradient(rows, rows, size, type, causal))
-        ptx = tmp_path / "m.ptx"
-        subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=ptx", "-o", ptx], check=True)
-        assert "wgmma.mma_async" in ptx.read_text()
-        done = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert set(re.findall(r"(\d+) bytes spill stores", done.stderr)) == {"0"}, done.stderr
-        assert "wgmma" not in done.stderr and "C75" not in done.stderr and "warning" not in done.stderr, done.stderr
+        assert_assembled_without_spills(gradient(rows, rows, size, type, causal), tmp_path)
 
 
 DAMAGE = {
@@ -151,25 +122,11 @@ DAMAGE = {
 def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
     """ptx-check reports no error for the unchanged kernel, in any order of its warps. If any part of its
     synchronization is removed, it reports an error."""
-    pattern, change, expected = DAMAGE[damage]
-    (tmp_path / "m.mlir").write_text(gradient(330, 330, 64))
-    cuda = ["--target=cuda", "--arch=sm_90a"]
-    text = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", *cuda, "--emit=ptx"], capture_output=True, text=True, check=True).stdout
-    target = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", *cuda, "--emit=target"], capture_output=True, text=True, check=True).stdout
-    name = re.search(r"\.entry (attention_gradient\w*)\(", text)[1]
-    damaged, count = re.subn(pattern, change, text) if pattern else (text, 1)
-    assert count > 0
-    (tmp_path / "k.ptx").write_text(damaged)
     shapes = {name: [1, 2, 330, 64] for name in ("Q", "K", "G", "DQ", "DK", "DV")} | {"D": [1, 2, 330], "L": [1, 2, 330]}
     maps = [{"buffer": name, "dtype": "bf16", "dims": shapes[name][::-1], "strides": [128, 128 * 330, 128 * 330 * 2],
              "box": [64, 64, 1, 1], "swizzle": 128} for name in ("Q", "K", "K", "G")]  # fmt: skip
-    launch = {"kernel": name, "grid": 12, "block": 384, "dynamic_shared": int(re.search(r"tw_cuda.shared = (\d+)", target)[1]),
+    launch = {"kernel": "attention_gradient_1x2x330x64", "grid": 12, "block": 384,
               "buffers": {name: {"dtype": "f32" if len(shape) == 3 else "bf16", "shape": shape,
                                  "fill": "uninitialised" if len(name) == 2 else "random"} for name, shape in shapes.items()},
               "arguments": [{"buffer": name} for name in ("Q", "K", "D", "G", "L", "DQ", "DK", "DV")] + [{"tensor_map": each} for each in maps]}  # fmt: skip
-    (tmp_path / "launch.json").write_text(json.dumps(launch))
-    for seed in range(2):
-        done = subprocess.run([pathlib.Path(PROGRAM).with_name("ptx-check"), tmp_path / "k.ptx", "--args", tmp_path / "launch.json", "--seed", str(seed)],
-                              capture_output=True, text=True, timeout=60)  # fmt: skip
-        assert done.returncode == (1 if expected else 0), done.stdout + done.stderr
-        assert expected in done.stdout + done.stderr
+    check_damage(gradient(330, 330, 64), DAMAGE[damage], launch, tmp_path)

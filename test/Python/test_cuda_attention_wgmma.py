@@ -1,9 +1,7 @@
 """Tests of attention on sm_90a with wgmma and TMA on the emulated device: ptx-check reports no error, and results
 satisfy the numbers rule."""
 
-import json
 import os
-import pathlib
 import re
 import subprocess
 
@@ -13,19 +11,12 @@ import torch
 import torch.nn.functional as F
 
 from numbers_rule import assert_numbers, check, check_gradient
-from test_cuda import PROGRAM, find_ptxas
+from test_cuda import PROGRAM
 from test_cuda_attention_mma import attend, operands
-from test_cuda_wgmma import dumped
+from test_cuda_wgmma import dumped, hopper  # noqa: F401 (a fixture of all tests)
+from warp_group_kernels import assert_assembled_without_spills, check_damage
 
 WHOLE = os.environ.get("TILEWRIGHT_TEST_FULL") == "1"
-
-
-@pytest.fixture(autouse=True)
-def hopper(monkeypatch, tmp_path):
-    monkeypatch.setenv("TILEWRIGHT_TARGET", "cuda")
-    monkeypatch.setenv("TILEWRIGHT_DEVICE", "emulated")
-    monkeypatch.setenv("TILEWRIGHT_ARCH", "sm_90a")
-    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
 
 
 def consumers(tiled):
@@ -144,18 +135,8 @@ HEAD = """func.func @main(%q: tensor<2x4x{rows}x{size}x{type}>, %k: tensor<2x2x{
 @pytest.mark.parametrize("size", [64, 128, 256] + ([80, 96, 160, 192] if WHOLE else []))
 @pytest.mark.parametrize("causal", ["", ", causal"])
 def test_ptxas_reports_no_spills_and_no_serialized_wgmma(size, causal, tmp_path):
-    ptxas = find_ptxas()
-    if not ptxas:
-        pytest.skip("there is no ptxas: run tools/setup.sh")
     for rows, type in ((64, "bf16"), (1000, "f16")):
-        (tmp_path / "m.mlir").write_text(HEAD.format(rows=rows, size=size, type=type, causal=causal))
-        ptx = tmp_path / "m.ptx"
-        subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=ptx", "-o", ptx], check=True)
-        assert "wgmma.mma_async" in ptx.read_text()
-        done = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert set(re.findall(r"(\d+) bytes spill stores", done.stderr)) == {"0"}, done.stderr
-        assert "wgmma" not in done.stderr and "C75" not in done.stderr and "warning" not in done.stderr, done.stderr
+        assert_assembled_without_spills(HEAD.format(rows=rows, size=size, type=type, causal=causal), tmp_path)
 
 
 DAMAGE = {
@@ -176,31 +157,18 @@ DAMAGE = {
 def test_ptx_check_finds_damaged_synchronization(damage, tmp_path):
     """ptx-check reports no error for the unchanged kernel, in any order of its warps. If any part of its
     synchronization is removed, it reports an error. The kernel has four slots of 16 KB for keys, four for values, and six tiles."""
-    pattern, change, expected = DAMAGE[damage]
     shapes = {"Q": [1, 1, 130, 64], "K": [1, 1, 650, 64], "V": [1, 1, 650, 64], "R": [1, 1, 130, 64]}
     types = {name: f"tensor<{'x'.join(map(str, shape))}xbf16>" for name, shape in shapes.items()}
-    (tmp_path / "m.mlir").write_text(f"""func.func @main(%q: {types['Q']}, %k: {types['K']}, %v: {types['V']}) -> {types['R']} {{
+    model = f"""func.func @main(%q: {types['Q']}, %k: {types['K']}, %v: {types['V']}) -> {types['R']} {{
   %r, %l = tw.attention %q, %k, %v {{scale = 0.125 : f64}} : {types['Q']}, {types['K']}, {types['V']} -> {types['R']}, tensor<1x1x130xf32>
   return %r : {types['R']}
-}}""")
-    text = subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=ptx"], capture_output=True, text=True, check=True).stdout
-    damaged, count = re.subn(pattern, change, text) if pattern else (text, 1)
-    assert count > 0
-    (tmp_path / "k.ptx").write_text(damaged)
-    boxes = {"Q": 128, "K": 128, "V": 128}
+}}"""
     maps = [{"buffer": name, "dtype": "bf16", "dims": shapes[name][::-1], "strides": [128, 128 * shapes[name][2], 128 * shapes[name][2]],
-             "box": [64, rows, 1, 1], "swizzle": 128} for name, rows in boxes.items()]  # fmt: skip
-    shared = int(re.search(r"tw_cuda.shared = (\d+)", subprocess.run(
-        [PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=target"], capture_output=True, text=True, check=True).stdout)[1])  # fmt: skip
-    launch = {"grid": 2, "block": 384, "dynamic_shared": shared,
+             "box": [64, 128, 1, 1], "swizzle": 128} for name in ("Q", "K", "V")]  # fmt: skip
+    launch = {"grid": 2, "block": 384,
               "buffers": {name: {"dtype": "bf16", "shape": shape, "fill": "uninitialised" if name == "R" else "random"} for name, shape in shapes.items()},
               "arguments": [{"buffer": name} for name in shapes] + [{"tensor_map": each} for each in maps]}  # fmt: skip
-    (tmp_path / "launch.json").write_text(json.dumps(launch))
-    for seed in range(2):
-        done = subprocess.run([pathlib.Path(PROGRAM).with_name("ptx-check"), tmp_path / "k.ptx", "--args", tmp_path / "launch.json", "--seed", str(seed)],
-                              capture_output=True, text=True, timeout=60)  # fmt: skip
-        assert done.returncode == (1 if expected else 0), done.stdout + done.stderr
-        assert expected in done.stdout + done.stderr
+    check_damage(model, DAMAGE[damage], launch, tmp_path)
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])

@@ -2,22 +2,13 @@
 rule of f32, and ptx-check reports no error."""
 
 import re
-import subprocess
 
 import pytest
 import torch
 
 from numbers_rule import check, check_gradient
-from test_cuda import PROGRAM, find_ptxas
-from test_cuda_wgmma import dumped
-
-
-@pytest.fixture(autouse=True)
-def hopper(monkeypatch, tmp_path):
-    monkeypatch.setenv("TILEWRIGHT_TARGET", "cuda")
-    monkeypatch.setenv("TILEWRIGHT_DEVICE", "emulated")
-    monkeypatch.setenv("TILEWRIGHT_ARCH", "sm_90a")
-    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
+from test_cuda_wgmma import dumped, hopper  # noqa: F401 (a fixture of all tests)
+from warp_group_kernels import assert_assembled_without_spills
 
 
 def schedules(tiled):
@@ -98,18 +89,8 @@ def test_small_products_are_not_divided(tmp_path):
 
 
 def test_ptxas_reports_no_spills(tmp_path):
-    ptxas = find_ptxas()
-    if not ptxas:
-        pytest.skip("there is no ptxas: run tools/setup.sh")
-    (tmp_path / "m.mlir").write_text("""func.func @main(%x: tensor<4096x768xf32>, %w: tensor<768x3072xf32>) -> tensor<4096x3072xf32> {
+    assert_assembled_without_spills("""func.func @main(%x: tensor<4096x768xf32>, %w: tensor<768x3072xf32>) -> tensor<4096x3072xf32> {
   %r = tw.matmul %x, %w : (tensor<4096x768xf32>, tensor<768x3072xf32>) -> tensor<4096x3072xf32>
   return %r : tensor<4096x3072xf32>
 }
-""")
-    ptx = tmp_path / "m.ptx"
-    subprocess.run([PROGRAM, "compile", tmp_path / "m.mlir", "--target=cuda", "--arch=sm_90a", "--emit=ptx", "-o", ptx], check=True)
-    assert "wgmma.mma_async" in ptx.read_text()
-    done = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert set(re.findall(r"(\d+) bytes spill stores", done.stderr)) == {"0"}, done.stderr
-    assert "warning" not in done.stderr, done.stderr
+""", tmp_path)  # fmt: skip
