@@ -158,3 +158,41 @@ def test_only_almost_equal_pool_elements_excuse_a_jump():
     assert not trial.jumps(one, one.arguments(3), name, 0.0019)
     assert not trial.jumps(one, one.arguments(10), name, 1.0)
     assert all(torch.equal(a, b) for a, b in zip(before, one.wide.parameters(), strict=True))
+
+
+class OfDraws:
+    """A trial with one result per draw. `errors` has the error of the compiled model in each draw; eager's is 1e-7."""
+
+    def __init__(self, errors):
+        self.errors = errors
+        self.start = torch.linspace(1, 2, 2000)
+
+    def arguments(self, seed):
+        return {"draw": seed - 1}
+
+    def exact(self, arguments):
+        return {"y": self.start.double()}
+
+    def eager(self, arguments):
+        return {"y": self.start + 1e-7}
+
+    def call(self, model, forward, arguments):
+        return {"y": self.start + self.errors[arguments["draw"]]}
+
+    model = None
+
+
+@pytest.mark.parametrize(("large", "jumping", "accepted"), [
+    ((), (), True),
+    ((2, 7, 8, 11), (2, 7, 8, 11), True),
+    ((2, 7, 8, 11), (2, 7, 8), False),
+    ((1, 2, 7, 8, 11), (1, 2, 7, 8, 11), False),
+])  # fmt: skip
+def test_draws_are_excluded_only_if_each_of_them_jumps(monkeypatch, large, jumping, accepted):
+    one = OfDraws([1e-4 if i in large else 1e-7 for i in range(trial.DRAWS)])
+    monkeypatch.setattr(trial, "jumps", lambda one, arguments, name, error: arguments["draw"] in jumping)
+    if accepted:
+        trial.check_draws(one, None, ["y"])
+        return
+    with pytest.raises(trial.Wrong, match="of 8 draws|of 9 draws"):
+        trial.check_draws(one, None, ["y"])
