@@ -34,6 +34,7 @@ GpuParameters parametersOf(GpuScheduleAttr schedule) {
   values.tileRowsPerBand = schedule.getTileRowsPerBand();
   values.tilesPerBlock = schedule.getTilesPerBlock();
   values.cluster = schedule.getCluster();
+  values.splitK = schedule.getSplitK();
   values.swapped = schedule.getSwapped();
   values.rowsAcrossLanes = schedule.getRowsAcrossLanes();
   return values;
@@ -53,7 +54,7 @@ GpuScheduleAttr attributeOf(MLIRContext *context, const GpuParameters &parameter
                               mma ? sizes({p.warpsM, p.warpsN}) : DenseI64ArrayAttr(),
                               fma || windows ? sizes({p.tileM, p.tileN}) : DenseI64ArrayAttr(),
                               wgmma || attention ? p.consumers : 0, mma || wgmma || attention ? p.stages : 0,
-                              p.tileRowsPerBand, p.tilesPerBlock, p.cluster, p.swapped, p.rowsAcrossLanes,
+                              p.tileRowsPerBand, p.tilesPerBlock, p.cluster, p.splitK, p.swapped, p.rowsAcrossLanes,
                               /*record=*/"");
 }
 
@@ -78,6 +79,11 @@ std::string whyInvalid(const GpuParameters &parameters) {
            (p.tileRowsPerBand > 1 && p.kind != GpuKind::Mma && !wgmma) || (p.tilesPerBlock > 1 && !wgmma))
     why << "(schedule_c5) " << kind << " with tile_rows_per_band = " << p.tileRowsPerBand
         << ", tiles_per_block = " << p.tilesPerBlock;
+  else if (p.splitK != 1 &&
+           (!wgmma || !llvm::is_contained({2, 4, 8}, p.splitK) || p.cluster > 1 || p.tilesPerBlock > 1))
+    why << "(schedule_c5) " << kind << " with split_k = " << p.splitK << ", cluster = " << p.cluster
+        << ", tiles_per_block = " << p.tilesPerBlock
+        << "; wgmma with one tile per block may have a split_k of 2, 4 or 8 instead of a cluster";
   else if (p.swapped && !wgmma)
     why << "(schedule_c5) " << kind << " has no swapped operands";
   else if (p.cluster > 1 && !wgmma &&
@@ -171,7 +177,8 @@ private:
                {"stages", &p.stages},
                {"tile_rows_per_band", &p.tileRowsPerBand},
                {"tiles_per_block", &p.tilesPerBlock},
-               {"cluster", &p.cluster}};
+               {"cluster", &p.cluster},
+               {"split_k", &p.splitK}};
       break;
     case GpuKind::Attention:
       warps = p.threads / warp;

@@ -27,9 +27,13 @@ struct GpuParameters {
   int64_t tileRowsPerBand = 1;    ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
   int64_t tilesPerBlock = 1;      ///< wgmma: tiles that a block computes one after the other
   int64_t cluster = 1;            ///< wgmma: blocks that share B's tile; rows: blocks that share a row
+  int64_t splitK = 1;             ///< wgmma: blocks of a cluster that each compute a part of a tile's sums
   bool swapped = false;           ///< wgmma: `m` are columns and `n` rows of the kernel's product
   // Parameter of mma, wgmma and attention:
   int64_t stages = 0; ///< number of slots in shared memory for tiles of A and B, or of keys and values
+
+  /// Returns the number of blocks of a cluster.
+  int64_t blocksOfCluster() const { return cluster * splitK; }
 };
 
 GpuParameters parametersOf(GpuScheduleAttr schedule);
@@ -46,7 +50,8 @@ using NamedKnob = std::pair<llvm::StringLiteral, int64_t>;
 ///   windows               threads, vector, tile_lines, tile_pixels
 ///   fma                   tile_m, tile_n, threads_m, threads_n (the threads along the block's tile), k
 ///   mma                   warp_m, warp_n (the tile of a warp), warps_m, warps_n, k, stages, tile_rows_per_band
-///   wgmma                 consumer_rows, consumers, n, stages, tile_rows_per_band, tiles_per_block, cluster
+///   wgmma                 consumer_rows, consumers, n, stages, tile_rows_per_band, tiles_per_block, cluster,
+///                         split_k
 ///   attention             consumers, n, stages; without consumers: warps, n, stages
 llvm::SmallVector<NamedKnob, 8> knobsOf(const GpuParameters &parameters);
 /// Returns the parameters with other values of some knobs. Returns std::nullopt if the kind does not have a knob, or if

@@ -25,8 +25,8 @@ void GpuScheduleDialect::initialize() {
 LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, GpuKind kind, int64_t threads,
                                       int64_t vector, int64_t group, DenseI64ArrayAttr block, DenseI64ArrayAttr warps,
                                       DenseI64ArrayAttr tile, int64_t consumers, int64_t stages,
-                                      int64_t tileRowsPerBand, int64_t tilesPerBlock, int64_t cluster, bool swapped,
-                                      bool rowsAcrossLanes, StringRef record) {
+                                      int64_t tileRowsPerBand, int64_t tilesPerBlock, int64_t cluster, int64_t splitK,
+                                      bool swapped, bool rowsAcrossLanes, StringRef record) {
   GpuParameters made;
   made.kind = kind;
   made.threads = threads;
@@ -35,6 +35,7 @@ LogicalResult GpuScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitErr
   made.tileRowsPerBand = tileRowsPerBand;
   made.tilesPerBlock = tilesPerBlock;
   made.cluster = cluster;
+  made.splitK = splitK;
   made.swapped = swapped;
   made.rowsAcrossLanes = rowsAcrossLanes;
   const bool mma = kind == GpuKind::Mma, wgmma = kind == GpuKind::Wgmma, fma = kind == GpuKind::Fma,
@@ -80,8 +81,8 @@ static GpuScheduleAttr replaceRecord(GpuScheduleAttr schedule, StringRef record)
   return GpuScheduleAttr::get(schedule.getContext(), schedule.getKind(), schedule.getThreads(), schedule.getVector(),
                               schedule.getGroup(), schedule.getBlock(), schedule.getWarps(), schedule.getTile(),
                               schedule.getConsumers(), schedule.getStages(), schedule.getTileRowsPerBand(),
-                              schedule.getTilesPerBlock(), schedule.getCluster(), schedule.getSwapped(),
-                              schedule.getRowsAcrossLanes(), record);
+                              schedule.getTilesPerBlock(), schedule.getCluster(), schedule.getSplitK(),
+                              schedule.getSwapped(), schedule.getRowsAcrossLanes(), record);
 }
 
 Attribute GpuScheduleAttr::withRecord(StringRef record) const { return replaceRecord(*this, record); }
@@ -116,6 +117,7 @@ std::string GpuScheduleAttr::describe() const {
   number("tile_rows_per_band", getTileRowsPerBand(), 1);
   number("tiles_per_block", getTilesPerBlock(), 1);
   number("cluster", getCluster(), 1);
+  number("split_k", getSplitK(), 1);
   if (getSwapped())
     stream << ", swapped";
   if (getRowsAcrossLanes())

@@ -63,7 +63,9 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
       warp groups multiplies 64 or 128 rows of the tile. With `tiles_per_block`, a block computes up to that many tiles
       one after the other, and loads the next tile's operands while it stores the results of a tile. The indices of
       consecutive tiles of a block differ by the size of the grid. With `cluster = 2`, each of two blocks, whose tiles
-      are in the same column, loads a part of B's tile into the shared memory of both. With `swapped`, the tile is that
+      are in the same column, loads a part of B's tile into the shared memory of both. With `split_k`, that many blocks
+      of a cluster compute a tile together. Each block computes the sums over a part of K, and then reads the other
+      blocks' sums of a part of the columns from their shared memory, in a fixed order. With `swapped`, the tile is that
       of the transposed product: its M are the columns and its N the rows of the kernel's product. A product with few
       rows then needs tiles of few columns, which may have 8, instead of tiles of few rows, which have at least 64.
     - **fma**: a block computes a tile `block` of a product of any type, and each thread a smaller `tile` in registers.
@@ -84,7 +86,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     4. (schedule_c4) `group` is 4, 8, 16, 32 or `threads`; with `rows_across_lanes`, `threads` is 32 times `group`.
     5. (schedule_c5) `tile_rows_per_band` is allowed for the kinds mma and wgmma, and `tiles_per_block` for wgmma.
        `swapped` is allowed for wgmma. `cluster` is allowed for wgmma, and for rows if `group` equals `threads` and
-       `rows_across_lanes` is not set; for rows, it is 2, 4 or 8.
+       `rows_across_lanes` is not set; for rows, it is 2, 4 or 8. `split_k` is 1; for wgmma without `cluster` and
+       `tiles_per_block`, it may also be 2, 4 or 8.
   }];
   let parameters = (ins EnumParameter<GpuSchedule_Kind>:$kind,
     "int64_t":$threads,
@@ -98,6 +101,7 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     DefaultValuedParameter<"int64_t", "1">:$tile_rows_per_band,
     DefaultValuedParameter<"int64_t", "1">:$tiles_per_block,
     DefaultValuedParameter<"int64_t", "1">:$cluster,
+    DefaultValuedParameter<"int64_t", "1">:$split_k,
     DefaultValuedParameter<"bool", "false">:$swapped,
     DefaultValuedParameter<"bool", "false">:$rows_across_lanes,
     StringRefParameter<"key of a tuning record", "\"\"">:$record);

@@ -11,25 +11,27 @@ import pytest
 from test_cuda import PROGRAM, find_ptxas
 
 
-def emitted(model, kind):
+def emitted(model, kind, *options):
     """Returns a model, compiled for sm_90a, as text of the kind `ptx` or `target`."""
-    command = [PROGRAM, "compile", model, "--target=cuda", "--arch=sm_90a", f"--emit={kind}"]
+    command = [PROGRAM, "compile", model, "--target=cuda", "--arch=sm_90a", f"--emit={kind}", *options]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def assert_assembled_without_spills(text, tmp_path):
-    """Checks that the model `text` (MLIR) has wgmma, and that ptxas reports no spills and no serialized wgmma."""
+def assert_assembled_without_spills(text, tmp_path, *options):
+    """Checks that the model `text` (MLIR), compiled with `options`, has wgmma, and that ptxas reports no spills and no
+    serialized wgmma. Returns its PTX."""
     ptxas = find_ptxas()
     if not ptxas:
         pytest.skip("there is no ptxas: run tools/setup.sh")
     model, ptx = tmp_path / "m.mlir", tmp_path / "m.ptx"
     model.write_text(text)
-    ptx.write_text(emitted(model, "ptx"))
+    ptx.write_text(emitted(model, "ptx", *options))
     assert "wgmma.mma_async" in ptx.read_text()
     done = subprocess.run([ptxas, "-arch=sm_90a", "-v", ptx, "-o", tmp_path / "m.cubin"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert set(re.findall(r"(\d+) bytes spill stores", done.stderr)) == {"0"}, done.stderr
     assert "wgmma" not in done.stderr and "C75" not in done.stderr and "warning" not in done.stderr, done.stderr
+    return ptx.read_text()
 
 
 def check_damage(text, damage, launch, tmp_path):

@@ -68,6 +68,7 @@ Schedule scheduleOf(const Json &knobs, const ProductSizes &sizes) {
                                 .Case("tile_rows_per_band", &schedule.tileRowsPerBand)
                                 .Case("tiles_per_block", &schedule.tilesPerBlock)
                                 .Case("cluster", &schedule.cluster)
+                                .Case("split_k", &schedule.splitK)
                                 .Default(nullptr);
     if (!number)
       throw std::runtime_error("a schedule of the kind wgmma has no knob '" + name + "'");

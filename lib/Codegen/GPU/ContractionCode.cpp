@@ -14,8 +14,8 @@ ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
       all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) * all.sizeExpr(all.columns).ceilDiv(schedule.n);
   if (schedule.tilesPerBlock > 1)
     clusters = clusters.ceilDiv(schedule.tilesPerBlock);
-  kernel.setGrid(clusters * schedule.cluster);
-  takeTile(kernel.block);
+  kernel.setGrid(clusters * schedule.blocksOfCluster());
+  takeTile(quotient(kernel.block, schedule.splitK));
 }
 
 SmallVector<Value> ContractionCode::extentsOfTiles() {

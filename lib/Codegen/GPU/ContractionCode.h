@@ -13,7 +13,8 @@ class ContractionCode : ThreadCode {
 public:
   /// Sets the grid, with one block per tile or per `tilesPerBlock` tiles, and selects the block's first tile. If the
   /// schedule has clusters, the tiles that a cluster computes at a time have consecutive numbers and are in consecutive
-  /// rows of tiles. The last of these tiles may be past C's last row.
+  /// rows of tiles. The last of these tiles may be past C's last row. With `split_k`, all blocks of a cluster have the
+  /// same tile.
   ContractionCode(ThreadKernel &kernel, Contraction contraction);
 
   /// Selects tile `number`, which is less than tiles(), as the block's current tile.

@@ -21,6 +21,9 @@
 // block, so a block loads its part into a slot only after all blocks have read the slot. The blocks wait for each other
 // before they exit, because a block may still write to the shared memory of another block.
 //
+// With `split_k`, the blocks of a cluster compute the same tile. Each block iterates over its part of the steps along k
+// (of each tap), and then ClusterSums adds the blocks' sums and distributes the tile's columns to the blocks.
+//
 // With `swapped`, A and B are the kernel's second and first operand, and the block computes a tile of the transposed C.
 // Only the stores of the results differ.
 //
@@ -36,6 +39,7 @@
 // Tests: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
 //
 //===----------------------------------------------------------------------===//
+#include "lib/Codegen/NVPTX/ClusterSums.h"
 #include "lib/Codegen/NVPTX/EmitTensorCores.h"
 #include "lib/Codegen/NVPTX/WgmmaOperands.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -65,7 +69,13 @@ public:
     shared = kernel.dynamicShared(bytesOfRing(schedule));
     const SmallVector<unsigned> depth = gpu::depthOf(product);
     tilesOfTap = divideUp(code.extentOf(depth), schedule.k);
-    tiles = elements.multiply(code.extentOf(taps), tilesOfTap);
+    firstStep = index(0);
+    lastStep = tilesOfTap;
+    if (schedule.splitK > 1) {
+      clusterSums.emplace(kernel, shared);
+      std::tie(firstStep, lastStep) = clusterSums->rangeOf(tilesOfTap);
+    }
+    tiles = elements.multiply(code.extentOf(taps), arith::SubIOp::create(builder, loc, lastStep, firstStep));
     Value isFirst = isEqual(kernel.thread, 0);
     when(isFirst, [&] {
       for (int64_t stage = 0; stage < schedule.stages; ++stage) {
@@ -79,7 +89,13 @@ public:
       beginCluster();
     else
       NVVM::Barrier0Op::create(builder, loc);
-    divideRoles([&] { when(isFirst, [&] { loadTiles(*a, *b); }); }, [&] { multiplyTiles(*a, *b); });
+    divideRoles(
+        [&] {
+          when(isFirst, [&] { loadTiles(*a, *b); });
+          if (clusterSums)
+            clusterSums->takePart();
+        },
+        [&] { multiplyTiles(*a, *b); });
     if (schedule.cluster > 1)
       endCluster();
     SmallVector<Attribute> recipes;
@@ -135,8 +151,8 @@ private:
   /// Emits `body` for all steps along k, in order. `body` updates `state`.
   void forSteps(PipelineState &state, Depth at, llvm::function_ref<void(const Depth &, PipelineState &)> body) {
     const bool isTap = at.taps.size() < taps.size();
-    Value count = isTap ? code.extentOf(taps[at.taps.size()]) : tilesOfTap;
-    auto loop = scf::ForOp::create(builder, loc, index(0), count, index(1), ValueRange{state.slot, state.parity});
+    Value begin = isTap ? index(0) : firstStep, end = isTap ? code.extentOf(taps[at.taps.size()]) : lastStep;
+    auto loop = scf::ForOp::create(builder, loc, begin, end, index(1), ValueRange{state.slot, state.parity});
     keepRolled(loop);
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
@@ -250,12 +266,21 @@ private:
       when(both(arrives, any), [&] { releaseSlot(loop.getResult(2), lane); });
     }
     Value row = elements.add(firstRow, elements.multiply(quotient(inGroup, warpSize), index(16)));
-    code.writeFragments(lane, row, index(0), {rows / groupRows, schedule.n / 8, groupRows}, sums);
+    const int64_t columns = clusterSums ? clusterSums->columnsOfBlock() : schedule.n;
+    auto write = [&](ArrayRef<Value> total, Value column) {
+      code.writeFragments(lane, row, column, {rows / groupRows, columns / 8, groupRows}, total);
+    };
+    if (clusterSums)
+      clusterSums->add(sums, write);
+    else
+      write(sums, index(0));
     return {loop.getResult(0), loop.getResult(1)};
   }
 
   Value shared;
-  Value tilesOfTap, tiles; ///< numbers of tiles along k, of one tap and in total
+  Value tilesOfTap, tiles;                ///< numbers of tiles along k, of one tap, and in total of this block
+  Value firstStep, lastStep;              ///< the first and the last plus one of this block's tiles along k of each tap
+  std::optional<ClusterSums> clusterSums; ///< with `split_k`
   int64_t slotBytes = 0;
 };
 

@@ -135,8 +135,8 @@ LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> 
     to->setAttr(checksAttrName, builder.getUnitAttr());
   to->setAttr(entryAttrName, builder.getStringAttr(speakingName(from)));
   to->setAttr("tw_cuda.threads", builder.getI64IntegerAttr(schedule->threads));
-  if (schedule->cluster > 1)
-    to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(schedule->cluster));
+  if (const int64_t blocks = schedule->blocksOfCluster(); blocks > 1)
+    to->setAttr("tw_cuda.cluster", builder.getI64IntegerAttr(blocks));
   if (schedule->kind == Schedule::Kind::Mma || schedule->kind == Schedule::Kind::Wgmma ||
       schedule->kind == Schedule::Kind::Fma || schedule->kind == Schedule::Kind::Attention ||
       schedule->kind == Schedule::Kind::Windows)

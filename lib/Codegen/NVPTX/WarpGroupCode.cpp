@@ -71,6 +71,23 @@ void WarpGroupCode::beginCluster() {
 }
 
 void WarpGroupCode::endCluster() { assembly("barrier.cluster.arrive;\n\tbarrier.cluster.wait;", "~{memory}", {}); }
+void WarpGroupCode::arriveAtCluster() { assembly("barrier.cluster.arrive;", "~{memory}", {}); }
+void WarpGroupCode::waitForCluster() { assembly("barrier.cluster.wait;", "~{memory}", {}); }
+
+void WarpGroupCode::storeSums(Value to, ArrayRef<Value> sums) {
+  SmallVector<Value> operands{to};
+  llvm::append_range(operands, sums);
+  assembly("st.shared.v4.b32 [$0], {$1, $2, $3, $4};",
+           sums.front().getType().isInteger() ? "r,r,r,r,r,~{memory}" : "r,f,f,f,f,~{memory}", operands);
+}
+
+SmallVector<Value> WarpGroupCode::loadSums(Value from, int64_t rank, Type type) {
+  SmallVector<Value> sums(4, LLVM::UndefOp::create(builder, loc, type));
+  assembly("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $4, $5;\n\t"
+           "ld.shared::cluster.v4.b32 {$0, $1, $2, $3}, [there];\n\t}",
+           type.isInteger() ? "=r,=r,=r,=r,r,n,~{memory}" : "=f,=f,=f,=f,r,n,~{memory}", {from, i32(rank)}, sums);
+  return sums;
+}
 
 void WarpGroupCode::arriveExpecting(Value barrier, int64_t bytes) {
   assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,n,~{memory}", {barrier, i32(bytes)});
@@ -147,13 +164,13 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier,
 Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
   // All offsets in a matrix descriptor are in units of 16 bytes. Bits 0-13 contain the start, bits 16-29 the leading
   // offset, and bits 32-45 the stride offset. A 1 in bit 62 selects the swizzle of 128 bytes. Groups of eight lines are
-  // contiguous, so the stride is 1024 bytes. In the second block of a cluster, an address has a bit above the bits of
-  // the start. This bit must not become part of the leading offset.
+  // contiguous, so the stride is 1024 bytes. In a cluster, an address has bits above the bits of the start, which
+  // select the block. They must not become part of the leading offset.
   constexpr int64_t swizzle128 = int64_t(1) << 62, eightLines = 8 * lineBytes, startBits = (1 << 14) - 1;
   const int64_t leading = matrix.alongK ? 16 : matrix.lineBytes;
   Value start = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), matrix.start);
   start = arith::ShRUIOp::create(builder, loc, start, i32(4));
-  if (schedule.cluster > 1)
+  if (schedule.blocksOfCluster() > 1)
     start = arith::AndIOp::create(builder, loc, start, i32(startBits));
   Value bits = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), start);
   return arith::OrIOp::create(builder, loc, bits, i64(swizzle128 | (leading / 16) << 16 | (eightLines / 16) << 32));

@@ -66,6 +66,13 @@ protected:
   /// Emits a barrier of all threads of all blocks of the cluster, after which no block of the cluster accesses the
   /// shared memory of another block.
   void endCluster();
+  /// Emit the two parts of endCluster(): writes to shared memory before the arrival are visible after the wait.
+  void arriveAtCluster();
+  void waitForCluster();
+  /// Stores four sums (f32 or i32) to shared memory, at a multiple of 16 bytes.
+  void storeSums(mlir::Value to, llvm::ArrayRef<mlir::Value> sums);
+  /// Loads four sums of `type` from the same address in the shared memory of the block with the rank `rank`.
+  llvm::SmallVector<mlir::Value> loadSums(mlir::Value from, int64_t rank, mlir::Type type);
 
   /// A matrix in shared memory, swizzled by 128 bytes, whose lines of 128 bytes are along k, or along m (left) or n
   /// (right).

@@ -11,6 +11,8 @@ func.func private @lanes() attributes {tw.schedule = #tw_gpu.schedule<kind = row
 func.func private @mma() attributes {tw.schedule = #tw_gpu.schedule<kind = mma, threads = 128, block = [128, 64, 32], warps = [2, 2], stages = 3, tile_rows_per_band = 8>}
 // CHECK: @wgmma() attributes {tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 384, block = [128, 256, 64], consumers = 2, stages = 4, tiles_per_block = 4, cluster = 2>}
 func.func private @wgmma() attributes {tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 384, block = [128, 256, 64], consumers = 2, stages = 4, tiles_per_block = 4, cluster = 2>}
+// CHECK: @split() attributes {tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 8, 64], consumers = 1, stages = 4, split_k = 8, swapped = true>}
+func.func private @split() attributes {tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 8, 64], consumers = 1, stages = 4, split_k = 8, swapped = true>}
 // CHECK: @fma() attributes {tw.schedule = #tw_gpu.schedule<kind = fma, threads = 256, block = [64, 64, 16], tile = [4, 4]>}
 func.func private @fma() attributes {tw.schedule = #tw_gpu.schedule<kind = fma, threads = 256, block = [64, 64, 16], tile = [4, 4]>}
 // CHECK: @attention() attributes {tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 128], consumers = 2, stages = 3>}
@@ -66,3 +68,18 @@ func.func private @no_kind() attributes {tw.schedule = #tw_gpu.schedule<kind = t
 
 // expected-error @+1 {{(schedule_c5) mma has no swapped operands}}
 func.func private @swapped() attributes {tw.schedule = #tw_gpu.schedule<kind = mma, threads = 128, block = [128, 64, 32], warps = [2, 2], stages = 3, swapped = true>}
+
+// -----
+
+// expected-error @+1 {{(schedule_c5) mma with split_k = 2, cluster = 1, tiles_per_block = 1; wgmma with one tile per block may have a split_k of 2, 4 or 8 instead of a cluster}}
+func.func private @split_mma() attributes {tw.schedule = #tw_gpu.schedule<kind = mma, threads = 128, block = [128, 64, 32], warps = [2, 2], stages = 3, split_k = 2>}
+
+// -----
+
+// expected-error @+1 {{(schedule_c5) wgmma with split_k = 3}}
+func.func private @split_by_three() attributes {tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 64, 64], consumers = 1, stages = 4, split_k = 3>}
+
+// -----
+
+// expected-error @+1 {{(schedule_c5) wgmma with split_k = 2, cluster = 2}}
+func.func private @split_in_cluster() attributes {tw.schedule = #tw_gpu.schedule<kind = wgmma, threads = 256, block = [64, 64, 64], consumers = 1, stages = 4, cluster = 2, split_k = 2>}

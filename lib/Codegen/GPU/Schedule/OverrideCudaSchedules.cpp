@@ -122,6 +122,8 @@ private:
     const Schedule wanted = found->at(point);
     if (std::string why = found->whyNot(wanted); !why.empty())
       return reject(why);
+    if (std::string why = schedule::whyInvalid(wanted); !why.empty())
+      return reject(why);
     setSchedule(kernel, wanted);
     return success();
   }

@@ -296,8 +296,9 @@ int64_t registersOfConsumer(const Schedule &schedule, int64_t sets) {
 }
 
 int64_t bytesOfRing(const Schedule &schedule) {
-  constexpr int64_t barriers = 2 * 8;
-  return ((schedule.m + schedule.n) * lineBytes + barriers) * schedule.stages;
+  constexpr int64_t barriers = 2 * 8, bytesOfSum = 4;
+  const int64_t ring = ((schedule.m + schedule.n) * lineBytes + barriers) * schedule.stages;
+  return schedule.splitK > 1 ? std::max(ring, schedule.m * schedule.n * bytesOfSum) : ring;
 }
 
 std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
@@ -327,6 +328,14 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
            " columns, but each block of a cluster must load a multiple of 8 columns";
   if (schedule.tilesPerBlock < 1)
     return "a block computes " + text(schedule.tilesPerBlock) + " tiles, but must compute at least one";
+  if (schedule.splitK > 1) {
+    if (!product.rowSums.empty())
+      return "a kernel that reduces rows of results cannot have a split_k";
+    if (const int64_t terms = product.sizeOf(depthOf(product));
+        !ShapedType::isDynamic(terms) && int64_t(llvm::divideCeil(terms, line)) < schedule.splitK)
+      return "split_k is " + text(schedule.splitK) + ", but the sum has only " + text(terms) + " terms" +
+             (tapsOf(product).empty() ? "" : " per tap");
+  }
   if (schedule.stages < 2 || schedule.stages > 64)
     return "stages is " + text(schedule.stages) + ", but must be 2 to 64";
   if (schedule.threads != (schedule.consumers + 1) * warpGroupSize)

@@ -99,7 +99,8 @@ std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats);
 
 /// Returns the approximate number of registers of a consumer's thread with this many sets of sums.
 int64_t registersOfConsumer(const Schedule &schedule, int64_t sets);
-/// Returns the size of shared memory in bytes: the tiles of all stages, and two mbarriers per stage.
+/// Returns the size of shared memory in bytes: the tiles of all stages, and two mbarriers per stage. With `split_k`,
+/// the sums of a tile are stored in the same memory after the last product.
 int64_t bytesOfRing(const Schedule &schedule);
 
 /// Returns the reason why a schedule cannot be emitted with this much shared memory, or an empty string if it can.

@@ -14,9 +14,10 @@
 //   - if a tile has more rows than the product, a time that grows with the number of blocks that request the same rows.
 //     The cause of this effect, which was measured, is not known. The model assumes the same effect for columns.
 //
-// After the last step of a tile, each warp group converts and stores its results. The total time is the square root
-// of the sum of the squares of two times, the time of all waves and the time to transfer operands and results from and
-// to the card's memory, plus the time of the launch.
+// The blocks of a cluster that share a tile (`split_k`) store their sums to shared memory after the last step, wait for
+// each other, and read the sums of a part of the tile. After the last step of a tile, each warp group converts and
+// stores its results. The total time is the square root of the sum of the squares of two times, the time of all waves
+// and the time to transfer operands and results from and to the card's memory, plus the time of the launch.
 //
 // Tests: test/Python/test_gpu_model.py, test/Codegen/NVPTX/wgmma.mlir
 //
@@ -47,11 +48,11 @@ public:
       : schedule(schedule), sizes(sizes), arch(arch), rates(rates),
         tileRows(double(llvm::divideCeil(sizes.m, schedule.m * schedule.cluster) * uint64_t(schedule.cluster))),
         tileColumns(double(llvm::divideCeil(sizes.n, schedule.n))),
-        steps(double(llvm::divideCeil(sizes.k, schedule.k))) {}
+        steps(double(llvm::divideCeil(llvm::divideCeil(sizes.k, schedule.k), schedule.splitK))) {}
 
   double nanoseconds() const {
     const auto tiles = int64_t(tileRows * tileColumns) * sizes.batches;
-    const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.tilesPerBlock));
+    const auto blocks = int64_t(llvm::divideCeil(tiles, schedule.tilesPerBlock)) * schedule.splitK;
     const int64_t together = blocksTogether(), wave = together * arch.multiprocessors, fullWaves = blocks / wave;
     double cycles = double(fullWaves) * cyclesOf(together, wave);
     if (const int64_t left = blocks % wave)
@@ -92,7 +93,8 @@ private:
     const double shared = (read + tile) * blocks / sharedRate;
     const double transfer = asked * blocks / rates.cacheRate;
     // The share of the requested bytes that come from the card's memory.
-    const double share = std::min(1.0, sizes.operands() / (tileRows * tileColumns * steps * asked));
+    const double allSteps = tileRows * tileColumns * steps * double(schedule.splitK);
+    const double share = std::min(1.0, sizes.operands() / (allSteps * asked));
     const double arrival = rates.latency + rates.memoryLatency * std::sqrt(share) + 2 * transfer;
     const double readers = std::min(
         double(together), std::max(schedule.m > sizes.m ? tileColumns : 0, schedule.n > sizes.n ? tileRows : 0));
@@ -101,11 +103,23 @@ private:
     const double elements = double(schedule.m * schedule.n);
     if (sizes.sets > 1)
       step += rates.promotion * blocks * elements / (128 * 128);
-    const double stored = elements * double(sizes.resultBytes);
-    const double convert = (stored + (sizes.math ? 2 * elements * rates.mathFunction : 0)) /
+    const double written = elements / double(schedule.splitK); // by one block
+    const double stored = written * double(sizes.resultBytes);
+    const double convert = (stored + (sizes.math ? 2 * written * rates.mathFunction : 0)) /
                            (rates.epilogueRate * double(schedule.consumers));
     const double results = convert + stored * blocks / rates.storeRate;
-    return double(schedule.tilesPerBlock) * (steps * step + results) + rates.block;
+    return double(schedule.tilesPerBlock) * (steps * step + results) + cyclesOfExchange(blocks) + rates.block;
+  }
+
+  /// Returns the cycles in which `blocks` blocks on one multiprocessor add their sums to those of the other blocks of
+  /// their clusters.
+  double cyclesOfExchange(double blocks) const {
+    // These numbers are assumptions, which have not been measured: the bytes per cycle that a multiprocessor receives
+    // from the shared memory of others, and the cycles of two barriers of a cluster, of which one is a fence.
+    constexpr double clusterRate = 32, barriers = 1500, bytesOfSum = 4;
+    if (schedule.splitK == 1)
+      return 0;
+    return barriers + blocks * double(schedule.m * schedule.n) * bytesOfSum / clusterRate;
   }
 
   const Schedule &schedule;

@@ -48,7 +48,7 @@ struct WgmmaRate {
 llvm::ArrayRef<WgmmaRate> wgmmaRates();
 
 /// Returns the predicted time in nanoseconds of a product of `sizes` on a card of `arch`. `schedule` has the kind
-/// `wgmma`. The part of the model for clusters has not been compared with measurements.
+/// `wgmma`. The parts of the model for `cluster` and `split_k` have not been compared with measurements.
 double nanosecondsOfWgmma(const Schedule &schedule, const ProductSizes &sizes, const Arch &arch,
                           const WgmmaRates &rates = {});
 

@@ -19,7 +19,7 @@ namespace {
 
 /// The numbers of the knobs in the search space.
 struct WgmmaKnob {
-  enum : size_t { consumerRows, consumers, columns, stages, tileRowsPerBand, tilesPerBlock, cluster };
+  enum : size_t { consumerRows, consumers, columns, stages, tileRowsPerBand, tilesPerBlock, cluster, splitK };
 };
 
 /// Returns the sizes of `product` in the cost model. The sum of a convolution consists of whole steps for each tap.
@@ -49,6 +49,24 @@ std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
     if (number == 1 || (number - 1) * arch.multiprocessors < tiles)
       turns.push_back(number);
   return turns;
+}
+
+/// Returns the candidates for the number of blocks that share a tile: 1, and larger numbers if tiles of the usual size
+/// do not occupy all multiprocessors, and each block has at least one step of each tap.
+std::vector<int64_t> splitsFor(Contraction product, const Arch &arch) {
+  constexpr int64_t usual = 128;
+  std::vector<int64_t> splits{1};
+  if (!product.rowSums.empty())
+    return splits;
+  const ProductSizes sizes = sizesOfWgmma(product, /*parts=*/1);
+  const auto tiles = int64_t(llvm::divideCeil(sizes.m, usual) * llvm::divideCeil(sizes.n, usual)) * sizes.batches;
+  const int64_t terms = product.sizeOf(depthOf(product));
+  const auto steps = int64_t(llvm::divideCeil(terms, lineElements(elementOf(product))));
+  if (!ShapedType::isDynamic(terms))
+    for (int64_t number : {2, 4, 8})
+      if (number <= steps && number / 2 * tiles < arch.multiprocessors)
+        splits.push_back(number);
+  return splits;
 }
 
 } // namespace
@@ -81,6 +99,13 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   if (product.likelySizeOf(product.rows) > groupRows)
     clusters.push_back(2);
   space.knobs.push_back({"cluster", sortedWith(clusters, initial.cluster), initial.cluster});
+  space.knobs.push_back(
+      {"split_k", sortedWith(splitsFor(product, arch), initial.splitK), initial.splitK, /*reorders=*/true});
+  for (int64_t number : space.knobs[WgmmaKnob::splitK].values)
+    if (number > 1)
+      for (size_t other : {WgmmaKnob::cluster, WgmmaKnob::tilesPerBlock})
+        space.constraints.push_back(
+            onlyBelow(WgmmaKnob::splitK, number, other, 2, "the blocks of a cluster compute one tile"));
   auto atMost = [&](int64_t limit, std::vector<Constraint::Term> terms, std::string why) {
     space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
   };
@@ -119,6 +144,7 @@ Schedule wgmmaAt(Contraction product, const SchedulePoint &point) {
   schedule.tileRowsPerBand = point[WgmmaKnob::tileRowsPerBand];
   schedule.tilesPerBlock = point[WgmmaKnob::tilesPerBlock];
   schedule.cluster = point[WgmmaKnob::cluster];
+  schedule.splitK = point[WgmmaKnob::splitK];
   schedule.swapped = product.swapped;
   schedule.threads = (schedule.consumers + 1) * warpGroupSize;
   return schedule;
@@ -131,11 +157,13 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 /// Returns the schedule of the space with the least predicted time, for the order of operands of `product`.
 static Schedule chooseInOrder(Contraction product, const Arch &arch, int64_t parts) {
   const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
-  const Schedule initial = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1});
+  const Schedule initial = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1, 1});
   const ProductSizes sizes = sizesOfWgmma(product, parts);
   // Only the tuner selects clusters, because they have not been measured without a fence in each step (decision 0030).
   ScheduleSpace space = spaceOfWgmma(product, arch, initial);
   space.knobs[WgmmaKnob::cluster].values = {1};
+  if (parts > 1) // the sum is already split
+    space.knobs[WgmmaKnob::splitK].values = {1};
   return fastestOf(
       space, initial, [&](const SchedulePoint &point) { return wgmmaAt(product, point); },
       [&](const Schedule &schedule) { return nanosecondsOfWgmma(schedule, sizes, arch); });

@@ -10,7 +10,7 @@ namespace tilewright::gpu {
 
 /// Returns the space of `product`, for which whyNotOnWarpGroups() must return an empty string. The knobs are the rows
 /// of a warp group, the number of warp groups, the columns, the number of stages, the number of rows of tiles in a
-/// band, the tiles per block, and the blocks of a cluster. whyNotWgmma() accepts all points, except possibly `initial`.
+/// band, the tiles per block, the blocks of a cluster that share B's tile, and those that share a sum. whyNotWgmma() accepts all points, except possibly `initial`.
 /// The order of operands is that of `product` and not a knob. If the kernel reduces rows, tiles must have all columns,
 /// and whyNotWgmma() accepts no point if it does not accept this number of columns.
 ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule &initial);

@@ -1,0 +1,37 @@
+//===- ClusterSums.h - sums of a tile that the blocks of a cluster share --------------------===//
+#ifndef TILEWRIGHT_LIB_CODEGEN_NVPTX_CLUSTERSUMS_H
+#define TILEWRIGHT_LIB_CODEGEN_NVPTX_CLUSTERSUMS_H
+
+#include "lib/Codegen/NVPTX/WarpGroupCode.h"
+
+namespace tilewright::cuda {
+
+/// The code by which the blocks of a cluster add their sums of the same tile (`split_k` of the schedule `wgmma`).
+class ClusterSums : WarpGroupCode {
+public:
+  /// `shared` is the address of the block's ring of tiles, which the sums replace.
+  ClusterSums(ThreadKernel &kernel, mlir::Value shared);
+
+  /// Returns the first and the last plus one of this block's steps along k, of `steps` steps.
+  std::pair<mlir::Value, mlir::Value> rangeOf(mlir::Value steps);
+
+  /// Is called by the threads of consumers after their last product. `sums` are the thread's sums of all fragments of
+  /// `columns` columns, in the order of ContractionCode::writeFragments(). Calls `write` with the total sums of
+  /// columnsOfBlock() adjacent columns, and the first of these columns. Only blocks that have columns execute `write`.
+  void add(llvm::ArrayRef<mlir::Value> sums, llvm::function_ref<void(llvm::ArrayRef<mlir::Value>, mlir::Value)> write);
+  /// Is called by the other threads, which take part in the barriers of the cluster.
+  void takePart();
+
+  /// Returns the number of columns of which a block computes the total sums: at least one fragment.
+  int64_t columnsOfBlock() const;
+
+private:
+  /// Returns the address of four sums: fragment `number` of the columns of block `owner`.
+  mlir::Value addressOf(mlir::Value owner, int64_t number);
+
+  mlir::Value shared, rank; ///< the rank in the cluster has the type index
+};
+
+} // namespace tilewright::cuda
+
+#endif
