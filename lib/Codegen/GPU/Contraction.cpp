@@ -3,6 +3,7 @@
 #include "dialects/Tile/Rows.h"
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -148,16 +149,21 @@ static bool isZeroFill(Value value) {
   return whole && whole.getValue().isZero();
 }
 
-/// Returns, for each value that `kernel` returns and for each of its dimensions, the loop of `op` that indexes this
+/// The results of a kernel that depend on a contraction, and the ops that compute them.
+struct ComputedResults {
+  SmallVector<Value> values;
+  SmallVector<linalg::LinalgOp> ops; ///< in the kernel's order, without linalg.fill
+};
+
+/// Returns, for each value of `computed` and for each of its dimensions, the loop of `op` that indexes this
 /// dimension. All values must be computed elementwise from the result of `op`. Otherwise returns std::nullopt, and sets
 /// the reason.
-static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func::FuncOp kernel, linalg::LinalgOp op,
-                                                                            std::string &reason) {
+static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(const ComputedResults &computed,
+                                                                            linalg::LinalgOp op, std::string &reason) {
   SmallVector<Operation *> members;
-  for (Operation &other : kernel.getBody().front())
-    if (isa<linalg::LinalgOp>(other) && !isa<linalg::FillOp>(other) &&
-        (&other == op.getOperation() || op->isBeforeInBlock(&other)))
-      members.push_back(&other);
+  for (linalg::LinalgOp other : computed.ops)
+    if (other == op || op->isBeforeInBlock(other))
+      members.push_back(other);
   // Each member must have one loop per dimension of C, and read C at the indices of these loops.
   std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
   if (!rows)
@@ -173,7 +179,7 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
   }
   SmallVector<int64_t> madeRows = rows->rowOfLoop.lookup(op);
   SmallVector<SmallVector<unsigned>> positions;
-  for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
+  for (Value returned : computed.values) {
     auto producer = returned.getDefiningOp<linalg::LinalgOp>();
     if (!producer || !rows->rowOfLoop.contains(producer) || cast<ShapedType>(returned.getType()).getRank() != rank) {
       reason = "a result does not have the product's rank";
@@ -199,7 +205,7 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(func
 /// Sets `results` and `rowSums` of `found` for an epilogue with row reductions. The product must have one column loop
 /// and f32 accumulators. Every op of the epilogue must iterate over loops of the product, and may reduce only over its
 /// columns, with known combiners. Otherwise returns false, and sets the reason.
-static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &reason) {
+static bool findRowSums(const ComputedResults &computed, Contraction &found, std::string &reason) {
   DenseMap<Value, SmallVector<unsigned>> loopsOf; // the loop of the product for each dimension of the value
   auto setLoops = [&](OpResult result, ArrayRef<unsigned> loops) {
     auto op = cast<linalg::LinalgOp>(result.getOwner());
@@ -222,9 +228,8 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
   }
   constexpr unsigned none = ~0u;
   reason = "the ops after the product are neither elementwise nor row reductions";
-  for (Operation &each : kernel.getBody().front()) {
-    auto op = dyn_cast<linalg::LinalgOp>(each);
-    if (!op || isa<linalg::FillOp>(each) || !found.op->isBeforeInBlock(&each))
+  for (linalg::LinalgOp op : computed.ops) {
+    if (!found.op->isBeforeInBlock(op))
       continue;
     SmallVector<unsigned> loops(op.getNumLoops(), none);
     for (OpOperand *operand : op.getDpsInputOperands()) {
@@ -252,7 +257,7 @@ static bool findRowSums(func::FuncOp kernel, Contraction &found, std::string &re
       found.rowSums.push_back({op, loops});
   }
   const auto rank = size_t(cast<ShapedType>(found.op->getResult(0).getType()).getRank());
-  for (Value returned : kernel.getBody().front().getTerminator()->getOperands()) {
+  for (Value returned : computed.values) {
     auto known = loopsOf.find(returned);
     if (known == loopsOf.end() || known->second.size() != rank)
       return false;
@@ -275,12 +280,12 @@ std::string whyNotWholeRows(Contraction contraction, int64_t columns) {
   return "a block has " + std::to_string(columns) + " columns, but row reductions require whole rows";
 }
 
-std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &reason) {
+/// Returns the contraction among the ops of `computed`.
+static std::optional<Contraction> match(const ComputedResults &computed, std::string &reason) {
   Contraction found;
   bool reducesRows = false;
-  for (Operation &op : kernel.getBody().front()) {
-    auto structured = dyn_cast<linalg::LinalgOp>(op);
-    if (!structured || structured.getNumReductionLoops() == 0)
+  for (linalg::LinalgOp structured : computed.ops) {
+    if (structured.getNumReductionLoops() == 0)
       continue;
     if (found.op) {
       reducesRows = true;
@@ -312,11 +317,59 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
     return std::nullopt;
   }
   if (reducesRows)
-    return findRowSums(kernel, found, reason) ? std::optional(found) : std::nullopt;
-  auto positions = positionsOfResults(kernel, op, reason);
+    return findRowSums(computed, found, reason) ? std::optional(found) : std::nullopt;
+  auto positions = positionsOfResults(computed, op, reason);
   if (!positions)
     return std::nullopt;
   found.results = std::move(*positions);
+  return found;
+}
+
+std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &reason) {
+  if (kernel->hasAttr(joinedResultsAttrName)) {
+    reason = "it has several products";
+    return std::nullopt;
+  }
+  Block &body = kernel.getBody().front();
+  ComputedResults all{llvm::to_vector(body.getTerminator()->getOperands()), {}};
+  for (auto op : body.getOps<linalg::LinalgOp>())
+    if (!isa<linalg::FillOp>(op.getOperation()))
+      all.ops.push_back(op);
+  return match(all, reason);
+}
+
+SmallVector<Contraction, 1> matchContractions(func::FuncOp kernel, std::string &reason) {
+  auto joined = kernel->getAttrOfType<DenseI64ArrayAttr>(joinedResultsAttrName);
+  if (!joined) {
+    std::optional<Contraction> single = matchContraction(kernel, reason);
+    return single ? SmallVector<Contraction, 1>{*single} : SmallVector<Contraction, 1>();
+  }
+  Block &body = kernel.getBody().front();
+  const int64_t results = kernel.getNumResults();
+  if (llvm::any_of(joined.asArrayRef(), [](int64_t count) { return count < 1; }) ||
+      llvm::sum_of(joined.asArrayRef()) != results) {
+    reason = "the numbers of results of its products do not match its results";
+    return {};
+  }
+  SmallVector<Contraction, 1> found;
+  size_t first = 0;
+  for (int64_t count : joined.asArrayRef()) {
+    ComputedResults computed{llvm::to_vector(body.getTerminator()->getOperands().slice(first, size_t(count))), {}};
+    first += size_t(count);
+    SetVector<Operation *> slice;
+    BackwardSliceOptions options;
+    options.inclusive = true;
+    options.omitBlockArguments = true;
+    for (Value value : computed.values)
+      (void)getBackwardSlice(value, &slice, options);
+    for (auto op : body.getOps<linalg::LinalgOp>())
+      if (slice.contains(op) && !isa<linalg::FillOp>(op.getOperation()))
+        computed.ops.push_back(op);
+    std::optional<Contraction> product = match(computed, reason);
+    if (!product)
+      return {};
+    found.push_back(std::move(*product));
+  }
   return found;
 }
 

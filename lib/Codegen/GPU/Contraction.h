@@ -63,6 +63,13 @@ inline constexpr double secondKernel = 2500;
 /// Returns the contraction of `kernel`. If the kernel does not have this form, returns std::nullopt and sets `reason`.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::string &reason);
 
+/// Attribute (array of i64) of kernels with several independent contractions (JoinProducts.h): the number of results of
+/// each contraction. Each result depends on one contraction.
+inline constexpr llvm::StringLiteral joinedResultsAttrName = "tw_gpu.joined_results";
+/// Returns the contractions of `kernel`: those of a kernel with the attribute `joinedResultsAttrName`, otherwise the
+/// one that matchContraction() returns. If the kernel does not have this form, returns an empty list and sets `reason`.
+llvm::SmallVector<Contraction, 1> matchContractions(mlir::func::FuncOp kernel, std::string &reason);
+
 /// If the kernel reduces rows and a tile of `columns` columns does not have whole rows, returns the reason. Otherwise
 /// returns an empty string.
 std::string whyNotWholeRows(Contraction contraction, int64_t columns);

@@ -6,15 +6,18 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
-    : ThreadCode(kernel), contraction(std::move(contraction)) {
-  Contraction &all = this->contraction;
+AffineExpr ContractionCode::gridOf(Contraction all, const Schedule &schedule) {
   const int64_t rows = schedule.m * schedule.cluster; // the number of rows of C that a cluster computes at a time
   AffineExpr clusters =
       all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) * all.sizeExpr(all.columns).ceilDiv(schedule.n);
   if (schedule.tilesPerBlock > 1)
     clusters = clusters.ceilDiv(schedule.tilesPerBlock);
-  kernel.setGrid(clusters * schedule.blocksOfCluster());
+  return clusters * schedule.blocksOfCluster();
+}
+
+ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
+    : ThreadCode(kernel), contraction(std::move(contraction)) {
+  kernel.setGrid(gridOf(this->contraction, schedule));
   takeTile(quotient(kernel.block, schedule.splitK));
 }
 

@@ -17,6 +17,9 @@ public:
   /// same tile.
   ContractionCode(ThreadKernel &kernel, Contraction contraction);
 
+  /// Returns the number of blocks of the grid, as an expression of the kernel's index arguments.
+  static mlir::AffineExpr gridOf(Contraction contraction, const Schedule &schedule);
+
   /// Selects tile `number`, which is less than tiles(), as the block's current tile.
   void takeTile(mlir::Value number);
   mlir::Value tiles();

@@ -17,12 +17,17 @@ constexpr size_t longest = 60;
 
 std::string textOf(int64_t size) { return ShapedType::isDynamic(size) ? "n" : std::to_string(size); }
 
-std::string sizesOfProduct(Contraction product) {
+/// Returns the batches, rows, columns and terms of products that have the same number of rows and terms. The columns
+/// are those of all products.
+std::string sizesOf(MutableArrayRef<Contraction> products) {
+  Contraction &first = products.front();
   std::string text;
-  if (const int64_t batches = product.sizeOf(product.batches); batches != 1)
+  if (const int64_t batches = first.sizeOf(first.batches); batches != 1)
     text = textOf(batches) + "x";
-  return text + textOf(product.sizeOf(product.rows)) + "x" + textOf(product.sizeOf(product.columns)) + "x" +
-         textOf(product.sizeOf(product.depth));
+  int64_t columns = first.sizeOf(first.columns);
+  for (Contraction &other : products.drop_front())
+    columns += other.sizeOf(other.columns);
+  return text + textOf(first.sizeOf(first.rows)) + "x" + textOf(columns) + "x" + textOf(first.sizeOf(first.depth));
 }
 
 std::string sizesOfLargestResult(func::FuncOp kernel) {
@@ -57,8 +62,8 @@ SmallVector<StringRef> partsOfName(StringRef name) {
 
 std::string speakingName(func::FuncOp kernel) {
   std::string reason;
-  std::optional<Contraction> product = matchContraction(kernel, reason);
-  const std::string sizes = product ? sizesOfProduct(*product) : sizesOfLargestResult(kernel);
+  SmallVector<Contraction, 1> products = matchContractions(kernel, reason);
+  const std::string sizes = products.empty() ? sizesOfLargestResult(kernel) : sizesOf(products);
   std::string name;
   for (StringRef part : partsOfName(kernel.getName())) {
     if (!name.empty() && name.size() + part.size() + sizes.size() + 2 > longest)

@@ -13,7 +13,8 @@ SmallVector<std::pair<Value, BlockArgument>> ThreadKernel::results() {
   auto terminator = cast<func::ReturnOp>(from.getBody().front().getTerminator());
   unsigned first = from.getNumArguments() - terminator.getNumOperands();
   for (auto [number, value] : llvm::enumerate(terminator.getOperands()))
-    all.push_back({value, from.getArgument(first + number)});
+    if (number >= firstResult && number - firstResult < numResults)
+      all.push_back({value, from.getArgument(first + number)});
   return all;
 }
 

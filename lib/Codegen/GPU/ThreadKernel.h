@@ -29,13 +29,16 @@ struct ThreadKernel {
   const ThreadOps &threads;
   llvm::DenseMap<mlir::Value, mlir::Value> pointers; ///< pointers of the tensor arguments of `from`
   mlir::Value block, thread;                         ///< indices of the block and of the thread, of type index
-  int64_t sharedBytes = 0;                           ///< bytes of the static shared memory, aligned to 16 bytes
-  int64_t dynamicBytes = 0;                          ///< bytes of the dynamic shared memory, aligned to 1024 bytes
-  llvm::SmallVector<mlir::Value> maps;               ///< pointers to the parameters that are tensor maps
+  /// The first result and the number of results that results() returns. In a kernel with several products, the code of
+  /// each product stores other results.
+  size_t firstResult = 0, numResults = size_t(-1);
+  int64_t sharedBytes = 0;             ///< bytes of the static shared memory, aligned to 16 bytes
+  int64_t dynamicBytes = 0;            ///< bytes of the dynamic shared memory, aligned to 1024 bytes
+  llvm::SmallVector<mlir::Value> maps; ///< pointers to the parameters that are tensor maps
 
   mlir::Location loc() { return from.getLoc(); }
   void barrier() { threads.barrier(builder, loc()); }
-  /// Returns the values that `from` returns, each with the argument whose memory it is stored to.
+  /// Returns the selected values that `from` returns, each with the argument whose memory it is stored to.
   llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> results();
   /// Allocates `bytes` of shared memory for exclusive use and returns a pointer in address space 3.
   mlir::Value allocateShared(int64_t bytes);

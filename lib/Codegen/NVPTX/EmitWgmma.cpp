@@ -36,7 +36,13 @@
 // With `tiles_per_block`, producer and consumers process the block's tiles one after the other through the same ring.
 // While the consumers store the sums of one tile, the producer loads the first slots of the next tile.
 //
-// Tests: test/Codegen/NVPTX/wgmma.mlir, test/Python/test_cuda_wgmma.py
+// A kernel may have several independent products (JoinProducts.h). The first blocks of the grid compute the first
+// product, the next blocks the second product:
+//
+//   if block < blocks of the first: code of the first product
+//   else if block - blocks of the first < blocks of the second: ...
+//
+// Tests: test/Codegen/NVPTX/wgmma.mlir, test/Codegen/GPU/Schedule/join-products.mlir, test/Python/test_cuda_wgmma.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/ClusterSums.h"
@@ -284,19 +290,83 @@ private:
   int64_t slotBytes = 0;
 };
 
+/// Emits a kernel with several products.
+class JoinedEmitter : ThreadCode {
+public:
+  JoinedEmitter(ThreadKernel &kernel, ArrayRef<Contraction> products)
+      : ThreadCode(kernel), products(products), block(kernel.block), maps(kernel.maps),
+        numResults(kernel.from->getAttrOfType<DenseI64ArrayAttr>(joinedResultsAttrName).asArrayRef()) {}
+
+  LogicalResult run() {
+    AffineExpr zero = getAffineConstantExpr(0, builder.getContext());
+    if (failed(emitFrom(0, zero)))
+      return failure();
+    kernel.setGrid(grid);
+    kernel.to->setAttr("tw_cuda.maps", builder.getArrayAttr(recipes));
+    return success();
+  }
+
+private:
+  /// Emits the products from number `number` on. Their blocks begin at `first`.
+  LogicalResult emitFrom(size_t number, AffineExpr first) {
+    const AffineExpr end = first + ContractionCode::gridOf(products[number], schedule);
+    if (number + 1 == products.size()) {
+      grid = end;
+      return emit(number, first);
+    }
+    auto branch = scf::IfOp::create(builder, loc, TypeRange(), isLess(block, elements.evaluate(end, {})),
+                                    /*withElse=*/true);
+    LogicalResult mine = failure(), others = failure();
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(&branch.getThenRegion().front());
+      mine = emit(number, first);
+    });
+    elements.inScope([&] {
+      builder.setInsertionPointToStart(&branch.getElseRegion().front());
+      others = emitFrom(number + 1, end);
+    });
+    return success(succeeded(mine) && succeeded(others));
+  }
+
+  LogicalResult emit(size_t number, AffineExpr first) {
+    kernel.block = arith::SubIOp::create(builder, loc, block, elements.evaluate(first, {}));
+    kernel.maps.assign({maps[2 * number], maps[2 * number + 1]});
+    kernel.firstResult = size_t(llvm::sum_of(numResults.take_front(number)));
+    kernel.numResults = size_t(numResults[number]);
+    if (failed(WgmmaEmitter(kernel, products[number]).run()))
+      return failure();
+    llvm::append_range(recipes, kernel.to->getAttrOfType<ArrayAttr>("tw_cuda.maps"));
+    return success();
+  }
+
+  ArrayRef<Contraction> products;
+  Value block;
+  SmallVector<Value> maps;
+  ArrayRef<int64_t> numResults; ///< of each product
+  SmallVector<Attribute> recipes;
+  AffineExpr grid;
+};
+
 } // namespace
 
 LogicalResult emitWgmma(ThreadKernel &kernel) {
   std::string reason;
-  std::optional<Contraction> product = matchContraction(kernel.from, reason);
-  if (product)
-    reason = whyNotOnWarpGroups(*product, TensorFormats());
+  SmallVector<Contraction, 1> products = matchContractions(kernel.from, reason);
+  for (Contraction &product : products) {
+    if (std::string wrong = whyNotOnWarpGroups(product, TensorFormats()); !wrong.empty()) {
+      reason = wrong;
+      break;
+    }
+    // The limit is INT64_MAX, because the size of shared memory is checked when a schedule is selected or measured.
+    if (std::string wrong = whyNotWgmma(kernel.schedule, product, INT64_MAX); !wrong.empty())
+      return kernel.from.emitOpError("its schedule `wgmma` is invalid: ") << wrong;
+    product = inOrderOf(kernel.schedule, std::move(product));
+  }
   if (!reason.empty())
     return kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
-  // The limit is INT64_MAX, because the size of shared memory is checked when a schedule is selected or measured.
-  if (std::string wrong = whyNotWgmma(kernel.schedule, *product, INT64_MAX); !wrong.empty())
-    return kernel.from.emitOpError("its schedule `wgmma` is invalid: ") << wrong;
-  return WgmmaEmitter(kernel, inOrderOf(kernel.schedule, std::move(*product))).run();
+  if (products.size() == 1)
+    return WgmmaEmitter(kernel, std::move(products.front())).run();
+  return JoinedEmitter(kernel, products).run();
 }
 
 } // namespace tilewright::cuda

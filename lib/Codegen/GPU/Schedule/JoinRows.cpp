@@ -32,18 +32,13 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-struct Timed {
-  Schedule schedule;
-  double nanoseconds;
-};
-
 /// Returns the chosen wgmma schedule with its predicted time if it can be emitted for the kernel, otherwise the chosen
 /// mma schedule. Returns nullopt if neither can be emitted.
-std::optional<Timed> fastest(Contraction product, const Arch &arch) {
-  std::optional<Timed> best;
+std::optional<TimedSchedule> fastest(Contraction product, const Arch &arch) {
+  std::optional<TimedSchedule> best;
   auto take = [&](Schedule schedule, double nanoseconds) {
     if (!best || nanoseconds < best->nanoseconds)
-      best = Timed{schedule, nanoseconds};
+      best = TimedSchedule{schedule, nanoseconds};
   };
   if (std::optional<Schedule> schedule = wgmmaFor(product, arch))
     take(*schedule, nanosecondsOfWgmma(*schedule, product, arch));
@@ -233,12 +228,12 @@ private:
   /// tensor cores, or if the cost model predicts less time for the two kernels.
   func::FuncOp kernelOf(Join &both, func::FuncOp product) {
     std::string reason;
-    std::optional<Timed> separate = fastest(*matchContraction(product, reason), arch);
+    std::optional<TimedSchedule> separate = fastest(*matchContraction(product, reason), arch);
     if (!separate)
       return {};
     func::FuncOp kernel = both.make();
     std::optional<Contraction> whole = matchContraction(kernel, reason);
-    std::optional<Timed> joinedTime = whole ? fastest(*whole, arch) : std::nullopt;
+    std::optional<TimedSchedule> joinedTime = whole ? fastest(*whole, arch) : std::nullopt;
     if (!joinedTime ||
         joinedTime->nanoseconds > separate->nanoseconds + secondKernel + double(both.bytesSpared()) / arch.deviceRate) {
       symbols.erase(kernel);

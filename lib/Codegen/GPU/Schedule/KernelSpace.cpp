@@ -26,6 +26,22 @@ void KernelSpace::addLimit(int64_t limit, std::vector<Constraint::Term> terms, s
   space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
 }
 
+/// Returns the space of a kernel with several products by warp groups. It is the space of the first product. whyNot()
+/// may reject points of it if the operands of other products have another layout.
+static KernelSpace spaceOfProducts(SmallVector<Contraction, 1> products, const Schedule &initial, const Arch &arch) {
+  KernelSpace made;
+  made.initial = initial;
+  made.space = spaceOfWgmma(inOrderOf(initial, products.front()), arch, initial);
+  made.whyNot = [=](const Schedule &schedule) {
+    for (const Contraction &product : products)
+      if (std::string reason = whyNotWgmma(schedule, product, arch.sharedBytes); !reason.empty())
+        return reason;
+    return std::string();
+  };
+  made.nanoseconds = [=](const Schedule &schedule) { return nanosecondsOfWgmmaForAll(schedule, products, arch); };
+  return made;
+}
+
 /// Returns the space of a product on tensor cores.
 static KernelSpace spaceOfProduct(Contraction product, const Schedule &initial, const Arch &arch) {
   const bool isWgmma = initial.kind == Schedule::Kind::Wgmma;
@@ -59,11 +75,13 @@ std::optional<KernelSpace> spaceOf(func::FuncOp kernel, const Schedule &initial,
   case Kind::Wgmma:
     break;
   }
-  std::optional<Contraction> product = matchContraction(kernel, reason);
-  if (!product)
+  SmallVector<Contraction, 1> products = matchContractions(kernel, reason);
+  if (products.empty())
     return std::nullopt;
-  return initial.kind == Kind::Fma ? spaceOfFma(*product, initial)
-                                   : spaceOfProduct(inOrderOf(initial, *product), initial, arch);
+  if (products.size() > 1)
+    return spaceOfProducts(products, initial, arch);
+  return initial.kind == Kind::Fma ? spaceOfFma(products.front(), initial)
+                                   : spaceOfProduct(inOrderOf(initial, products.front()), initial, arch);
 }
 
 } // namespace tilewright::gpu

@@ -4,8 +4,8 @@
 // decomposes attention that tensor cores do not support, moves copies into the windowed kernels that read them
 // (InlineCopies.h), transposes weights of convolutions for wgmma (TransposeFilters.h), splits long reductions
 // (SplitSums.h), fuses norms with the products before them (JoinRows.h) and convolutions with the padding of their
-// images (JoinPadding.h), aligns rows of operands (AlignRows.h), and divides operands of f32 products into bf16 parts
-// (SplitF32.h). If the target does not support an op, the pass
+// images (JoinPadding.h), aligns rows of operands (AlignRows.h), divides operands of f32 products into bf16 parts
+// (SplitF32.h), and joins products that read the same operand (JoinProducts.h). If the target does not support an op, the pass
 // reports an error with the op, its type, the reason and the user's source line. The pass reports all such ops of the
 // module, not only the first.
 //
@@ -25,6 +25,7 @@
 #include "lib/Codegen/GPU/Schedule/ComputeOnce.h"
 #include "lib/Codegen/GPU/Schedule/InlineCopies.h"
 #include "lib/Codegen/GPU/Schedule/JoinPadding.h"
+#include "lib/Codegen/GPU/Schedule/JoinProducts.h"
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/SplitF32.h"
@@ -489,6 +490,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     alignRows(getOperation(), *known);
     if (!f32Fma)
       splitF32(getOperation(), *known);
+    joinProducts(getOperation(), *known);
     computeOnce(getOperation());
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName))

@@ -154,11 +154,11 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
   return nanosecondsOfWgmma(schedule, sizesOfWgmma(inOrderOf(schedule, product), parts), arch);
 }
 
-/// Returns the schedule of the space with the least predicted time, for the order of operands of `product`.
-static Schedule chooseInOrder(Contraction product, const Arch &arch, int64_t parts) {
+/// Returns the schedule of the space with the least predicted time for a product of `sizes`, for the order of operands
+/// of `product`.
+static Schedule chooseInOrder(Contraction product, const ProductSizes &sizes, const Arch &arch, int64_t parts) {
   const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
   const Schedule initial = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1, 1});
-  const ProductSizes sizes = sizesOfWgmma(product, parts);
   // Only the tuner selects clusters, because they have not been measured without a fence in each step (decision 0030).
   ScheduleSpace space = spaceOfWgmma(product, arch, initial);
   space.knobs[WgmmaKnob::cluster].values = {1};
@@ -170,14 +170,49 @@ static Schedule chooseInOrder(Contraction product, const Arch &arch, int64_t par
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
-  Schedule schedule = chooseInOrder(product, arch, parts);
+  Schedule schedule = chooseInOrder(product, sizesOfWgmma(product, parts), arch, parts);
   // A tile has at least 64 rows, but may have 8 columns.
   if (!product.rowSums.empty() || product.likelySizeOf(product.rows) >= groupRows)
     return schedule;
-  Schedule swapped = chooseInOrder(product.transposed(), arch, parts);
+  Schedule swapped = chooseInOrder(product.transposed(), sizesOfWgmma(product.transposed(), parts), arch, parts);
   const bool faster =
       nanosecondsOfWgmma(swapped, product, arch, parts) < nanosecondsOfWgmma(schedule, product, arch, parts);
   return faster ? swapped : schedule;
+}
+
+/// Returns the sizes of a product that has the columns of all `products`, in the order of operands of the first one.
+static ProductSizes sizesOfAll(ArrayRef<Contraction> products) {
+  ProductSizes sizes = sizesOfWgmma(products.front(), /*parts=*/1);
+  int64_t &columns = products.front().swapped ? sizes.m : sizes.n;
+  for (Contraction other : products.drop_front()) {
+    const ProductSizes added = sizesOfWgmma(other, /*parts=*/1);
+    columns += other.swapped ? added.m : added.n;
+    sizes.math |= added.math;
+  }
+  return sizes;
+}
+
+double nanosecondsOfWgmmaForAll(const Schedule &schedule, ArrayRef<Contraction> products, const Arch &arch) {
+  SmallVector<Contraction, 1> ordered =
+      llvm::map_to_vector<1>(products, [&](const Contraction &product) { return inOrderOf(schedule, product); });
+  return nanosecondsOfWgmma(schedule, sizesOfAll(ordered), arch);
+}
+
+std::optional<TimedSchedule> chooseWgmmaForAll(ArrayRef<Contraction> products, const Arch &arch) {
+  std::optional<TimedSchedule> best;
+  auto consider = [&](ArrayRef<Contraction> ordered) {
+    const Schedule schedule = chooseInOrder(ordered.front(), sizesOfAll(ordered), arch, /*parts=*/1);
+    const bool possible = llvm::all_of(
+        ordered, [&](const Contraction &product) { return whyNotWgmma(schedule, product, arch.sharedBytes).empty(); });
+    const double time = nanosecondsOfWgmma(schedule, sizesOfAll(ordered), arch);
+    if (possible && (!best || time < best->nanoseconds))
+      best = TimedSchedule{schedule, time};
+  };
+  consider(products);
+  Contraction first = products.front();
+  if (first.likelySizeOf(first.rows) < groupRows)
+    consider(llvm::map_to_vector<1>(products, [](const Contraction &product) { return product.transposed(); }));
+  return best;
 }
 
 std::optional<Schedule> wgmmaFor(Contraction product, const Arch &arch) {

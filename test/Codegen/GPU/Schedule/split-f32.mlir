@@ -15,21 +15,20 @@
 // CHECK-DAG: %[[X:.*]] = call @{{[a-z0-9_]*}}_bf16_parts{{[_0-9]*}}(%arg0, %{{.*}}) {{.*}}-> tensor<320x3x512xbf16>
 // CHECK-DAG: %[[W:.*]] = call @{{[a-z0-9_]*}}_bf16_parts{{[_0-9]*}}(%arg1, %{{.*}}) {{.*}}-> tensor<72x6x512xbf16>
 // CHECK-DAG: %[[V:.*]] = call @{{[a-z0-9_]*}}_bf16_parts{{[_0-9]*}}(%arg3, %{{.*}}) {{.*}}-> tensor<512x6x64xbf16>
-// CHECK: call @[[GELU:[a-z0-9_]*]]_bf16(%[[X]], %[[W]],
-// CHECK: call @{{[a-z0-9_]*}}_bf16(%[[X]], %[[V]],
+// Both products are computed by one kernel (join-products.mlir).
+// CHECK: call @[[JOINED:[a-z0-9_]*_bf16_joined]](%[[X]], %[[W]], %arg2, %[[V]],
 // CHECK-NOT: call
-// CHECK: @[[GELU]]_bf16({{.*}}kind = wgmma
+// CHECK: @[[JOINED]]({{.*}}kind = wgmma
 // CHECK: linalg.generic {{.*}}iterator_types = ["reduction", "parallel", "parallel", "reduction"]{{.*}} ins(%{{.*}} : tensor<320x3x512xbf16>, tensor<72x6x512xbf16>) outs(%{{.*}} : tensor<320x72xf32>)
 // FMA-NOT: bf16
 // TF32-NOT: bf16
 
 // The map of rows with parts has the dimensions columns, parts and rows. The weight of the second product is contiguous
 // along its columns.
-// TARGET: tw_cuda.maps = ["0:bf16:128:64*512,1*3,64*320", "1:bf16:128:64*512,1*6,{{[0-9]+}}*72"]
-// TARGET: tw_cuda.maps = ["0:bf16:128:64*512,1*3,64*320", "1:bf16:128:64*64,1*6,64*512"]
+// TARGET: tw_cuda.maps = ["0:bf16:128:64*512,1*3,64*320", "1:bf16:128:64*512,1*6,64*72", "0:bf16:128:64*512,1*3,64*320", "3:bf16:128:64*64,1*6,64*512"]
 
 // The sums of each step begin at zero, and are added to the accumulators in f32.
-// PTX: .entry matmul_add_gelu_bf16_320x72x3072(
+// PTX: .entry matmul_add_gelu_bf16_joined_320x136x3072(
 // PTX: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.bf16.bf16 {{.*}}, begins, 1, 1, 0, 0;
 // PTX: wgmma.wait_group.sync.aligned 0;
 // PTX: add.rn.f32

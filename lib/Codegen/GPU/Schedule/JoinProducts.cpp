@@ -1,0 +1,245 @@
+//===- JoinProducts.cpp - one kernel for products that read the same operand ----------------===//
+//
+// Before (queries, keys and values of attention):
+//   %q = call @kernel_0(%x, %wq, %bq, %into)
+//   %k = call @kernel_0(%x, %wk, %bk, %into)
+//   %v = call @kernel_1(%x, %wv, %into)
+// After:
+//   %q, %k, %v = call @kernel_0_joined(%x, %wq, %bq, %wk, %bk, %wv, %into0, %into1, %into2)
+//
+// The joined kernel contains the ops of all kernels, and the attribute tw_gpu.joined_results = [1, 1, 1]. The first
+// blocks of its grid compute the first product, the next blocks the second product. One launch takes less time than
+// three, and the tiles of all products fill the multiprocessors together. The weights are not copied.
+//
+// Products are joined if they have the schedule `wgmma`, known sizes, and the same numbers of rows and terms. All
+// operands of the later calls must be available at the first call, or be results of views and calls that can be moved
+// before it.
+//
+// Tests: test/Codegen/GPU/Schedule/join-products.mlir, test/Python/test_cuda_join_products.py
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/Schedule/JoinProducts.h"
+#include "lib/Codegen/GPU/Schedule/NewKernel.h"
+#include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "tilewright/AttributeNames.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+constexpr size_t mostProducts =
+    8; // the parameters of a kernel, which include two tensor maps for each product, are limited
+
+/// A kernel that may be joined with others.
+struct Candidate {
+  func::FuncOp kernel;
+  Contraction product;
+  double nanoseconds; ///< predicted time of the kernel alone
+};
+
+/// Returns the number of leading arguments of a kernel that are not destinations of its results.
+unsigned inputsOf(func::FuncOp kernel) { return kernel.getNumArguments() - kernel.getNumResults(); }
+
+class Joiner {
+public:
+  Joiner(ModuleOp module, const Arch &arch) : module(module), symbols(module), arch(arch), builder(module) {}
+
+  void run() {
+    for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
+      if (!function->hasAttr(kernelAttrName) && !function.isExternal())
+        for (Block &block : function)
+          joinCallsOf(block);
+    eraseUncalled(module, symbols, replaced.getArrayRef());
+  }
+
+private:
+  void joinCallsOf(Block &block) {
+    // The calls that read the same operand in the same manner, in order.
+    llvm::MapVector<std::pair<Value, std::pair<int64_t, int64_t>>, SmallVector<func::CallOp>> groups;
+    for (auto call : block.getOps<func::CallOp>())
+      if (Candidate *candidate = candidateOf(call)) {
+        Contraction &product = candidate->product;
+        Value shared = call.getOperand(cast<BlockArgument>(product.lhs()->get()).getArgNumber());
+        groups[{shared, {product.sizeOf(product.rows), product.sizeOf(product.depth)}}].push_back(call);
+      }
+    for (auto &[key, calls] : groups)
+      while (calls.size() > 1) {
+        func::CallOp first = calls.front();
+        SmallVector<func::CallOp> members, others;
+        for (func::CallOp call : calls)
+          (members.size() < mostProducts && canMoveTo(call, first) ? members : others).push_back(call);
+        if (members.size() > 1)
+          join(members);
+        calls = std::move(others);
+      }
+  }
+
+  /// Returns the callee if it may be joined with other kernels, or null.
+  Candidate *candidateOf(func::CallOp call) {
+    auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!kernel || !kernel->hasAttr(kernelAttrName) || !sizesAreKnown(kernel))
+      return nullptr;
+    // Passes that make kernels for wgmma have already set their schedules.
+    if (auto schedule = kernel->getAttrOfType<schedule::GpuScheduleAttr>(scheduleAttrName);
+        schedule && schedule.getKind() != Schedule::Kind::Wgmma)
+      return nullptr;
+    auto [known, isNew] = candidates.try_emplace(kernel);
+    if (isNew)
+      known->second = describe(kernel);
+    return known->second ? &*known->second : nullptr;
+  }
+
+  std::optional<Candidate> describe(func::FuncOp kernel) {
+    std::string reason;
+    std::optional<Contraction> product = matchContraction(kernel, reason);
+    if (!product || !product->rowSums.empty() || isDotProducts(*product) ||
+        !isa<BlockArgument>(product->lhs()->get()) || product->sizeOf(product->batches) != 1)
+      return std::nullopt;
+    std::optional<Schedule> schedule = wgmmaFor(*product, arch);
+    if (!schedule)
+      return std::nullopt;
+    return Candidate{kernel, *product, nanosecondsOfWgmma(*schedule, *product, arch)};
+  }
+
+  /// Returns true if the operands of `call` are available at `first`, an earlier call of the same block or `call`
+  /// itself.
+  static bool canMoveTo(func::CallOp call, func::CallOp first) {
+    return call == first ||
+           llvm::all_of(call.getOperands(), [&](Value operand) { return canMoveTo(operand, first, /*calls=*/1); });
+  }
+
+  /// Returns true if `value` is defined before `first`, or if the op that defines it can be moved there: this op may be
+  /// a view or, if `calls` is above 0, a call (such as a permutation of a weight), and the condition holds for its
+  /// operands.
+  static bool canMoveTo(Value value, func::CallOp first, int calls) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != first->getBlock() || op->isBeforeInBlock(first) || isa<tensor::EmptyOp>(op))
+      return true;
+    const bool isCall = isa<func::CallOp>(op);
+    if (op == first || (isCall ? calls == 0 : !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)))
+      return false;
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return canMoveTo(operand, first, calls - isCall); });
+  }
+
+  /// Moves the op that defines `value`, and those that define its operands, before `first`. canMoveTo() returns true.
+  static void moveTo(Value value, func::CallOp first) {
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != first->getBlock() || op->isBeforeInBlock(first))
+      return;
+    for (Value operand : op->getOperands())
+      moveTo(operand, first);
+    op->moveBefore(first);
+  }
+
+  void join(ArrayRef<func::CallOp> calls) {
+    // Find the arguments of the joined kernel. Equal operands of several calls are one argument.
+    SmallVector<Value> operands;
+    SmallVector<SmallVector<unsigned>> numbers; // for each call and input, the argument of the joined kernel
+    std::string key;
+    for (func::CallOp call : calls) {
+      key += call.getCallee().str();
+      numbers.emplace_back();
+      for (Value operand : call.getOperands().take_front(inputsOf(candidateOf(call)->kernel))) {
+        auto *known = llvm::find(operands, operand);
+        numbers.back().push_back(unsigned(known - operands.begin()));
+        if (known == operands.end())
+          operands.push_back(operand);
+        key += " " + std::to_string(numbers.back().back());
+      }
+      key += ", ";
+    }
+    auto [known, isNew] = joined.try_emplace(key);
+    if (isNew)
+      known->second = make(calls, operands, numbers);
+    if (known->second)
+      replace(calls, known->second, operands);
+  }
+
+  /// Returns the joined kernel, or null if the cost model predicts less time for the single kernels.
+  func::FuncOp make(ArrayRef<func::CallOp> calls, ArrayRef<Value> operands, ArrayRef<SmallVector<unsigned>> numbers) {
+    SmallVector<Contraction, 1> products;
+    double separate = -kernelLaunch;
+    for (func::CallOp call : calls) {
+      const Candidate &candidate = *candidateOf(call);
+      products.push_back(candidate.product);
+      separate += candidate.nanoseconds - (products.size() == 1 ? 0 : kernelLaunch - secondKernel);
+    }
+    separate += kernelLaunch;
+    std::optional<TimedSchedule> chosen = chooseWgmmaForAll(products, arch);
+    if (!chosen || chosen->nanoseconds > separate)
+      return {};
+    SmallVector<Type> types = llvm::to_vector(ValueRange(operands).getTypes()), results;
+    SmallVector<int64_t> counts;
+    std::string ops;
+    for (func::CallOp call : calls) {
+      llvm::append_range(results, call.getResultTypes());
+      counts.push_back(call.getNumResults());
+      if (auto named = call->getAttrOfType<StringAttr>(opsAttrName))
+        ops += (ops.empty() ? "" : "+") + named.getValue().str();
+    }
+    llvm::append_range(types, results);
+    func::FuncOp origin = candidateOf(calls.front())->kernel;
+    func::FuncOp kernel = makeKernel(builder, origin, "_joined", types, results, builder.getStringAttr(ops));
+    SmallVector<Value> returned;
+    for (auto [call, inputs] : llvm::zip_equal(calls, numbers)) {
+      func::FuncOp from = candidateOf(call)->kernel;
+      IRMapping mapping;
+      for (auto [number, argument] : llvm::enumerate(inputs))
+        mapping.map(from.getArgument(unsigned(number)), kernel.getArgument(argument));
+      for (BlockArgument destination : from.getArguments().drop_front(inputs.size()))
+        mapping.map(destination, kernel.getArgument(unsigned(operands.size() + returned.size()) +
+                                                    destination.getArgNumber() - unsigned(inputs.size())));
+      for (Operation &op : from.getBody().front().without_terminator())
+        builder.clone(op, mapping);
+      for (Value value : from.getBody().front().getTerminator()->getOperands())
+        returned.push_back(mapping.lookup(value));
+    }
+    func::ReturnOp::create(builder, kernel.getLoc(), returned);
+    kernel->setAttr(joinedResultsAttrName, builder.getDenseI64ArrayAttr(counts));
+    symbols.insert(kernel);
+    setSchedule(kernel, chosen->schedule);
+    return kernel;
+  }
+
+  void replace(ArrayRef<func::CallOp> calls, func::FuncOp kernel, SmallVector<Value> operands) {
+    func::CallOp first = calls.front();
+    for (Value operand : operands)
+      moveTo(operand, first);
+    builder.setInsertionPoint(first);
+    for (Type type : kernel.getResultTypes()) { // each destination has a separate buffer
+      auto ranked = cast<RankedTensorType>(type);
+      operands.push_back(tensor::EmptyOp::create(builder, first.getLoc(), ranked.getShape(), ranked.getElementType()));
+    }
+    auto made = func::CallOp::create(builder, first.getLoc(), kernel, operands);
+    made->setAttr(opsAttrName, kernel->getAttr(opsAttrName));
+    size_t result = 0;
+    for (func::CallOp call : calls) {
+      call->replaceAllUsesWith(made.getResults().slice(result, call.getNumResults()));
+      result += call.getNumResults();
+      replaced.insert(call.getCalleeAttr().getAttr());
+    }
+    for (func::CallOp call : calls)
+      call.erase();
+  }
+
+  ModuleOp module;
+  SymbolTable symbols;
+  const Arch &arch;
+  OpBuilder builder;
+  llvm::DenseMap<func::FuncOp, std::optional<Candidate>> candidates;
+  std::map<std::string, func::FuncOp> joined; ///< by the names of the kernels and the numbers of their arguments
+  llvm::SetVector<StringAttr> replaced;       ///< names of kernels that may have no calls left
+};
+
+} // namespace
+
+void joinProducts(ModuleOp module, const Arch &arch) {
+  if (arch.groupFlops > 0)
+    Joiner(module, arch).run();
+}
+
+} // namespace tilewright::gpu
