@@ -132,10 +132,11 @@ def test_symbolic_number_of_images(tmp_path):
 
 
 def test_sum_over_channels_is_split(tmp_path):
-    """The parts of the sum are a batch of convolutions with fewer channels."""
-    for sizes in [(1, 1024, 64, (4, 4), (3, 3)), (2, 512, 64, (5, 6), (3, 3))]:
+    """The blocks of a cluster compute parts of the sum. The parts of a very long sum are a batch of convolutions with fewer channels."""
+    for sizes, kernel in [((1, 1024, 64, (4, 4), (3, 3)), r"_padded\(.*kind = wgmma.*split_k = \d"), ((2, 512, 64, (5, 6), (3, 3)), r"_padded\(.*kind = wgmma.*split_k = \d"),
+                          ((1, 4096, 64, (4, 4), (3, 3)), r"_parts_padded\(.*kind = wgmma")]:  # fmt: skip
         check_by_wgmma(tmp_path, lambda x, w, b: F.relu(F.conv2d(x, w, b, padding=1)), *operands(*sizes))
-        assert re.search(r"@convolution\w*_parts_padded\(.*kind = wgmma", dumped(tmp_path, "tiled"))
+        assert re.search(r"@convolution\w*" + kernel, dumped(tmp_path, "tiled"))
 
 
 @pytest.mark.parametrize("sizes, how", [

@@ -78,7 +78,7 @@ for sizes in ((128, 128, 128), (17, 64, 264)):
 for name, dtype in TYPES.items():
     row(f"product-{name}-batched", torch.matmul, random(3, 24, 32, dtype=dtype), random(3, 32, 40, dtype=dtype))
 
-# Products with long sums and few results are split into parts.
+# Products with long sums and few results are split into parts, or on sm_90a by split_k.
 
 for name, dtype in TYPES.items():
     row(f"split-{name}", lambda a, b: a @ b, random(3, 4096, dtype=dtype), random(4096, 64, dtype=dtype))
@@ -248,7 +248,12 @@ def test_kernels_of_table_row_match_eager_and_do_not_spill(name, arch, tmp_path,
     assert graphs
     kinds = [kind for tiled in graphs for kind in schedules(tiled).values()]
     assert set(wanted.get(arch, [])) <= set(kinds), kinds
-    assert any("sum of parts" in tiled.read_text() for tiled in graphs) == name.startswith("split-")
+    # On sm_90a, the blocks of a cluster may share a sum.
+    texts = [tiled.read_text() for tiled in graphs]
+    if name.startswith("split-"):
+        assert any("sum of parts" in text or "split_k" in text for text in texts)
+    else:
+        assert not any("sum of parts" in text for text in texts)
     for tiled in graphs:
         assert_assembled(tiled, arch, tmp_path)
 

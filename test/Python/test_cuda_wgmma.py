@@ -204,7 +204,7 @@ DAMAGE = {
 def check_damaged(tmp_path, pattern, change, expected, grid=3, **schedule):
     """Replaces `pattern` by `change` in a kernel. Checks that ptx-check then reports `expected`, or no error if
     `expected` is empty, in four orders of the warps. With the default schedule, a slot has 24 KB."""
-    schedule = {"consumer_rows": 64, "consumers": 2, "n": 64, "stages": 3} | schedule
+    schedule = {"consumer_rows": 64, "consumers": 2, "n": 64, "stages": 3, "split_k": 1} | schedule
     rows = schedule["consumer_rows"] * schedule["consumers"]
     (tmp_path / "m.mlir").write_text(PRODUCT.format(m=100, n=136, k=392, type="bf16"))
     (tmp_path / "s.json").write_text(json.dumps({"*": schedule}))

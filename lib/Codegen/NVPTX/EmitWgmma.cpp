@@ -117,8 +117,8 @@ private:
   }
 
   // The mbarriers are stored after the slots.
-  Value full(Value slot) { return inSlot(shared, 8, slot, slotBytes * schedule.stages); }
-  Value empty(Value slot) { return inSlot(shared, 8, slot, (slotBytes + 8) * schedule.stages); }
+  Value full(Value slot) { return inSlot(shared, 8, slot, bytesOfSlots(schedule)); }
+  Value empty(Value slot) { return inSlot(shared, 8, slot, bytesOfSlots(schedule) + 8 * schedule.stages); }
   Value tileOf(const Operand &operand, Value slot, int64_t offset = 0) {
     return inSlot(shared, slotBytes, slot, operand.slotOffset + offset);
   }

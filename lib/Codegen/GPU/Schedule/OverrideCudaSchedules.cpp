@@ -7,6 +7,9 @@
 // Before:  func @matmul_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [64, 64, 32], ...>}
 // After:   func @matmul_0(...) attributes {tw.schedule = #tw_gpu.schedule<kind = mma, block = [128, 128, 32], ...>}
 //
+// For wgmma, an entry with `cluster` or `tiles_per_block` sets `split_k` to 1 unless it contains it, because `split_k`
+// excludes them.
+//
 // For attention, `consumers` also selects wgmma (1 or 2 warp groups) or mma.sync (0), whose other knobs differ:
 //   { "attention*": {"consumers": 0, "warps": 2} }
 //
@@ -119,7 +122,10 @@ private:
         return reject("it has no knob " + StringRef(name) + " with this value; its knobs are\n" + space.print());
       point[size_t(knob - space.knobs.begin())] = *number;
     }
-    const Schedule wanted = found->at(point);
+    Schedule wanted = found->at(point);
+    // The default may have a split_k, which excludes these knobs.
+    if ((object->get("cluster") || object->get("tiles_per_block")) && !object->get("split_k"))
+      wanted.splitK = 1;
     if (std::string why = found->whyNot(wanted); !why.empty())
       return reject(why);
     if (std::string why = schedule::whyInvalid(wanted); !why.empty())

@@ -295,10 +295,15 @@ int64_t registersOfConsumer(const Schedule &schedule, int64_t sets) {
   return sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize + otherRegisters;
 }
 
+int64_t bytesOfSlots(const Schedule &schedule) {
+  constexpr int64_t bytesOfSum = 4;
+  const int64_t slots = (schedule.m + schedule.n) * lineBytes * schedule.stages;
+  return schedule.splitK > 1 ? std::max(slots, schedule.m * schedule.n * bytesOfSum) : slots;
+}
+
 int64_t bytesOfRing(const Schedule &schedule) {
-  constexpr int64_t barriers = 2 * 8, bytesOfSum = 4;
-  const int64_t ring = ((schedule.m + schedule.n) * lineBytes + barriers) * schedule.stages;
-  return schedule.splitK > 1 ? std::max(ring, schedule.m * schedule.n * bytesOfSum) : ring;
+  constexpr int64_t barriers = 2 * 8;
+  return bytesOfSlots(schedule) + barriers * schedule.stages;
 }
 
 std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {

@@ -99,8 +99,10 @@ std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats);
 
 /// Returns the approximate number of registers of a consumer's thread with this many sets of sums.
 int64_t registersOfConsumer(const Schedule &schedule, int64_t sets);
-/// Returns the size of shared memory in bytes: the tiles of all stages, and two mbarriers per stage. With `split_k`,
-/// the sums of a tile are stored in the same memory after the last product.
+/// Returns the size in bytes of the memory of the tiles of all stages. With `split_k`, the sums of a tile are stored in
+/// this memory after the last product, and may be larger than the tiles.
+int64_t bytesOfSlots(const Schedule &schedule);
+/// Returns the size of shared memory in bytes: bytesOfSlots(), and two mbarriers per stage.
 int64_t bytesOfRing(const Schedule &schedule);
 
 /// Returns the reason why a schedule cannot be emitted with this much shared memory, or an empty string if it can.
