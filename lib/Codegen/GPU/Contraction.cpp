@@ -12,9 +12,9 @@ namespace tilewright::gpu {
 
 int64_t bytesInMemory(Type type) { return memoryType(type).getIntOrFloatBitWidth() / 8; }
 
-/// Returns true if `op` reads the elements of at least two operands repeatedly, and sums the elements of no other
-/// operand: the weights of a sum, such as the mean of a row, do not make it a product. If `ignoreUnitLoops` is true,
-/// loops of one iteration are not counted.
+/// Returns true if `op` sums elements of at least two operands, and reads each element of these operands repeatedly.
+/// Therefore, a sum with weights, such as the mean of a row, is not a product. If `ignoreUnitLoops` is true, loops of
+/// one iteration are not counted.
 static bool rereadsAllOperands(linalg::LinalgOp op, bool ignoreUnitLoops) {
   int64_t reread = 0;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
@@ -164,7 +164,7 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(cons
   for (linalg::LinalgOp other : computed.ops)
     if (other == op || op->isBeforeInBlock(other))
       members.push_back(other);
-  // Each member must have one loop per dimension of C, and read C at the indices of these loops.
+  // Each of these ops must have one loop per dimension of C, and read C at the indices of these loops.
   std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
   if (!rows)
     return std::nullopt;
@@ -376,9 +376,9 @@ SmallVector<Contraction, 1> matchContractions(func::FuncOp kernel, std::string &
 std::optional<Schedule> chooseFma(Contraction contraction) {
   int64_t m = contraction.likelySizeOf(contraction.rows), n = contraction.likelySizeOf(contraction.columns),
           k = contraction.likelySizeOf(contraction.depth);
-  // The schedule `fma` is not faster than one thread per element if tiles are mostly empty, or if their elements are
-  // read only once. A product with few rows and a large B is an exception: without tiles, adjacent threads would read
-  // cache lines that are far apart, while a block reads a tile of B in contiguous runs.
+  // A kernel with one thread per element is at least as fast as the schedule `fma` if most of each tile is empty, or if
+  // the elements of tiles are read only once. A product with few rows and a large B is an exception: without tiles,
+  // adjacent threads would read cache lines that are far apart, but a block reads a tile of B in contiguous runs.
   constexpr int64_t large = 64 * 1024;
   if ((m < 4 && n * k * contraction.likelySizeOf(contraction.batches) < large) || n < 8 || k < 8)
     return std::nullopt;

@@ -27,7 +27,7 @@ struct Contraction {
   llvm::SmallVector<llvm::SmallVector<unsigned>> results;
   /// The row reductions after the contraction, in order. Only schedules whose warps compute whole rows support them.
   llvm::SmallVector<RowSum> rowSums;
-  /// A is the second operand of `op`, and B the first. C is then the transposed product.
+  /// True if A is the second operand of `op`, and B is the first. C is then the transposed product.
   bool swapped = false;
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(swapped ? 1 : 0); }
@@ -54,8 +54,8 @@ struct Contraction {
 /// Returns true if all arguments of `kernel` are tensors of static shape.
 bool sizesAreKnown(mlir::func::FuncOp kernel);
 
-/// Nanoseconds from the launch of a kernel to its end that do not depend on the schedule. The number is fitted to
-/// tables of an H200 (WgmmaModel.h).
+/// The part of a kernel's time, in nanoseconds from the launch to the end, that does not depend on the schedule. The
+/// value is fitted to measured times on an H200 (WgmmaModel.h).
 inline constexpr double kernelLaunch = 3860;
 /// Nanoseconds that the cost models add for a second kernel, which starts after the first has ended.
 inline constexpr double secondKernel = 2500;
@@ -66,12 +66,12 @@ std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::stri
 /// Attribute (array of i64) of kernels with several independent contractions (JoinProducts.h): the number of results of
 /// each contraction. Each result depends on one contraction.
 inline constexpr llvm::StringLiteral joinedResultsAttrName = "tw_gpu.joined_results";
-/// Returns the contractions of `kernel`: those of a kernel with the attribute `joinedResultsAttrName`, otherwise the
-/// one that matchContraction() returns. If the kernel does not have this form, returns an empty list and sets `reason`.
+/// Returns the contractions of `kernel`. A kernel without the attribute `joinedResultsAttrName` has only the one that
+/// matchContraction() returns. If the kernel does not have this form, returns an empty list and sets `reason`.
 llvm::SmallVector<Contraction, 1> matchContractions(mlir::func::FuncOp kernel, std::string &reason);
 
-/// If the kernel reduces rows and a tile of `columns` columns does not have whole rows, returns the reason. Otherwise
-/// returns an empty string.
+/// Returns the reason why tiles of `columns` columns cannot be used: the kernel reduces rows, and such a tile does not
+/// contain whole rows. Returns an empty string if they can be used.
 std::string whyNotWholeRows(Contraction contraction, int64_t columns);
 
 /// Returns a schedule of kind `fma`. Returns std::nullopt if a kernel with one thread per element is assumed to be at

@@ -115,7 +115,7 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
   for (auto [number, sum] : llvm::enumerate(sums)) {
     setLoops(indices, contraction.columns, elements.add(column, index(int64_t(number))));
     Value mine = sum;
-    if (type != mine.getType()) // a sum of i8 is computed in i32 and truncated, which equals a sum that wraps
+    if (type != mine.getType()) // sums of i8 are computed in i32; truncation gives the same result as i8 sums that wrap
       mine = arith::TruncIOp::create(builder, loc, type, mine);
     elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
     for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {

@@ -234,7 +234,7 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
   if (!value)
     return refuse(op, type);
   Value inside;
-  SmallVector<Value> from, insideDims; // for each dimension, the condition that the index is inside; null: always
+  SmallVector<Value> from, insideDims; // insideDims: the condition that an index is inside, by dimension; null: always
   for (auto [dim, index] : llvm::enumerate(at)) {
     Value low = outer(op.getMixedLowPad()[dim]);
     bool padded = !isConstantIntValue(op.getMixedLowPad()[dim], 0) || !isConstantIntValue(op.getMixedHighPad()[dim], 0);
@@ -253,8 +253,8 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
   }
   if (!inside)
     return element(op.getSource(), from);
-  // If adjacent elements are all inside or all outside, read an element at valid indices and select it: LLVM merges
-  // such loads, and they do not wait for a branch.
+  // If adjacent elements are either all inside or all outside, read an element at valid indices, and then select this
+  // element or the padding value. Such code has no branch, so LLVM can merge the loads.
   const int64_t last = op.getType().getRank() - 1;
   const bool adjacent =
       isConstantIntValue(op.getMixedLowPad()[last], 0) && isConstantIntValue(op.getMixedHighPad()[last], 0);

@@ -39,9 +39,9 @@ public:
   /// Returns the element of `tensor` at the indices `at`. If the element cannot be computed, emits an error at the
   /// tensor's op and returns 0.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
-  /// Emits the reductions that the elements of `tensor` at the indices `ats` depend on, each with one loop for all of
-  /// these elements. Later calls of element() reuse the results. Reductions that do not index their results directly
-  /// are left to element().
+  /// Emits the reductions on which the elements of `tensor` at the indices `ats` depend, each with one loop for all of
+  /// these elements. Later calls of element() reuse the results. If loops do not index the result of a reduction
+  /// directly, element() emits this reduction later.
   void reduceTogether(mlir::Value tensor, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats);
   /// Loads adjacent elements of `tensor` with vectors of up to 16 bytes if it is in memory and the first element is
   /// sufficiently aligned. Later calls of element() reuse the elements. `at` are the indices of the first element, and
@@ -153,8 +153,8 @@ private:
 mlir::Value combineScattered(mlir::OpBuilder &b, mlir::Location loc, tile::ScatterKind kind, mlir::Value x,
                              mlir::Value y);
 
-/// Returns the type of a tensor's element in memory. Booleans are i8, because they take one byte each, and so are 8-bit
-/// floats, because LLVM has no 8-bit float type.
+/// Returns the type of a tensor's element in memory. A boolean takes one byte, so its type is i8. An 8-bit float is
+/// also i8, because LLVM has no 8-bit float type.
 mlir::Type memoryType(mlir::Type element);
 /// toMemory() converts a value to its type in memory, and fromMemory() converts it back. `word` has the type
 /// memoryType(element).

@@ -4,7 +4,7 @@
 // lowest. In each step, consider the elements whose higher bits equal the known bits of the key. Elements whose next
 // bit is zero come first, so if the number of these elements is at most r, the next bit of the key is one, and the
 // number is subtracted from r. After the last bit, r is the rank among the elements that have this key. The result is
-// the element that r elements with equal keys precede, so the sort is stable.
+// the element with this key that exactly r elements with the same key precede, so the sort is stable.
 //
 // Keys are unsigned integers with the same order as the elements. The key of a positive float is the float with the
 // sign bit set, and the key of a negative float has all bits inverted. The key of NaN has all bits set, and the key of

@@ -45,8 +45,8 @@ static bool addsUp(linalg::LinalgOp op) {
   return true;
 }
 
-/// Returns the indices of the loops of `op` that `at`, the indices of result `number`, determines, and null for the
-/// other loops. Returns an empty list if the loops do not index the result directly.
+/// Returns the indices of the loops of `op` for the element of result `number` at the indices `at`. The index is null
+/// for a loop that does not index the result. Returns an empty list if the loops do not index the result directly.
 static SmallVector<Value> loopsAt(linalg::LinalgOp op, unsigned number, ArrayRef<Value> at) {
   SmallVector<Value> loops(op.getNumLoops());
   for (auto [expr, index] : llvm::zip_equal(op.getMatchingIndexingMap(op.getDpsInitOperand(number)).getResults(), at)) {
@@ -106,14 +106,15 @@ void Elements::reduceTogether(Value tensor, ArrayRef<SmallVector<Value>> ats) {
                     differ ? ArrayRef(lanes) : ArrayRef(lanes).take_front());
 }
 
-/// Computes the elements of result `number` of `op` at the indices `ats`. `lanes` are the loops of each element, with
-/// null for those that do not index the result. These loops are sequential, and common to all elements.
+/// Computes the elements of result `number` of `op` at the indices `ats`. `lanes` contains the loop indices of each
+/// element, or null for loops that do not index the result. The code has one sequential loop for each of the latter,
+/// which all elements share.
 SmallVector<Value> Elements::structuredLanes(linalg::LinalgOp op, unsigned number, ArrayRef<SmallVector<Value>> ats,
                                              std::vector<SmallVector<Value>> lanes) {
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));
   Type type = cast<ShapedType>(op->getResult(number).getType()).getElementType();
   const size_t perLane = op.getNumDpsInits();
-  SmallVector<Value> accumulated; // of all results of the first lane, of the second lane, ...
+  SmallVector<Value> accumulated; // for each lane, the values of all results
   for (ArrayRef<Value> loops : lanes)
     llvm::append_range(accumulated, initialValues(op, loops));
   SmallVector<int64_t> reduced;
@@ -193,7 +194,7 @@ SmallVector<Value> Elements::structuredLanes(linalg::LinalgOp op, unsigned numbe
   return made;
 }
 
-/// Loads the operands of `op` that all `lanes` read at adjacent positions with vectors.
+/// Uses vector loads for the operands of `op` that the lanes read at adjacent positions.
 void Elements::loadOperands(linalg::LinalgOp op, ArrayRef<SmallVector<Value>> lanes) {
   if (lanes.size() == 1)
     return;
@@ -212,7 +213,7 @@ void Elements::loadOperands(linalg::LinalgOp op, ArrayRef<SmallVector<Value>> la
   }
 }
 
-/// Returns the values of the accumulators of `op` before its loops that do not index the result.
+/// Returns the initial values of the accumulators of `op`, before the loops that do not index the result.
 SmallVector<Value> Elements::initialValues(linalg::LinalgOp op, ArrayRef<Value> loops) {
   SmallVector<Value> initial;
   for (OpOperand &init : op.getDpsInitsMutable()) {

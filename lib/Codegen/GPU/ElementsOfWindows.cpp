@@ -85,8 +85,8 @@ Value Elements::groupedConvolution(Operation *op, ArrayRef<Value> at) {
   });
 }
 
-/// Computes elements that differ only in their channel. Several elements read adjacent channels, so the code has no
-/// branches between their loads: an index outside of the input is replaced by 0, and the element there by zero.
+/// Computes elements that differ only in their channel. The code has no branches between the loads of adjacent
+/// channels. An index outside of the input is replaced by 0, and the element that is read there by zero.
 SmallVector<Value> Elements::depthwiseGradient(Operation *op, ArrayRef<SmallVector<Value>> ats) {
   auto gradient = cast<tile::DepthwiseGradientOp>(op);
   Location loc = op->getLoc();

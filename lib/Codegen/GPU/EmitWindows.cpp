@@ -82,7 +82,7 @@ private:
 
   Value quotientOf(Value extent) { return index(*getConstantIntValue(extent) / vector); }
 
-  /// Computes the first channel of the input that each lane's group has.
+  /// Computes, for each lane, the first input channel of the lane's group.
   void locateGroups() {
     const int64_t filters = window.filters;
     for (int64_t lane = 0; lane < vector; ++lane) {
@@ -177,7 +177,8 @@ private:
   void addLine(SmallVector<Value> &sums, const Position &line, ArrayRef<std::pair<int64_t, Value>> linesOfSums,
                Value channel) {
     const int64_t stride = op.getStrides()[1], dilation = op.getDilations()[1];
-    std::map<int64_t, SmallVector<std::pair<int64_t, int64_t>>> readers; // by column: the pixel and the tap
+    // For each column: the pixels and taps that read it.
+    std::map<int64_t, SmallVector<std::pair<int64_t, int64_t>>> readers;
     for (int64_t pixel = 0; pixel < pixels; ++pixel)
       for (int64_t tap = 0; tap < window.pixels; ++tap)
         readers[pixel * stride + tap * dilation].push_back({pixel, tap});
@@ -199,7 +200,8 @@ private:
   /// Unrolls all lines of the window. Each line of the input is read once for all lines of the tile.
   SmallVector<Value> wholeWindow(SmallVector<Value> sums) {
     const int64_t stride = op.getStrides()[0], dilation = op.getDilations()[0];
-    std::map<int64_t, SmallVector<std::pair<int64_t, Value>>> readers; // by line of the input
+    // For each line of the input: the lines of the tile and the taps.
+    std::map<int64_t, SmallVector<std::pair<int64_t, Value>>> readers;
     for (int64_t line = 0; line < lines; ++line)
       for (int64_t tap = 0; tap < window.lines; ++tap)
         readers[line * stride + tap * dilation].push_back({line, index(tap)});
@@ -223,7 +225,7 @@ private:
     return SmallVector<Value>(loop.getResults());
   }
 
-  /// Loops over the lines of the window and the channels of a group; the tile has one line.
+  /// Emits loops over the lines of the window and the channels of a group. The tile must have one line.
   SmallVector<Value> lineByLine(SmallVector<Value> sums) {
     const bool separate = window.sumsLines();
     return loopOver(window.lines, sums, [&](Value line, SmallVector<Value> total) {
@@ -302,11 +304,12 @@ private:
   tile::GroupedConvolutionOp op;
   WindowSizes window;
   Value input, weight;
-  Type type; ///< of the sums and of the weight
+  Type type; ///< element type of the sums and of the weight
   int64_t lines, pixels, vector;
   Value image, firstLine, firstPixel, firstChannel, height, width, inGrid;
-  SmallVector<Value> channels, outLines, outPixels; ///< the tile's indices of the result
-  SmallVector<Value> groups, groupBegins;           ///< of each lane
+  SmallVector<Value> channels, outLines, outPixels; ///< indices in the result of the tile's channels, lines and pixels
+  /// For each lane: the index of its group, and the group's first input channel.
+  SmallVector<Value> groups, groupBegins;
 };
 
 } // namespace

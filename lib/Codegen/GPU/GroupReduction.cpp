@@ -1,7 +1,7 @@
 //===- GroupReduction.cpp - reductions over the threads that share a row ----------------===//
 //
-// Five shuffles combine the values of a warp, and fewer those of a group of 4 to 16 lanes. If a group has more than one
-// warp, each warp then writes its value to a slot in shared memory, and all warps read all slots after one barrier:
+// Five shuffles combine the values of a warp. A group of 4 to 16 lanes needs fewer shuffles. If a group has more than
+// one warp, each warp then writes its value to a slot in shared memory, and all warps read all slots after one barrier:
 //
 //   256 threads: five shuffles ; lane 0 of warp w stores slot w ; barrier ; lane l loads slot l % 8 (lanes from 8 on
 //   use the combiner's identity) ; five shuffles
@@ -136,8 +136,8 @@ void GroupReduction::storeFromFirstLane(Value lane, Value value, Value slot) {
   LLVM::StoreOp::create(builder, loc, value, slot);
 }
 
-/// Returns `value` in the lanes that have loaded the slot of a warp, and the identity of `combiner` in the lanes from
-/// `warps` on.
+/// Returns `value` in the lanes 0 to `warps` - 1, which have loaded the slot of a warp. Returns the identity of
+/// `combiner` in the other lanes.
 Value GroupReduction::orNeutral(Operation *combiner, Value value, Value lane, int64_t warps) {
   if (warps == warpSize)
     return value;

@@ -12,7 +12,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// Names are not longer, so that they fit the columns of profilers.
+/// The maximum length of a name. Longer names would not fit the columns of profilers.
 constexpr size_t longest = 60;
 
 std::string textOf(int64_t size) { return ShapedType::isDynamic(size) ? "n" : std::to_string(size); }
@@ -32,7 +32,7 @@ std::string sizesOf(MutableArrayRef<Contraction> products) {
 
 std::string sizesOfLargestResult(func::FuncOp kernel) {
   RankedTensorType largest;
-  // A symbolic size counts like a large one.
+  // A symbolic size is assumed to be large.
   auto elements = [](RankedTensorType type) {
     double count = 1;
     for (int64_t size : type.getShape())

@@ -1,14 +1,14 @@
 //===- AlignRows.cpp - copies of operands whose rows begin at multiples of 16 bytes --------===//
 //
-// The gradient of the logits of a language model with 50257 words, and a product that reads it. Before:
+// Before (a product that reads %g, the gradient of the logits of a language model with 50257 words):
 //   %d = call @kernel_0(%g, %w, %into)           // g: 4096 x 50257 x bf16, w: 50257 x 768
 // After:
 //   %a = call @kernel_0_aligned_rows(%g, %empty)        // 4096 x 50264; the last seven elements of each row are zeros
 //   %d = call @kernel_0_aligned(%a, %w, %into)   // reads tensor.extract_slice %a[0, 0] [4096, 50257] [1, 1]
 //
 // TMA cannot load rows that do not begin at multiples of 16 bytes. mma.sync would load the elements of such rows one by
-// one. The copy reads and writes the operand once, which takes less time if each element is multiplied many times. The
-// zeros ensure that the last step along the sum adds nothing.
+// one. A copy reads and writes the operand once. This takes less time than loads of single elements if each element is
+// multiplied many times. The last step of the sum reads the zeros, which do not change the result.
 //
 // Tests: test/Codegen/GPU/Schedule/align-rows.mlir, test/Python/test_cuda_wgmma.py
 //
@@ -42,7 +42,8 @@ public:
   }
 
 private:
-  /// Returns the type with rows of a whole number of chunks, or null if `type` is that type.
+  /// Returns the type whose rows are padded to a multiple of 16 bytes, or null if the rows of `type` have such a
+  /// length.
   static RankedTensorType alignedType(Type type) {
     auto tensor = cast<RankedTensorType>(type);
     SmallVector<int64_t> shape(tensor.getShape());
@@ -97,7 +98,8 @@ private:
     symbols.erase(made);
   }
 
-  /// Returns `kernel` with longer rows of the arguments `operands`. It is not called yet.
+  /// Returns a new kernel that computes the same as `kernel`, and whose arguments `operands` have longer rows. The
+  /// caller adds calls of the new kernel.
   func::FuncOp makeProduct(func::FuncOp kernel, ArrayRef<BlockArgument> operands) {
     SmallVector<Type> types(kernel.getArgumentTypes());
     for (BlockArgument operand : operands)
@@ -124,7 +126,8 @@ private:
     return made;
   }
 
-  /// Returns the kernel that copies a tensor of the type `from`, made for `origin`.
+  /// Returns a new kernel, inserted before `origin`, that copies a tensor of the type `from` to a tensor with longer
+  /// rows.
   func::FuncOp makeCopy(RankedTensorType from, func::FuncOp origin) {
     const Location loc = origin.getLoc();
     RankedTensorType to = alignedType(from);
@@ -152,7 +155,7 @@ private:
     return made;
   }
 
-  /// Makes a call of the original kernel a call of `product`.
+  /// Changes `call`, a call of the original kernel, to call `product`.
   void replace(func::CallOp call, func::FuncOp product, ArrayRef<BlockArgument> arguments) {
     SmallVector<Value> operands(call.getOperands());
     for (BlockArgument argument : arguments) {

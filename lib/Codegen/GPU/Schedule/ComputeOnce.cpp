@@ -10,10 +10,10 @@
 //     %s = call @rsqrt_1(%v, %empty) {tw.once}
 //     %r = call @convolution_2(%x, %p, %s, %empty) ; return %r }
 //
-// The results of such calls stay in memory between calls of the program. Therefore a call is not marked if its results
-// are larger than its operands, as those of a kernel that expands quantized weights are. Small results are an
-// exception. A call is also not marked if it has a symbolic size, if @main returns its result, or if @main changes a
-// parameter on which it depends (tw.into).
+// The results of such calls stay in memory between calls of the program. Therefore, a call is not marked if its results
+// are larger than its operands. For example, a kernel that expands quantized weights is called each time. Small results
+// are an exception. A call is also not marked if it has a symbolic size, if @main returns its result, or if @main
+// changes a parameter on which the call depends (tw.into).
 //
 // Test: test/Codegen/GPU/Schedule/compute-once.mlir, test/Python/test_cuda_driver.py (parameters)
 //
@@ -32,9 +32,10 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-/// Results of at most this many bytes may be larger than the operands.
+/// Results that take at most this number of bytes may be larger than the operands.
 constexpr int64_t smallBytes = 1 << 20;
-/// Larger results may be larger than the operands by at most this fraction of them, as copies with aligned rows are.
+/// The results of other calls may exceed the size of the operands by at most 1/8. Copies with aligned rows are an
+/// example.
 constexpr int64_t mostGrowth = 8;
 
 /// Returns the bytes of the tensors in `values`, or std::nullopt if a size is unknown.
@@ -68,7 +69,7 @@ public:
 
 private:
   func::FuncOp main;
-  llvm::DenseSet<unsigned> changed; ///< the arguments that @main changes
+  llvm::DenseSet<unsigned> changed; ///< numbers of the arguments of @main that @main changes
 };
 
 bool dependsOnlyOn(Parameters &parameters, func::CallOp call) {

@@ -8,7 +8,8 @@
 //
 // The code of a thread computes only the elements of the padded tensor that it reads (lib/Codegen/GPU/Elements.h), so
 // the padded tensor is neither written nor read. Windows overlap, so an element is computed several times. Therefore,
-// only copies are moved, whose elements need no arithmetic except that of indices.
+// the pass moves only kernels that copy elements, because a copy needs no arithmetic except for the computation of
+// indices.
 //
 // Tests: test/Codegen/GPU/Schedule/inline-copies.mlir, test/Python/test_cuda_windows.py
 //
@@ -76,13 +77,15 @@ bool readsWindows(func::FuncOp kernel, BlockArgument operand) {
   return reads;
 }
 
-/// Returns the call that computes operand `number` of `call` for no other user; null if there is none.
+/// Returns the call that computes operand `number` of `call`. Returns null if the operand has another origin or other
+/// uses.
 func::CallOp producerOf(func::CallOp call, unsigned number) {
   auto producer = call.getOperand(number).getDefiningOp<func::CallOp>();
   return producer && producer.getNumResults() == 1 && producer.getResult(0).hasOneUse() ? producer : func::CallOp();
 }
 
-/// Replaces argument `number` of `kernel`, which all `calls` compute by `copy`, by the arguments of `copy`.
+/// Moves the ops of the kernel `copy`, which computes argument `number` in all `calls` of `kernel`, into `kernel`. The
+/// arguments of `copy` replace this argument.
 void moveInto(func::FuncOp kernel, unsigned number, func::FuncOp copy, ArrayRef<func::CallOp> calls) {
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
   const unsigned inputs = copy.getNumArguments() - 1; // the last argument is the destination

@@ -94,7 +94,8 @@ private:
     return true;
   }
 
-  /// Returns the argument with the image, if the kernel only reads an image by a linalg.generic.
+  /// Returns the argument with the image, if the only access of the kernel `pads` to its operands is a linalg.generic
+  /// that reads an image.
   static std::optional<BlockArgument> imageArgument(func::FuncOp pads) {
     if (pads.getNumArguments() != 2 || pads.getNumResults() != 1 || !sizesAreKnown(pads))
       return std::nullopt;
@@ -104,7 +105,8 @@ private:
     return pads.getArgument(1 - cast<BlockArgument>(op.getDpsInits()[0]).getArgNumber());
   }
 
-  /// Returns the kernel that pads the image itself, with its schedule. Returns null if there is none.
+  /// Returns the fused kernel with its schedule. This kernel pads the image itself. Returns null if fusion is
+  /// impossible.
   func::FuncOp kernelOf(func::FuncOp pads, ArrayRef<Operation *> views, func::FuncOp convolves, unsigned number) {
     if (convolves->hasAttr(scheduleAttrName))
       if (std::optional<Schedule> known = getSchedule(convolves); !known || known->kind != Schedule::Kind::Wgmma)

@@ -58,7 +58,8 @@ public:
 
 private:
   void joinCallsOf(Block &block) {
-    // The calls that read the same operand in the same manner, in order.
+    // Calls whose products read the same first operand and have the same numbers of rows and terms, in the order of the
+    // block.
     llvm::MapVector<std::pair<Value, std::pair<int64_t, int64_t>>, SmallVector<func::CallOp>> groups;
     for (auto call : block.getOps<func::CallOp>())
       if (Candidate *candidate = candidateOf(call)) {
@@ -125,7 +126,8 @@ private:
     return llvm::all_of(op->getOperands(), [&](Value operand) { return canMoveTo(operand, first, calls - isCall); });
   }
 
-  /// Moves the op that defines `value`, and those that define its operands, before `first`. canMoveTo() returns true.
+  /// Moves the op that defines `value`, and the ops that define its operands, before `first`. canMoveTo() must be true
+  /// for `value`.
   static void moveTo(Value value, func::CallOp first) {
     Operation *op = value.getDefiningOp();
     if (!op || op->getBlock() != first->getBlock() || op->isBeforeInBlock(first))

@@ -26,8 +26,8 @@ void KernelSpace::addLimit(int64_t limit, std::vector<Constraint::Term> terms, s
   space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
 }
 
-/// Returns the space of a kernel with several products by warp groups. It is the space of the first product. whyNot()
-/// may reject points of it if the operands of other products have another layout.
+/// Returns the search space of a kernel with several products that warp groups compute. It is the space of the first
+/// product. whyNot() may reject some of its points if operands of other products have another layout.
 static KernelSpace spaceOfProducts(SmallVector<Contraction, 1> products, const Schedule &initial, const Arch &arch) {
   KernelSpace made;
   made.initial = initial;

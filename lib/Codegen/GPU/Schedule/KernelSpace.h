@@ -21,7 +21,7 @@ struct KernelSpace {
 
   Schedule at(const SchedulePoint &point) const;
 
-  /// Adds the knob that knobsOf(initial) has next. `values` are sorted, and the initial value is added to them. If
+  /// Adds the next knob of knobsOf(initial). `values` must be sorted; the function adds the initial value to them. If
   /// `reorders` is true, the knob determines the order of sums.
   void addKnob(std::vector<int64_t> values, bool reorders = false);
   /// Adds the constraint that the sum of `terms` is at most `limit`. `why` completes "so that ...".
@@ -32,7 +32,7 @@ struct KernelSpace {
 /// the form that the kind of schedule requires.
 std::optional<KernelSpace> spaceOf(mlir::func::FuncOp kernel, const Schedule &initial, const Arch &arch);
 
-// The spaces of single kinds.
+// Each of these functions returns the search space of one kind of schedule.
 KernelSpace spaceOfElements(const Schedule &initial);
 KernelSpace spaceOfRows(const Schedule &initial);
 std::optional<KernelSpace> spaceOfWindows(mlir::func::FuncOp kernel, const Schedule &initial);

@@ -139,7 +139,7 @@ std::optional<Shifted> shiftedLoop(AffineExpr expr) {
   return factor == 1 ? std::optional(Shifted{loop, terms->number}) : std::nullopt;
 }
 
-/// The dimensions of the result of a linalg.generic that reads an image: image, window..., tap..., channel.
+/// Matches a linalg.generic that reads an image. The dimensions of its result are image, window..., tap..., channel.
 class PatchesMatcher {
 public:
   PatchesMatcher(const ImageRead &read, ArrayRef<int64_t> shape) : read(read), shape(shape) {}
@@ -164,7 +164,7 @@ public:
   }
 
 private:
-  /// Returns true if dimension `dim` of the image is read at the index of the loop `loop`.
+  /// Returns true if the index of loop `loop` is the index in dimension `dim` of the image.
   bool isWhole(size_t dim, size_t loop) const {
     std::optional<Shifted> found = shiftedLoop(read.at[dim]);
     return !read.checked[dim] && found && found->number == 0 && shape[loop] == read.sizes[dim] &&

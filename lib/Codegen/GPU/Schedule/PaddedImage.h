@@ -19,8 +19,8 @@ struct PaddedImage {
   bool aligned = false; ///< the operand is `image` without the zeros at the end of each row (alignedAttrName)
 };
 
-/// Returns `value` as a padded image, if it is an argument of the kernel, a linalg.generic that pads one with zeros, or
-/// an argument with aligned rows.
+/// Returns `value` as a padded image. Returns std::nullopt unless `value` is an argument of the kernel, an argument
+/// with aligned rows, or the result of a linalg.generic that pads an argument with zeros.
 std::optional<PaddedImage> matchPaddedImage(mlir::Value value);
 
 /// A matrix with a row for each window of an image in channels-last layout, and a column for each tap of a window and
@@ -31,12 +31,14 @@ struct Patches {
   int64_t firstImage = 0, images = 0;           ///< the images that the matrix reads
   llvm::SmallVector<WindowDimension> windows{}; ///< from the slowest to the fastest, without loops
   int64_t channels = 0;
-  /// Returns the size of a part of the rows, if the rows are divided into a batch of matrices, or all rows.
+  /// If the rows are divided into a batch of matrices, the number of rows of one matrix. Otherwise, the number of all
+  /// rows.
   int64_t rows = 0;
 };
 
-/// Returns `value` as patches, if it is a view, with one or two dimensions of rows and one of columns, of a
-/// linalg.generic that reads an argument of the kernel. Elements outside of the image are zeros.
+/// Returns `value` as patches. `value` must be a view of the result of a linalg.generic that reads an argument of the
+/// kernel. The view must have one or two dimensions of rows and one of columns. Elements outside of the image must be
+/// zeros. Otherwise, returns std::nullopt.
 std::optional<Patches> matchPatches(mlir::Value value);
 
 /// Returns the argument of the kernel that the operand `value` reads. `value` must be a padded image or patches.

@@ -21,17 +21,18 @@ std::string whyNotOnTensorCores(Contraction product, TensorFormats formats, bool
 inline constexpr int64_t mostRegisters = 255;  ///< registers per thread
 inline constexpr int64_t aroundRegisters = 40; ///< registers of a thread that are used for addresses
 
-/// Returns the index of the bf16 part (SplitF32.h) that pair number `pair` reads of the operand whose parts are not in
-/// the order of the pairs.
+/// Returns the index of the bf16 part (SplitF32.h) that belongs to pair number `pair`, for the operand whose parts are
+/// not stored in the order of the pairs.
 mlir::AffineExpr partOfPair(mlir::AffineExpr pair);
 /// Returns the loop over pairs if `expr` is the result of partOfPair() for a loop, otherwise std::nullopt.
 std::optional<unsigned> loopOfParts(mlir::AffineExpr expr);
 /// Returns true if an operand of the product is indexed by bf16 parts.
 bool multipliesParts(Contraction product);
 
-/// Returns true for products of 8-bit floats, which tensor cores accumulate with only 13 or 14 fraction bits, and of
-/// bf16 parts, whose sums must be as precise as f32, while tensor cores truncate them. The sums of each K-block
-/// therefore start at zero and are then added to f32 accumulators, so a thread has two sets of sums.
+/// Returns true for products of 8-bit floats and of bf16 parts. Tensor cores accumulate products of 8-bit floats with
+/// only 13 or 14 fraction bits. They truncate the sums of bf16 parts, which must be as precise as f32. Therefore, the
+/// sums of each K-block of these products start at zero and are then added to f32 accumulators. A thread has two sets
+/// of sums.
 bool addsTiles(Contraction product);
 inline int64_t setsOfSums(Contraction product) { return addsTiles(product) ? 2 : 1; }
 

@@ -182,8 +182,8 @@ ProductSizes sizesOf(Contraction product, int64_t parts) {
     for (auto [type, indices] : llvm::zip(kernel.getResultTypes(), product.results))
       if (indices.size() == loops)
         written += bytesOf(getElementTypeOrSelf(type));
-    // joinRows() compares a kernel that also reduces rows with two kernels. The model does not contain the time that
-    // the second kernel needs for functions, so it must not contain the same time of the first.
+    // joinRows() compares one kernel that also reduces rows with two kernels. The model does not include the time of
+    // math functions in the second kernel, so it must not include this time in the joined kernel, either.
     math = product.rowSums.empty() && kernel
                                           .walk([](Operation *op) {
                                             const bool function =

@@ -29,8 +29,8 @@ struct ProductSizes {
   int64_t resultBytes; ///< bytes that the kernel writes for each element of the product
   int64_t sets;        ///< sets of sums that a thread has
   bool math;           ///< the epilogue, which reduces no rows, computes functions such as erf or exp
-  /// How many times the sums of one column (of one row) read an element of A (of B), if it is the image of a
-  /// convolution.
+  /// The average number of times that the sums of one column read an element of A, or the sums of one row an element of
+  /// B. The number is above 1 only for the image of a convolution.
   double readsOfA = 1, readsOfB = 1;
   /// Returns the bytes of A for `rows` rows and of B for `columns` columns.
   double bytesOf(double rows, double columns) const {

@@ -1,13 +1,19 @@
 //===- SelectCudaSchedule.cpp - --tw-cuda-select-schedule -----------------------------------===//
 //
-// This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. It first
-// decomposes attention that tensor cores do not support, moves copies into the windowed kernels that read them
-// (InlineCopies.h), transposes weights of convolutions for wgmma (TransposeFilters.h), splits long reductions
-// (SplitSums.h), fuses norms with the products before them (JoinRows.h) and convolutions with the padding of their
-// images (JoinPadding.h), aligns rows of operands (AlignRows.h), divides operands of f32 products into bf16 parts
-// (SplitF32.h), and joins products that read the same operand (JoinProducts.h). If the target does not support an op, the pass
-// reports an error with the op, its type, the reason and the user's source line. The pass reports all such ops of the
-// module, not only the first.
+// This pass assigns a schedule (Schedule.h) to each kernel, according to its sizes and the architecture. Before this,
+// it changes kernels in this order:
+//
+//   - It decomposes attention that tensor cores do not support.
+//   - It moves copies into the windowed kernels that read them (InlineCopies.h).
+//   - It transposes weights of convolutions for wgmma (TransposeFilters.h).
+//   - It splits long reductions (SplitSums.h).
+//   - It fuses norms with the products before them (JoinRows.h), and convolutions with the padding of their images
+//     (JoinPadding.h).
+//   - It aligns rows of operands (AlignRows.h), and divides operands of f32 products into bf16 parts (SplitF32.h).
+//   - It joins products that read the same operand (JoinProducts.h).
+//
+// If the target does not support an op, the pass reports an error with the op, its type, the reason and the user's
+// source line. The pass reports all such ops of the module, not only the first.
 //
 // Tests: test/Codegen/GPU/Schedule/select-schedule.mlir, test/Codegen/NVPTX/refusals.mlir,
 // test/Codegen/NVPTX/product.mlir, test/Codegen/NVPTX/softmax.mlir
@@ -163,7 +169,7 @@ public:
   }
 
   /// Returns a schedule in which a cluster of blocks computes each row. Returns std::nullopt if no cluster should share
-  /// a row, if the kernel is a contraction, and if it does not read its rows again after it has reduced them.
+  /// a row, if the kernel is a contraction, or if the kernel does not read its rows again after it has reduced them.
   std::optional<Schedule> chooseCluster() {
     std::string reason;
     if (arch.groupFlops == 0 || !hasReductions() || matchContraction(kernel, reason))
@@ -286,7 +292,7 @@ private:
           return false;
       for (OpOperand *input : op.getDpsInputOperands()) {
         AffineMap map = op.getMatchingIndexingMap(input);
-        // The window of a pool is an operand that only has a shape.
+        // The window operand of a pooling op has a shape, but no elements that are read.
         if (map.getNumResults() == 0 || !op.payloadUsesValueFromOperand(input))
           continue;
         auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
@@ -337,7 +343,7 @@ private:
         last.push_back(ranges[loops.back()]);
       longest = std::max(longest, size);
     }
-    // The last dimension of a result within the row may be indexed by another loop than the last loop of the op.
+    // The loop that indexes the last dimension of a result is possibly not the last loop of the op.
     for (auto [returned, size] :
          llvm::zip_equal(kernel.getBody().front().getTerminator()->getOperands(), lastSizes())) {
       auto op = returned.getDefiningOp<linalg::LinalgOp>();
@@ -357,7 +363,7 @@ private:
     int64_t groups = llvm::divideCeil(longest, schedule.vector);
     schedule.cluster = clusterFor(rows, longest, groups, schedule.vector);
     if (groups <= warpSize * 4) {
-      // A row of few chunks is computed by a part of a warp, so that no lanes are idle.
+      // If a row has few chunks, a part of a warp computes it, so that no lanes are idle.
       constexpr int64_t least = 4;
       schedule.group = std::clamp(int64_t(llvm::PowerOf2Ceil(uint64_t(groups))), least, warpSize);
       schedule.threads = 128;
@@ -369,11 +375,11 @@ private:
     return schedule;
   }
 
-  /// Returns the number of blocks that share a row. On sm_90, the number is large enough for the registers of the
-  /// blocks to contain a long row, which is then read only once. The number is larger if multiprocessors would
-  /// otherwise be idle and each block still gets `ofBlock` elements. The number is 1 on other architectures, if a size
-  /// within the row is unknown, if the registers of `most` blocks cannot contain the row, and if the kernel has a
-  /// product, because a row that a product reads again must be in one block.
+  /// Returns the number of blocks that share a row. On sm_90, the registers of this number of blocks can contain a long
+  /// row, which is then read only once. The number is larger if multiprocessors would otherwise be idle and each block
+  /// still gets `ofBlock` elements. The number is 1 on other architectures, if a size within the row is unknown, or if
+  /// the registers of `most` blocks cannot contain the row. It is also 1 if the kernel has a product, because a row
+  /// that a product reads again must be in one block.
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
     constexpr int64_t most = 8;          // the number of blocks of a cluster that every sm_90 chip supports
     constexpr int64_t ofBlock = 8 << 10; // number of elements per block that justify a cluster's barrier
@@ -412,8 +418,8 @@ private:
   SmallVector<Operation *> members;
 };
 
-/// If the kernel is an attention or an attention gradient, has no schedule yet, and can use tensor cores, sets a
-/// schedule on tensor cores. Returns true if matchAttention() or matchAttentionGradient() accepts the kernel and the
+/// Sets a schedule on tensor cores if the kernel is an attention or the gradient of one, has no schedule yet, and
+/// tensor cores support it. Returns true if matchAttention() or matchAttentionGradient() accepts the kernel and the
 /// kernel has a schedule afterwards.
 bool takesTensorCores(func::FuncOp kernel, const Arch &arch) {
   std::string reason;

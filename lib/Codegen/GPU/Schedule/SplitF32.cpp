@@ -7,8 +7,8 @@
 //   %q = call @kernel_0_bf16_parts_0(%w, %empty1)      // 768 x 6 x 3072 x bf16: the parts 2, 1, 1, 0, 0, 0 of each row
 //   %r = call @kernel_0_bf16(%p, %q, %b, %into)        // sums over the rows of w and over six pairs of parts
 //
-// A finite f32 has 24 significant bits. It is the exact sum of three bf16 parts of eight bits each: each part is what
-// is left of the element, rounded. Parts 1 and 2 are at most 2^-8 and 2^-17 of the element. The product of two elements
+// A finite f32 has 24 significant bits. It is the exact sum of three bf16 parts of eight bits each. Part 0 is the
+// element, rounded to bf16. Each further part is the remaining difference, rounded to bf16.
 // is the sum of nine products of parts, each of which is exact in f32. Three of them are together at most 2^-24 of the
 // product and are left out, so tensor cores compute six products of bf16 instead of one of f32. The loop over the pairs
 // comes first, with the smallest products first. The sums of each step along k are added in f32 (addsTiles()), because
@@ -139,7 +139,7 @@ private:
     symbols.erase(made);
   }
 
-  /// Returns a kernel like `kernel` that multiplies parts. It is not called yet.
+  /// Returns a new kernel that computes the same as `kernel` from bf16 parts. The caller adds calls of the new kernel.
   func::FuncOp makeProduct(func::FuncOp kernel, Contraction &product, ArrayRef<Operand> operands) {
     SmallVector<Type> types(kernel.getArgumentTypes());
     for (const Operand &operand : operands)
@@ -190,7 +190,7 @@ private:
     return made.getResult(0);
   }
 
-  /// Returns the kernel that divides elements of `operand` into parts, made for `origin`.
+  /// Returns a new kernel, inserted before `origin`, that divides the elements of `operand` into parts.
   func::FuncOp makeCopy(const Operand &operand, func::FuncOp origin) {
     const RankedTensorType from = operand.type(), to = operand.partsType();
     const Location loc = origin.getLoc();
@@ -253,7 +253,7 @@ private:
     return arith::TruncFOp::create(builder, loc, builder.getBF16Type(), found);
   }
 
-  /// Makes a call of the original kernel a call of `product`.
+  /// Changes `call`, a call of the original kernel, to call `product`.
   void replace(func::CallOp call, func::FuncOp product, ArrayRef<Operand> arguments) {
     SmallVector<Value> operands(call.getOperands());
     for (const Operand &each : arguments) {

@@ -118,10 +118,10 @@ std::optional<unsigned> loopToSplit(Contraction &product, const Arch &arch) {
   return depth.size() == 1 ? std::optional(depth[0]) : std::nullopt;
 }
 
-/// Returns the numbers of which the length of a part may be a multiple, the best first. If threads copy the operands,
-/// it is `termsUnit`, or, for the channels of a convolution, a line of shared memory. Tensor maps only require that
-/// rows that are contiguous along the sum begin at multiples of 16 bytes. Parts of whole lines are preferred, because
-/// patches of an image (PaddedImage.h) need them.
+/// Returns numbers, the best first. The length of a part may be a multiple of any of them. If threads copy the
+/// operands, the only number is `termsUnit`, or, for the channels of a convolution, the elements of a line of shared
+/// memory. With tensor maps, rows that are contiguous along the sum must begin at multiples of 16 bytes. Parts of whole
+/// lines are preferred, because patches of an image (PaddedImage.h) need them.
 SmallVector<int64_t> unitsOfParts(Contraction &product, unsigned loop, const Arch &arch) {
   const int64_t line = lineElements(elementOf(product));
   if (!tapsOf(product).empty())
@@ -366,7 +366,7 @@ private:
   std::string name; ///< name of the op, for messages
   OpBuilder builder;
   RankedTensorType partial;
-  SmallVector<unsigned> sides; ///< the kernel's arguments that are operands
+  SmallVector<unsigned> sides; ///< numbers of the kernel's arguments that are operands of the product
   SmallVector<int64_t> dims; ///< for each of `sides`, the dimension that the split loop indexes, or -1, or `inWindows`
   SmallVector<unsigned> unused;
 };

@@ -27,8 +27,8 @@ std::vector<int64_t> powersNear(int64_t value, int64_t factor, int64_t least, in
   return values;
 }
 
-/// Returns the powers of two up to the initial vector, which may not be larger (Selection::vectorOf), and at least a
-/// quarter of it.
+/// Returns the powers of two from a quarter of the initial vector to the initial vector. The vector may not be larger
+/// (Selection::vectorOf).
 std::vector<int64_t> vectorsFor(const Schedule &initial) {
   return powersNear(initial.vector, /*factor=*/4, /*least=*/1, /*most=*/initial.vector);
 }
@@ -37,8 +37,8 @@ std::vector<int64_t> threadsFor(const Schedule &initial) {
   return powersNear(initial.threads, /*factor=*/4, /*least=*/2 * warpSize, mostThreads);
 }
 
-/// Returns the reason why a schedule of these kinds cannot be emitted: its vector is not allowed, `other`, which is the
-/// reason of its kind, or a constraint of GpuSchedule.td. Returns an empty string if there is none.
+/// Returns the reason why a schedule of these kinds cannot be emitted, or an empty string if it can. The reason is a
+/// vector that is not allowed, `other` (the reason of the caller), or a violated constraint of GpuSchedule.td.
 std::string whyNotThreads(const Schedule &schedule, const Schedule &initial, std::string other = "") {
   if (initial.vector % schedule.vector != 0)
     return "vector must be a divisor of " + std::to_string(initial.vector);
@@ -68,14 +68,14 @@ KernelSpace spaceOfRows(const Schedule &initial) {
     made.addKnob(powersNear(initial.group, /*factor=*/4, /*least=*/2, warpSize), /*reorders=*/true);
     return made;
   }
-  if (initial.group < warpSize) { // a part of a warp: a larger group would have idle lanes
+  if (initial.group < warpSize) { // a group is a part of a warp; a larger group would have idle lanes
     made.addKnob({initial.group}, /*reorders=*/true);
     made.addKnob(powersNear(initial.threads / initial.group, /*factor=*/4, warpSize / initial.group, mostThreads));
     made.addKnob(vectorsFor(initial), /*reorders=*/true);
     made.addKnob({1}, /*reorders=*/true);
     return made;
   }
-  // A group of more than a warp consists of all threads of a block, and so do the groups of a cluster.
+  // If a group has more threads than a warp, all threads of a block belong to one group. The same holds in a cluster.
   const int64_t mostRows = initial.group <= 4 * warpSize ? 8 : 1; // the space has groups of a warp
   made.addKnob(powersNear(initial.group, /*factor=*/4, warpSize, mostThreads), /*reorders=*/true);
   made.addKnob(powersNear(1, mostRows, 1, mostRows));

@@ -6,12 +6,12 @@
 //   %t = call @kernel_0_filters(%w, %empty)      // 3 x 3 x 70 x 64
 //   %y = call @kernel_0_transposed(%x, %t, %into)
 //
-// If windows do not overlap along the width, the elements of a line of a window are contiguous in the image, and so
-// they are in the transposed weight: a weight of 3 x 2 x 64 x 70 becomes 3 x 70 x 2 x 64.
+// If windows do not overlap along the width, the elements of one line of a window are contiguous in the image. They
+// must also be contiguous in the transposed weight: a weight of 3 x 2 x 64 x 70 becomes 3 x 70 x 2 x 64.
 //
-// In a weight, the filters are contiguous. wgmma cannot read such an operand if its elements do not have 16 bits (tf32,
-// int8), and TMA cannot load it if the number of filters is not a multiple of 16 bytes. The transposed weight of a
-// parameter is computed once for each version of the parameter (ComputeOnce.h).
+// The filters are the contiguous dimension of a weight. wgmma cannot read such an operand if its elements do not have
+// 16 bits (tf32, int8). TMA cannot load it if the filters do not take a multiple of 16 bytes. The transposed weight of
+// a parameter is computed once for each version of the parameter (ComputeOnce.h).
 //
 // Tests: test/Codegen/GPU/Schedule/transpose-filters.mlir, test/Python/test_cuda_convolution_wgmma.py
 //
@@ -36,7 +36,7 @@ public:
   FilterTransposer(func::FuncOp kernel, Contraction product)
       : kernel(kernel), op(cast<linalg::Conv2DNhwcHwcfOp>(product.op.getOperation())),
         weight(cast<BlockArgument>(op->getOperand(1))), builder(kernel) {
-    constexpr unsigned channels = 2, filters = 3, firstTap = 4; // dimensions of the weight, and a loop of the op
+    constexpr unsigned channels = 2, filters = 3, firstTap = 4; // two dimensions of the weight; the op's first tap loop
     auto from = cast<RankedTensorType>(weight.getType());
     const SmallVector<unsigned> taps = tapsOf(product);
     SmallVector<unsigned> inLine;
@@ -51,7 +51,7 @@ public:
     type = RankedTensorType::get(shape, from.getElementType());
   }
 
-  /// Returns the kernel that reads the transposed weight. It is not called yet.
+  /// Returns a new kernel that reads the transposed weight. The caller adds calls of the new kernel.
   func::FuncOp makeProduct() {
     SmallVector<Type> types(kernel.getArgumentTypes());
     types[weight.getArgNumber()] = type;
@@ -105,7 +105,7 @@ public:
     return made;
   }
 
-  /// Replaces a call of the original kernel.
+  /// Replaces `call`, a call of the original kernel, by calls of `filters` and `product`.
   void replace(func::CallOp call, func::FuncOp product, func::FuncOp filters) {
     builder.setInsertionPoint(call);
     Value empty = tensor::EmptyOp::create(builder, call.getLoc(), type.getShape(), type.getElementType());
@@ -128,11 +128,11 @@ private:
   BlockArgument weight;
   SmallVector<unsigned> order; ///< dimensions of the weight, in the order of the transposed weight
   OpBuilder builder;
-  RankedTensorType type; ///< of the transposed weight
+  RankedTensorType type; ///< type of the transposed weight
 };
 
-/// Returns the product of `kernel` if it is a convolution, and if only the order of its weight's dimensions can prevent
-/// the schedule `wgmma`.
+/// Returns the product of `kernel` if it is a convolution that may have the schedule `wgmma` after its weight is
+/// transposed. Otherwise returns std::nullopt.
 std::optional<Contraction> convolutionOf(func::FuncOp kernel, const Arch &arch) {
   std::string reason;
   if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(scheduleAttrName))

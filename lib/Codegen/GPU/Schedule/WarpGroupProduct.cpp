@@ -46,7 +46,8 @@ public:
   OperandRuns(Contraction product, OpOperand *operand, ArrayRef<unsigned> side)
       : product(product), operand(operand), side(side), depth(depthOf(product)), taps(tapsOf(product)) {}
 
-  /// Sets `runs`, the slowest first. Returns the reason if this is impossible, or an empty string.
+  /// Sets `runs`, with the slowest dimension first. Returns an empty string, or the reason if the operand has no such
+  /// runs.
   std::string divide() {
     // Reduction loops of one iteration are ignored if there are other reduction loops, because their index is always 0,
     // as in a 1 x 1 convolution.
@@ -83,7 +84,8 @@ public:
   std::optional<Patches> patches;
 
 private:
-  /// Adds the dimensions of the image of patches, whose indices are [batch], k, and the row of A (column of B).
+  /// Adds the image's dimensions for an operand that consists of patches. The operand must have the indices [batch], k,
+  /// and the row of A (column of B).
   std::string addPatches(AffineMap map) {
     const int64_t line = lineElements(elementOf(product));
     auto isLoop = [&](unsigned dim, ArrayRef<unsigned> loops) {
@@ -97,7 +99,8 @@ private:
       return "patches are not whole lines of shared memory";
     const int64_t images = cast<RankedTensorType>(patches->image.getType()).getDimSize(0);
     const int64_t windows = product.sizeOf(depth) * (rank == 3 ? product.sizeOf(product.batches) : 1);
-    // The last load of a sum may read images after `images`, which must be outside of the tensor.
+    // The last load of a sum may read images after the operand's last image. TMA loads zeros for them only if they are
+    // outside of the tensor.
     if (patches->firstImage + patches->images != images && windows % line != 0)
       return "patches of a part of the images are not whole lines of shared memory";
     runs.push_back({Part::Depth, depth, images, {}, {}, {}});
@@ -129,7 +132,8 @@ private:
     return std::nullopt;
   }
 
-  /// Adds a dimension of `size` elements with the index `expr` - `before`. Indices may be outside if `padded` is true.
+  /// Adds a dimension of `size` elements, whose index is `expr` - `before`. If `padded` is true, the index may be out
+  /// of range.
   std::string add(AffineExpr expr, AffineExpr size, int64_t before, bool padded) {
     if (std::optional<unsigned> batch = batchOfDepth(expr); batch && !padded) {
       runs.push_back({Part::Depth, depth, 1, {}, {}, batch});
@@ -140,7 +144,8 @@ private:
       return multiplySize(runs.back(), size) ? "" : "a size of an operand is unknown";
     }
     auto dim = dyn_cast<AffineDimExpr>(expr);
-    // A dimension of rows that is padded, or is between windows and channels, is one of windows that have one tap.
+    // A dimension of rows (columns) that is padded, or is after a run of windows, becomes a run of windows with one
+    // tap.
     const bool afterWindows = dim && !runs.empty() && runs.back().part == Part::Window;
     if (!dim || padded || (afterWindows && partOf(dim.getPosition()) == Part::Side)) {
       std::optional<WindowDimension> window = windowDimension(product, expr, size);
@@ -160,7 +165,7 @@ private:
     return multiplySize(runs.back(), size) ? "" : "a size of an operand is not a product of the kernel's arguments";
   }
 
-  /// Adds a dimension that windows divide as two dimensions: the windows, and the taps of a window.
+  /// Splits a dimension that windows divide into two dimensions, the windows and the taps of a window, and adds both.
   std::string addDivided(const WindowDimension &window, MLIRContext *context) {
     auto addLoop = [&](unsigned loop, int64_t size) {
       return add(getAffineDimExpr(loop, context), getAffineConstantExpr(size, context), 0, /*padded=*/false);
@@ -190,9 +195,9 @@ private:
     return "";
   }
 
-  /// Checks that the runs are, in this order: one run of the operand's rows (A) or columns (B), the runs of windows,
-  /// and one run of the channels. If the first run is missing, adds one of size 1. Returns the reason if the runs are
-  /// others, or an empty string.
+  /// Checks the order of the runs: one run of the operand's rows (A) or columns (B), the runs of windows, and one run
+  /// of the channels. If the first run is missing, adds one of size 1. Returns an empty string, or the reason if the
+  /// order is different.
   std::string completeWindows() {
     if (runs.front().part != Part::Side)
       runs.insert(runs.begin(), Run{Part::Side, {}, 1, {}, {}, {}});
@@ -258,8 +263,8 @@ TensorMapRecipe MappedOperand::recipe(uint32_t buffer, int64_t side) const {
   made.swizzle = uint32_t(lineBytes);
   made.pixels = patches ? uint32_t(lineElements(element)) : hasWindows() ? uint32_t(side) : 0;
   for (const Run &run : runs) {
-    // A box has one line in the contiguous dimension, one product in each dimension of the batch, one tap, and the
-    // whole extent of the tile in the other dimension.
+    // The box has one line of elements in the contiguous dimension, and the whole extent of the tile in the other
+    // dimension. In each dimension of the batch or of taps, its extent is 1.
     const bool isSide = run.part == Part::Side, isDepth = run.part == Part::Depth && !patches;
     int64_t box = isDepth || (isSide && !alongK) ? lineElements(element) : isSide && made.pixels == 0 ? side : 1;
     made.dimensions.push_back({uint32_t(box), run.factor, {run.sizes.begin(), run.sizes.end()}});
@@ -279,7 +284,7 @@ std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats) {
   if (!mapOperand(product, product.lhs(), product.rows, reason) ||
       !mapOperand(product, product.rhs(), product.columns, reason))
     return reason;
-  // The sum of a tap is padded to whole lines. mma.sync multiplies less padding.
+  // The terms of each tap are padded to whole lines. The limit exists because mma.sync needs less padding.
   constexpr int64_t mostPadding = 3;
   if (const int64_t terms = product.likelySizeOf(depthOf(product));
       !tapsOf(product).empty() && mostPadding * terms < lineElements(elementOf(product)))

@@ -60,13 +60,13 @@ struct MappedOperand {
     std::optional<unsigned> batch = {};
     mlir::AffineExpr index = {}; ///< for the part Tap: if set, the index of a bf16 part (SplitF32.h)
   };
-  /// From the fastest to the slowest. If there are runs of the part Window, a run of the part Side, which may have no
-  /// loops, is the last.
+  /// The runs, from the fastest to the slowest. If there are runs of the part Window, the last run has the part Side,
+  /// and may have no loops.
   llvm::SmallVector<Run> runs;
   /// If the operand is a matrix of patches, the runs are: the channels (Side), the windows, and the images (Depth).
   std::optional<Patches> patches = {};
   mlir::Type element;
-  bool alongK = true; ///< the reduction loops are contiguous, else the rows of A or columns of B are
+  bool alongK = true; ///< true: the reduction loops are contiguous; false: the rows of A or columns of B are contiguous
 
   /// Returns the recipe of the tensor map for boxes of a tile with `side` rows of A (columns of B).
   TensorMapRecipe recipe(uint32_t buffer, int64_t side) const;
@@ -86,12 +86,12 @@ bool multiplySize(MappedOperand::Run &run, mlir::AffineExpr size);
 std::optional<MappedOperand> mapOperand(Contraction product, mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side,
                                         std::string &reason);
 
-/// Returns the loops of the sum that are not taps. If there are others, loops of one iteration are left out.
+/// Returns the reduction loops that are not taps. Loops of one iteration are left out if there are longer ones.
 llvm::SmallVector<unsigned> depthOf(Contraction product);
 /// Returns an estimate of the number of steps along k: for each tap, the sum is divided into tiles of `k` elements.
 int64_t stepsOf(Contraction product, int64_t k);
 
-/// Returns `product` or the transposed product, whichever has the order of operands of `schedule` (`swapped`).
+/// Returns `product`, or the transposed product if `schedule` swaps the operands (`swapped`).
 Contraction inOrderOf(const Schedule &schedule, Contraction product);
 
 /// Returns the reason why warp groups cannot compute the product, or an empty string if a schedule `wgmma` can.

@@ -7,10 +7,9 @@
 //   - the products on the tensor cores;
 //   - the accesses of shared memory: each wgmma reads A and B, and TMA writes the tiles;
 //   - the transfer of the tiles from the L2 cache;
-//   - the time from the request for a tile until its last bytes have arrived, divided by the number of stages. This
-//   time
-//     is the sum of a latency, which grows with the share of the bytes that come from the card's memory, and twice the
-//     time to transfer the tile;
+//   - the time from the request for a tile until its last bytes have arrived, divided by the number of stages;
+//     it is the sum of a latency, which grows with the share of the bytes that come from the card's memory, and twice
+//     the time to transfer the tile;
 //   - if a tile has more rows than the product, a time that grows with the number of blocks that request the same rows.
 //     The cause of this effect, which was measured, is not known. The model assumes the same effect for columns.
 //
@@ -66,8 +65,8 @@ private:
   /// Returns the number of blocks that a multiprocessor executes at the same time.
   int64_t blocksTogether() const {
     constexpr int64_t registerFile = 65536, reserved = 1024, threads = 2048, mostRegisters = 255, unit = 8;
-    // The numbers of registers that ptxas assigns in addition to the sums: 22 to 34, and up to 44 more if the epilogue
-    // computes math functions. Three warp groups are launched with almost all registers of the multiprocessor.
+    // ptxas assigns 22 to 34 registers in addition to the sums, and up to 44 more if the epilogue computes math
+    // functions. Three warp groups are launched with almost all registers of the multiprocessor.
     const int64_t sums = sizes.sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize;
     const int64_t used = std::min(mostRegisters, sums + (sizes.math ? 72 : 28));
     const int64_t registers =
@@ -76,8 +75,8 @@ private:
                                           registerFile / registers, threads / schedule.threads}));
   }
 
-  /// Returns the cycles of `there` blocks on one multiprocessor, from start to end. The card executes `together` blocks
-  /// at the same time.
+  /// Returns the cycles that one multiprocessor needs for `there` blocks, from start to end, while the card executes
+  /// `together` blocks at the same time.
   double cyclesOf(int64_t there, int64_t together) const {
     constexpr double sharedRate = 128; // bytes per cycle of shared memory, as the hardware documentation states
     const double blocks = double(there), rows = double(std::min(schedule.m, sizes.m)),
@@ -111,11 +110,11 @@ private:
     return double(schedule.tilesPerBlock) * (steps * step + results) + cyclesOfExchange(blocks) + rates.block;
   }
 
-  /// Returns the cycles in which `blocks` blocks on one multiprocessor add their sums to those of the other blocks of
-  /// their clusters.
+  /// Returns the cycles in which the `blocks` blocks of one multiprocessor exchange and add sums within their clusters.
   double cyclesOfExchange(double blocks) const {
-    // These numbers are assumptions, which have not been measured: the bytes per cycle that a multiprocessor receives
-    // from the shared memory of others, and the cycles of two barriers of a cluster, of which one is a fence.
+    // The two rates are assumptions that have not been measured. `clusterRate` is the number of bytes per cycle that a
+    // multiprocessor receives from the shared memory of other multiprocessors. `barriers` is the number of cycles of
+    // two barriers of a cluster, one of which is a fence.
     constexpr double clusterRate = 32, barriers = 1500, bytesOfSum = 4;
     if (schedule.splitK == 1)
       return 0;
@@ -126,7 +125,7 @@ private:
   const ProductSizes &sizes;
   const Arch &arch;
   const WgmmaRates &rates;
-  const double tileRows, tileColumns, steps; ///< of the product, of one batch
+  const double tileRows, tileColumns, steps; ///< numbers for one product of the batch
 };
 
 } // namespace

@@ -17,13 +17,13 @@ namespace tilewright::gpu {
 struct WgmmaRates {
   /// Bytes per cycle that one multiprocessor receives from the L2 cache.
   double cacheRate = 90;
-  /// Cycles from the request for a tile that is in the L2 cache until its last bytes arrive, without twice the time to
-  /// transfer the tile, which the model adds.
+  /// Cycles from the request for a tile in the L2 cache until its last bytes arrive, except the transfer time. The
+  /// model adds twice the time to transfer the tile.
   double latency = 972;
   /// Additional cycles if all bytes come from the card's memory.
   double memoryLatency = 1376;
-  /// Cycles per step and block that requests the same rows of A (columns of B), if a tile has more rows (columns) than
-  /// the product.
+  /// Additional cycles of a step for each block that requests the same rows of A (columns of B). They are added if a
+  /// tile has more rows (columns) than the product.
   double fewRows = 4.07;
   /// Cycles that one step of a tile of 128 x 128 elements takes to add its sums to the accumulators (8-bit floats).
   double promotion = 9.9;

@@ -38,8 +38,8 @@ ProductSizes sizesOfWgmma(Contraction product, int64_t parts) {
   return sizes;
 }
 
-/// Returns the candidates for the number of tiles per block: 1, and larger numbers up to the number of tiles of the
-/// usual size that the multiprocessor with the most tiles computes.
+/// Returns the candidates for the number of tiles per block. The candidates are 1 and larger numbers, up to the maximum
+/// number of tiles per multiprocessor. This maximum is computed for tiles of 128 x 128.
 std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
   constexpr int64_t usual = 128;
   const ProductSizes sizes = sizesOfWgmma(product, /*parts=*/1);
@@ -51,8 +51,9 @@ std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
   return turns;
 }
 
-/// Returns the candidates for the number of blocks that share a tile: 1, and larger numbers if tiles of the usual size
-/// do not occupy all multiprocessors, and each block has at least one step of each tap.
+/// Returns the candidates for the number of blocks that share a tile. The candidates are 1 and larger numbers. They are
+/// larger only if tiles of 128 x 128 do not occupy all multiprocessors, and each block has at least one step of each
+/// tap.
 std::vector<int64_t> splitsFor(Contraction product, const Arch &arch) {
   constexpr int64_t usual = 128;
   std::vector<int64_t> splits{1};

@@ -35,7 +35,7 @@ struct TimedSchedule {
 /// Returns the schedule with the least predicted time for a kernel that computes all `products`, which have the same
 /// rows and terms (JoinProducts.h). Returns std::nullopt if the schedule cannot be emitted for one of them.
 std::optional<TimedSchedule> chooseWgmmaForAll(llvm::ArrayRef<Contraction> products, const Arch &arch);
-/// Returns the time in nanoseconds that the cost model predicts for such a kernel.
+/// Returns the time in nanoseconds that the cost model predicts for a kernel that computes all `products`.
 double nanosecondsOfWgmmaForAll(const Schedule &schedule, llvm::ArrayRef<Contraction> products, const Arch &arch);
 
 /// Returns the schedule of chooseWgmma(), or std::nullopt if the architecture or warp groups do not support the product

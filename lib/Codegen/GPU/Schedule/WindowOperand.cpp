@@ -11,7 +11,7 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 
-/// Adds `factor` * `expr` to `terms`. Returns false if `expr` is not a sum of multiples of loops and a number.
+/// Adds `factor` * `expr` to `terms`. Returns false if `expr` is not a linear expression of loop indices.
 static bool addTerms(AffineExpr expr, int64_t factor, LoopTerms &terms) {
   if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
     terms.factors[loop.getPosition()] += factor;
@@ -66,7 +66,7 @@ std::optional<WindowDimension> windowDimension(Contraction product, AffineExpr e
   return made.windows > 0 ? std::optional(made) : std::nullopt;
 }
 
-/// Returns true if `loop`, a loop of the sum, is contiguous with the channels of an image in memory (see the header).
+/// Returns true if the reduction loop `loop` is contiguous with the channels of an image in memory (see the header).
 static bool joinsChannels(Contraction product, OpOperand *operand, unsigned loop) {
   AffineMap map = product.op.getMatchingIndexingMap(operand);
   const unsigned rank = map.getNumResults();

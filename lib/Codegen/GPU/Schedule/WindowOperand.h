@@ -37,18 +37,18 @@ struct WindowDimension {
   int64_t upper() const { return lower + (windows - 1) * step - (size - 1); }
 };
 
-/// A sum of multiples of loops and a number.
+/// A linear expression of loop indices: a sum of multiples of the indices and a constant.
 struct LoopTerms {
-  llvm::SmallMapVector<unsigned, int64_t, 4> factors; ///< of each loop
+  llvm::SmallMapVector<unsigned, int64_t, 4> factors; ///< the factor of each loop
   int64_t number = 0;
 };
 
-/// Returns `expr` as a sum of multiples of loops and a number. Returns std::nullopt for other expressions.
+/// Returns `expr` as a linear expression of loop indices. Returns std::nullopt for other expressions.
 std::optional<LoopTerms> loopTerms(mlir::AffineExpr expr);
 
-/// Returns the loops of the sum, with more than one iteration, that index an operand of `product` together with a loop
-/// of its rows or columns in one dimension, in the order of `product.depth`. Loops that are contiguous with the
-/// channels are left out.
+/// Returns the taps of `product`: reduction loops of more than one iteration that, together with a loop of rows or
+/// columns, index one dimension of an operand. The loops have the order of `product.depth`. Loops that are contiguous
+/// with the channels are left out.
 llvm::SmallVector<unsigned> tapsOf(Contraction product);
 
 /// Returns `expr`, an index of a dimension of `size` elements, as windows. Returns std::nullopt if it does not have the

@@ -91,7 +91,7 @@ Schedule chooseWindows(tile::GroupedConvolutionOp op, int64_t vector, const Arch
   const double bytes = cast<ShapedType>(op.getInputs()[0].getType()).getElementTypeBitWidth() / 8.0,
                weightBytes = type.getElementTypeBitWidth() / 8.0;
   constexpr int64_t mostPixels = 8, mostLines = 2;
-  // With fewer blocks, a multiprocessor waits for loads.
+  // If a multiprocessor has fewer blocks than this number, it waits for loads.
   constexpr int64_t leastBlocks = 3;
   double least = 0;
   for (int64_t lines = 1; lines <= (window.unrollsWindow() ? mostLines : 1); ++lines)
@@ -103,7 +103,7 @@ Schedule chooseWindows(tile::GroupedConvolutionOp op, int64_t vector, const Arch
       const int64_t columnsRead = std::min(window.columns(pixels, op), pixels * window.pixels);
       const double loads = double(std::min(linesRead, lines * window.lines) * columnsRead) * bytes +
                            double(window.lines * window.pixels) * weightBytes;
-      // A multiprocessor loads 128 bytes per cycle from the L1 cache, and computes 128 multiply-adds.
+      // In one cycle, a multiprocessor loads 128 bytes from the L1 cache, and computes 128 multiply-adds.
       const double cycles = loads + double(lines * pixels * window.lines * window.pixels);
       const double time = cycles * double(std::max(blocks, leastBlocks));
       if (least == 0 || time < least) {
