@@ -6,8 +6,8 @@
 
 namespace tilewright::cuda {
 
-/// Adds a debug scope to every llvm.func of `module` that has a body, and the user's file and line to each of its ops.
-/// An op whose location has no file gets line 0. The PTX then has the directives .file and .loc, but neither debug
+/// Adds a debug scope to every llvm.func of `module` that has a body. Adds the user's file and line to each of its ops;
+/// an op whose location has no file gets line 0. The PTX then has the directives .file and .loc, but neither debug
 /// sections nor `debug` in its target.
 void attachLocations(mlir::ModuleOp module);
 

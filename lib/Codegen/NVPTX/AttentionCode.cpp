@@ -40,7 +40,8 @@ Value AttentionCode::quotientOfWeights(Value a, Value b, const ScoreScale &scale
 }
 
 Value AttentionCode::exp2(Value exponent) {
-  // Without .ftz, ptxas adds three instructions for subnormal results, which are 0 here: a row has a weight of 1.
+  // Without .ftz, ptxas adds three instructions for subnormal results. Such results may be flushed to 0 here, because
+  // the largest weight of a row is 1.
   return LLVM::CallIntrinsicOp::create(builder, loc, f32, builder.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"),
                                        ValueRange(exponent))
       .getResult(0);

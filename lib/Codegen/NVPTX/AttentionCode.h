@@ -7,18 +7,19 @@
 namespace tilewright::cuda {
 using namespace tilewright::gpu;
 
-/// The scale of an attention, and the step in which scores are multiplied by it. If there is no mask, the scale is a
-/// part of the factor in the exponent of 2, and the exponent is one multiply-add: score * exponentFactor() - base. With
-/// a mask, whose values may be as low as the lowest f32, this product could overflow, so the exponent is (score - base)
-/// * log2OfE.
+/// The scale of an attention. It determines where scores are multiplied by the scale. Without a mask, the scale is a
+/// part of the factor in the exponent of 2. The exponent is then one multiply-add: score * exponentFactor() - base. The
+/// values of a mask may be as low as the lowest f32, so this product could overflow. With a mask, the exponent is
+/// therefore (score - base) * log2OfE.
 struct ScoreScale {
   ScoreScale(double scale, bool hasMask) : scale(scale), inExponent(!hasMask && scale > 0) {}
-  /// Returns the factor of a score that applyScale() has processed, in the exponent of 2.
+  /// Returns the factor by which a score is multiplied in the exponent of 2. applyScale() must have processed the
+  /// score.
   double exponentFactor() const { return inExponent ? scale * log2OfE : log2OfE; }
 
   static constexpr double log2OfE = 1.4426950408889634;
   double scale;
-  bool inExponent; ///< scores are products that are not multiplied by `scale`
+  bool inExponent; ///< true: applyScale() does not multiply scores by `scale`, because exponentFactor() includes it
 };
 
 /// The base class of emitters of attention: arithmetic on f32 values, tiles of rows of a head, and masks.
@@ -45,23 +46,24 @@ protected:
   mlir::Value times(mlir::Value a, mlir::Value b);
   mlir::Value plus(mlir::Value a, mlir::Value b);
   mlir::Value minus(mlir::Value a, mlir::Value b);
-  /// Multiplies scores by the scale, unless it is part of the exponent's factor.
+  /// Multiplies scores by the scale, unless exponentFactor() includes the scale.
   void applyScale(const ScoreScale &scale, llvm::MutableArrayRef<mlir::Value> scores);
-  /// Returns the base for the weights of a row, so that `score`, which applyScale() has processed, has the weight 1.
+  /// Returns the base of a row. With this base, the weight of `score`, which applyScale() has processed, is 1.
   mlir::Value baseOf(const ScoreScale &scale, mlir::Value score);
   /// Returns the weight of a score: 2 to the power of its exponent.
   mlir::Value weightOf(mlir::Value score, const ScoreScale &scale, mlir::Value base);
-  /// Returns the quotient of the weights of two scores, which is exactly 1 if they are equal.
+  /// Returns the quotient of the weights of two scores. The quotient of equal scores is exactly 1.
   mlir::Value quotientOfWeights(mlir::Value a, mlir::Value b, const ScoreScale &scale);
-  /// Returns 2^exponent, or 0 if that is subnormal.
+  /// Returns 2^exponent. A subnormal result is flushed to 0.
   mlir::Value exp2(mlir::Value exponent);
   /// Converts two f32 values to the operands' type and packs them into one word of a fragment.
   mlir::Value packed(llvm::ArrayRef<mlir::Value> two);
-  /// Converts weights, a multiple of four f32 values, to words (i32) of a left operand in registers.
+  /// Converts weights to the words (i32) of a left operand in registers. The number of weights, which are f32, must be
+  /// a multiple of four.
   llvm::SmallVector<mlir::Value> words(llvm::ArrayRef<mlir::Value> weights);
 
   mlir::Value size(const Operand &operand, unsigned dim);
-  /// Returns the indices `at`, which are (batch, head, row, column), in the order of the tensor's dimensions.
+  /// Returns the indices `at` in the order of the tensor's dimensions. `at` contains (batch, head, row, column).
   static llvm::SmallVector<mlir::Value> indicesOf(const Operand &operand, std::array<mlir::Value, 4> at);
   mlir::Value globalAddress(const Operand &operand, std::array<mlir::Value, 4> at);
   /// Copies `tile.rows` rows, starting at row `first`, into a tile by cp.async. Rows past the last row, and columns of

@@ -32,8 +32,9 @@ void AttentionRows::locateRows() {
   kernel.setGrid(tile::sizeOf(query, attention.position(Attention::Query, 0)) * heads * rowsExpr.ceilDiv(schedule.m));
   Value blocks = divideUp(rows, schedule.m);
   SmallVector<Value> at = elements.delinearize(kernel.block, {sizeOf(Attention::Query, 0), index(heads), blocks});
-  // In causal attention, the last rows attend to the most columns. Blocks start in the order of their numbers, so the
-  // blocks with the most columns have the lowest numbers, and the last blocks to start are short.
+  // In causal attention, the last rows attend to the most columns. Blocks start in the order of their numbers.
+  // Therefore, the blocks with the most columns get the lowest numbers, so that the blocks that start last take little
+  // time.
   if (attention.op.getCausal() && !grouped)
     at[2] = arith::SubIOp::create(builder, loc, arith::SubIOp::create(builder, loc, blocks, index(1)), at[2]);
   batch = at[0];
@@ -93,7 +94,8 @@ std::array<Value, 2> AttentionRows::weigh(Value tile, MutableArrayRef<Value> sco
       here = maximum(here, maximum(mine(j)[0], mine(j)[1]));
     Value larger = maximum(found, inQuad(here, [&](Value a, Value b) { return maximum(a, b); }));
     Value top = orZero(larger), base = baseOf(scale, top), added = zero;
-    // The factor must be exactly 1 if the maximum does not change, because it is applied once for each tile.
+    // If the maximum does not change, the factor must be exactly 1. Each tile multiplies the sums by its factor, so
+    // errors would accumulate.
     factors[half] = quotientOfWeights(found, top, scale);
     for (int64_t j = 0; j < schedule.n / 8; ++j)
       for (Value &score : mine(j)) {

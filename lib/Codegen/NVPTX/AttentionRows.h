@@ -15,8 +15,8 @@
 namespace tilewright::cuda {
 using namespace tilewright::gpu;
 
-/// The base class of the emitters of attention. The state of a thread consists of its columns of the sums of its two
-/// rows, the maximum of each row, and this thread's part of each total.
+/// The base class of the emitters of attention. The state of a thread consists of three parts: its columns of the sums
+/// of its two rows, the maximum of each row, and its part of each row's total.
 class AttentionRows : protected AttentionCode {
 protected:
   AttentionRows(ThreadKernel &kernel, Attention attention);

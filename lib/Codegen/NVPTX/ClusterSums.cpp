@@ -6,9 +6,9 @@
 //   each thread loads, for its share of the columns, the sums of all blocks, in the order of their ranks, and adds them
 //   the blocks arrive at the second barrier ; each thread stores the results ; the blocks wait
 //
-// The order of the additions is fixed, so results are reproducible. A thread stores four sums of a fragment at a time.
-// Adjacent threads store adjacent 16 bytes. Thread t reads the sums of the threads t of the other blocks, which have
-// the same elements of the tile.
+// The order of the additions is fixed, so results are reproducible. A thread stores the four sums of a fragment at a
+// time, and adjacent threads store adjacent 16 bytes. Thread t reads the sums that the threads t of the other blocks
+// have stored, because these threads compute the same elements of the tile.
 //
 // Tests: test/Codegen/NVPTX/split-k.mlir, test/Python/test_cuda_wgmma.py
 //
@@ -47,7 +47,7 @@ Value ClusterSums::addressOf(Value owner, int64_t number) {
 void ClusterSums::add(ArrayRef<Value> sums, llvm::function_ref<void(ArrayRef<Value>, Value)> write) {
   const int64_t owners = schedule.n / columnsOfBlock(), ofBlock = columnsOfBlock() / columnsOfFragment;
   const int64_t fragmentRows = schedule.m / schedule.consumers / groupRows;
-  // The other warps may still read the ring.
+  // Wait for the other consumer warps, because they may still read the ring.
   syncNamed(arith::ConstantIntOp::create(builder, loc, 1, 32), schedule.consumers * warpGroupSize);
   for (int64_t row = 0; row < fragmentRows; ++row)
     for (int64_t column = 0; column < owners * ofBlock; ++column)

@@ -9,20 +9,23 @@ namespace tilewright::cuda {
 /// The code by which the blocks of a cluster add their sums of the same tile (`split_k` of the schedule `wgmma`).
 class ClusterSums : WarpGroupCode {
 public:
-  /// `shared` is the address of the block's ring of tiles, which the sums replace.
+  /// `shared` is the address of the block's ring of tiles. The sums overwrite the tiles.
   ClusterSums(ThreadKernel &kernel, mlir::Value shared);
 
-  /// Returns the first and the last plus one of this block's steps along k, of `steps` steps.
+  /// Returns the range of this block's steps along k: the first step, and the last step plus one. `steps` is the number
+  /// of steps of all blocks.
   std::pair<mlir::Value, mlir::Value> rangeOf(mlir::Value steps);
 
-  /// Is called by the threads of consumers after their last product. `sums` are the thread's sums of all fragments of
-  /// `columns` columns, in the order of ContractionCode::writeFragments(). Calls `write` with the total sums of
-  /// columnsOfBlock() adjacent columns, and the first of these columns. Only blocks that have columns execute `write`.
+  /// Adds the sums of all blocks. The consumer threads call this function after their last product. `sums` are the
+  /// thread's sums of all fragments of `columns` columns, in the order of ContractionCode::writeFragments(). Calls
+  /// `write` with the total sums of columnsOfBlock() adjacent columns, and the first of these columns. Only blocks that
+  /// have columns execute `write`.
   void add(llvm::ArrayRef<mlir::Value> sums, llvm::function_ref<void(llvm::ArrayRef<mlir::Value>, mlir::Value)> write);
-  /// Is called by the other threads, which take part in the barriers of the cluster.
+  /// Emits the barriers of the cluster for the other threads, which have no sums.
   void takePart();
 
-  /// Returns the number of columns of which a block computes the total sums: at least one fragment.
+  /// Returns the number of columns whose total sums a block computes. It is at least the number of columns of a
+  /// fragment.
   int64_t columnsOfBlock() const;
 
 private:

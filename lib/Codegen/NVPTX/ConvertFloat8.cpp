@@ -6,7 +6,7 @@
 //   %0 = llvm.call_intrinsic "llvm.nvvm.ff.to.e5m2x2.rn"(%zero, %x) : (f32, f32) -> i16
 //   ... infinity if |%x| rounds to infinity, a byte, arith.bitcast : i8 to f8E5M2
 //
-// This pass is for sm_89 and later. It lowers conversions of scalars between f32 and 8-bit floats. The instruction cvt
+// This pass lowers conversions of scalars between f32 and 8-bit floats, for sm_89 and later. The instruction cvt
 // saturates to the largest finite value of the type, which is torch's behavior for e4m3. For e5m2, torch's result is
 // infinite if the magnitude of the operand is at least halfway between the largest finite value and the next power of
 // two. --tw-expand-float8 handles all other conversions.

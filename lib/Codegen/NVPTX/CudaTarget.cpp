@@ -33,8 +33,8 @@ DeviceKernel describe(LLVM::LLVMFuncOp function, int64_t threads) {
   return kernel;
 }
 
-/// Simplifies functions that have no schedule. A kernel that has one is not changed, because the tuner runs the passes
-/// of buildTiled() twice, and the keys of records are computed from a kernel's text.
+/// Simplifies functions that have no schedule. Kernels that have a schedule are not changed: the tuner runs the passes
+/// of buildTiled() twice, and computes the keys of records from the text of a kernel.
 struct SimplifyUnscheduled : PassWrapper<SimplifyUnscheduled, OperationPass<func::FuncOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SimplifyUnscheduled)
   StringRef getArgument() const override { return "tw-cuda-simplify-unscheduled"; }
@@ -84,8 +84,8 @@ public:
     const CudaOptions own = readCuda(options);
     return own.arch + (own.tf32Convolutions ? " with tf32 convolutions" : "") + (own.f32Fma ? " with f32 fma" : "");
   }
-  /// Times depend on the chip. The key does not contain the version of the driver, because records of an earlier
-  /// version are better than none.
+  /// The measured times depend on the chip. The key does not contain the version of the NVIDIA driver, because records
+  /// of an earlier version are better than no records.
   std::string recordKey(const Options &options) override {
     const CudaOptions own = readCuda(options);
     const std::string chip = deviceName(own.device);
@@ -105,10 +105,10 @@ public:
       pm.addNestedPass<func::FuncOp>(createWidenFloat8({/*to=*/"f16"}));
   }
 
-  /// A schedule for tensor cores supports only one product, because its sums take most registers of a thread. A kernel
-  /// with several products would be computed with one thread per element. JoinRows.cpp later fuses a norm into the
-  /// kernel of the product before it, if a tile can have whole rows. SplitSums.cpp splits products, because the number
-  /// of parts depends on the GPU.
+  /// Limits kernels to one product. A schedule for tensor cores supports only one product, because its sums take most
+  /// registers of a thread. If a kernel had several products, each thread would compute one element. JoinRows.cpp later
+  /// fuses a norm into the kernel of the product before the norm, if a tile can have whole rows. SplitSums.cpp splits
+  /// products, because the number of parts depends on the GPU.
   KernelLimits kernelLimits(const Options &options) const override {
     return {/*mostProducts=*/1,
             /*columnsToSpan=*/0,
@@ -180,7 +180,7 @@ public:
 
   llvm::Expected<std::string> emit(ModuleOp module, const Options &options) override {
     nameKernels(module, options);
-    // The keys of cached artifacts do not contain locations, so the artifacts must not contain them, either.
+    // A cached artifact must not contain locations, because its key does not contain them.
     llvm::Expected<std::string> ptx = ptxOf(module, options, /*locations=*/false);
     if (!ptx)
       return ptx.takeError();
@@ -205,8 +205,8 @@ public:
   }
 
 private:
-  /// The tuner compiles with tune = "off". It identifies the kernels of a measured program by their names in the stages
-  /// before PTX, so these programs keep them.
+  /// Names the kernels, except in programs that the tuner measures. The tuner compiles with tune = "off", and
+  /// identifies kernels of a measured program by their names in the stages before PTX.
   static void nameKernels(ModuleOp module, const Options &options) {
     if (options.tune != "off")
       nameEntries(module);

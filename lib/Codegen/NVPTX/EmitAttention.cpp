@@ -12,8 +12,8 @@
 //   result = sums / total, 0 for a row without visible keys ; logsumexp = max + log total
 //
 // The fragments of two adjacent tiles of scores have the layout of the second product's left operand, so the weights
-// need no shared memory. If the query heads that share keys have only a few rows together (as in a decoding step), a
-// block processes the rows of all of these heads, so that keys are read only once. exp(x) is ex2.approx(x log2(e)).
+// need no shared memory. If the query heads that share keys have only a few rows together, as in a decoding step, a
+// block processes the rows of all of these heads. The keys are then read only once. exp(x) is ex2.approx(x log2(e)).
 // ex2.approx has an error of at most 2 ULP. The rounding of its argument causes another error, which increases with
 // |x|.
 //

@@ -1,15 +1,16 @@
 //===- EmitAttentionGradient.cpp - the gradient of attention by mma.sync -----------------------===//
 //
-// This file emits the schedule `attention` of a gradient without consumers. GradientRows.h describes the two kinds of
-// blocks. In both kinds, a block has four warps or more, and each warp has 16 of the block's own rows:
+// This file emits the schedule `attention` for a gradient, if there are no consumer warp groups (`consumers` is 0).
+// GradientRows.h describes the two kinds of blocks. In both kinds, a block has at least four warps, and each warp has
+// 16 of the block's own rows:
 //
 //   load own rows ; sums = 0
 //   for tiles of other rows: wait for the oldest ; barrier ; load the next into the slot that all warps have released
 //     scores = own_0 x other_0 (mma) become weights ; own_1 x other_1 (mma) become dS
 //     dV's sums += weights x other_1 ; dK's or dQ's sums += dS x other_0 (mma)
 //
-// The statistics of queries are copied to the tile's slot. The blocks that own keys have the loop order of Dao,
-// FlashAttention-2, 2023, algorithm 2.
+// The statistics of queries are copied to the tile's slot. The loop order of the blocks that own keys is that of
+// algorithm 2 of Dao, FlashAttention-2, 2023.
 //
 // Tests: test/Codegen/NVPTX/attention-gradient.mlir, test/Python/test_cuda_attention_gradient.py
 //
@@ -81,9 +82,9 @@ private:
     write(SmallVector<Value>(loop.getResults()));
   }
 
-  /// Returns `value` in a form that the optimizer cannot analyze, so that expressions of `value` are computed where
-  /// they are used. Otherwise, all offsets in tiles would be computed before the loop and would occupy many registers,
-  /// which the sums need.
+  /// Returns a copy of `value` that the optimizer cannot analyze. Expressions of the copy are computed where they are
+  /// used. Otherwise, the optimizer would compute all offsets in tiles before the loop. The offsets would occupy many
+  /// registers, which the sums need.
   Value forgotten(Value value) {
     Value copy = inlineAssembly(builder, loc, "mov.b32 $0, $1;", "=r,r", toI32(value), builder.getI32Type());
     return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(), copy);
@@ -114,7 +115,7 @@ private:
     NVVM::CpAsyncCommitGroupOp::create(builder, loc);
   }
 
-  /// Return a pointer to the statistics of the tile's rows from row `from` on.
+  /// Return a pointer to the statistics of the tile's rows, starting at row `from`.
   Value basesIn(Value slot, int64_t from) { return address(slot, index(tiles.statistics + from * 4)); }
   Value deltasIn(Value slot, int64_t from) { return address(slot, index(tiles.statistics + (schedule.n + from) * 4)); }
 

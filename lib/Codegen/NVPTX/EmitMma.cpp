@@ -80,7 +80,7 @@ public:
       next = addsTiles(product) ? code.added(next, sumsOfTile) : sumsOfTile;
       scf::YieldOp::create(builder, loc, next);
     });
-    // All groups of copies that are still pending are empty, so the kernel need not wait for them.
+    // All groups of copies that are still pending are empty, so the kernel does not wait for them.
     code.writeFragments(lane, warpRow, warpColumn, {tilesM(), tilesN(), /*rowStep=*/16},
                         SmallVector<Value>(loop.getResults()));
     return success();
@@ -114,8 +114,8 @@ private:
     made.rowExtent = code.extentOf(made.rowLoops);
     made.columnExtent = code.extentOf(made.columnLoops);
     made.origin = origin;
-    // One cp.async copies a unit, which must be within one dimension. Therefore, the strides of all other dimensions
-    // must be multiples of a unit.
+    // A unit is the part of an operand that one cp.async copies. It must be within one dimension. Therefore, the
+    // strides of all other dimensions must be multiples of a unit.
     auto type = cast<ShapedType>(made.tensor.getType());
     int64_t last = type.getShape().back();
     auto isUnit = [&](int64_t unit) {
@@ -162,8 +162,8 @@ private:
     return inside;
   }
 
-  /// Copies a unit by cp.async. Row lengths are multiples of a unit, so all of a unit is inside or all of it is
-  /// outside.
+  /// Copies a unit by cp.async. Row lengths are multiples of a unit, so a unit is either all inside or all outside of
+  /// the operand.
   void copyInside(const Operand &operand, Value row, Value column, Value to) {
     Value inside = insideOf(operand, row, column);
     if (inside) {

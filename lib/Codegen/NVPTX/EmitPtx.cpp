@@ -38,8 +38,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The oldest PTX version that has the instructions of all architectures. It also has the pragma that specifies which
-/// bytes of a load are used. This pragma is needed because a merged load may extend past the end of a tensor, within 16
+/// The oldest PTX version that has the instructions of all architectures. The backend needs this version also for the
+/// pragma that specifies which bytes of a load are used: a merged load may extend past the end of a tensor, within 16
 /// bytes. NVIDIA drivers support this version since CUDA 12.3. mma of 8-bit floats needs the next version.
 constexpr llvm::StringLiteral ptxVersion = "+ptx83", ptxWithFloat8 = "+ptx84";
 
@@ -86,9 +86,9 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = false; // only loads and stores can be vectors, and are merged later
   tuning.SLPVectorization = false;
-  // A kernel stores each result once, so dead store elimination finds nothing. However, this pass is slow if a thread
-  // has many stores. The pipeline runs InstCombine eight times on a kernel. To save compile time, only the first, the
-  // third, the fourth and the eighth run are executed.
+  // To save compile time, skip dead store elimination and some of the eight runs of InstCombine. Each result is stored
+  // once, so dead store elimination finds nothing, but it is slow if a thread has many stores. Only the first, third,
+  // fourth and eighth run of InstCombine are executed.
   llvm::PassInstrumentationCallbacks callbacks;
   llvm::DenseMap<const llvm::Function *, int> combined;
   callbacks.registerShouldRunOptionalPassCallback([&](StringRef pass, llvm::Any unit) {
@@ -229,8 +229,8 @@ llvm::Expected<std::string> emitPart(const Part &part, Location loc, const Arch 
 
 llvm::Expected<std::string> emitPtx(ModuleOp module, const Arch &arch, bool locations) {
   MLIRContext *context = module.getContext();
-  // If there are locations, there is only one part, because file numbers are unique only within a module. Otherwise,
-  // the number of parts does not depend on the number of CPU cores, so that the text is the same on all machines.
+  // If there are locations, emit only one part, because file numbers are unique only within a module. Otherwise, the
+  // number of parts does not depend on the number of CPU cores, so that the text is the same on all machines.
   constexpr size_t mostParts = 64;
   const SmallVector<Part> parts = partsOf(module, locations ? 1 : mostParts);
   const llvm::StringRef version = versionFor(module);

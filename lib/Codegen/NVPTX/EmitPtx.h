@@ -8,9 +8,9 @@
 namespace tilewright::cuda {
 using namespace tilewright::gpu;
 
-/// Returns the kernels of `module` as PTX for `arch`, which LLVM's NVPTX backend generates in this process. If
-/// `locations`, the PTX has the user's source lines (AttachLocations.h). PTX has no library functions. If a kernel
-/// calls one, returns an error with the name of the function.
+/// Returns the kernels of `module` as PTX for `arch`. LLVM's NVPTX backend generates the PTX in this process. If
+/// `locations` is true, the PTX has the user's source lines (AttachLocations.h). There is no library of PTX functions,
+/// so a kernel that calls one is an error, which contains the name of the function.
 llvm::Expected<std::string> emitPtx(mlir::ModuleOp module, const Arch &arch, bool locations);
 
 } // namespace tilewright::cuda

@@ -12,7 +12,8 @@ mlir::LogicalResult emitMma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitWgmma(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitAttention(gpu::ThreadKernel &kernel);
 mlir::LogicalResult emitWarpGroupAttention(gpu::ThreadKernel &kernel);
-/// Emit the gradient of attention, for the schedule `attention` without and with consumers.
+/// Emit the gradient of attention with the schedule `attention`: the first function without consumer warp groups, the
+/// second with them.
 mlir::LogicalResult emitAttentionGradient(gpu::ThreadKernel &kernel, const gpu::AttentionGradient &gradient);
 mlir::LogicalResult emitWarpGroupGradient(gpu::ThreadKernel &kernel, const gpu::AttentionGradient &gradient);
 

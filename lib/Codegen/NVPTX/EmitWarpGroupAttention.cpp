@@ -128,7 +128,8 @@ private:
       Value row = elements.multiply(loop.getInductionVar(), index(schedule.n));
       for (auto number : {Attention::Key, Attention::Value}) {
         const Ring &ring = number == Attention::Key ? keys : values;
-        // In the first round, this wait is for the phase before the first phase, which is complete by definition.
+        // In the first round, the consumers have released no slot. This wait returns immediately: an mbarrier reports
+        // the phase before its first phase as complete.
         groups.wait(empty(ring, now.slot), arith::XOrIOp::create(builder, loc, now.parity, i32(1)));
         groups.arriveExpecting(full(ring, now.slot), ring.tile.bytes());
         loadRows(ring.tile, slotOf(ring, now.slot), number, keyHead, row, full(ring, now.slot));
@@ -148,7 +149,7 @@ private:
     Value tiles = divideUp(columnsSeen(), schedule.n);
     if (attention.sizeOf(Attention::Key, 2) > 0)
       return write(sumTiles(tiles));
-    // There may be no keys.
+    // There may be no keys. The state then remains the initial state.
     SmallVector<Value> state = beginning();
     auto branch =
         scf::IfOp::create(builder, loc, ValueRange(state).getTypes(), isLess(index(0), tiles), /*withElse=*/true);
@@ -161,7 +162,7 @@ private:
     write(SmallVector<Value>(branch.getResults()));
   }
 
-  /// Returns the state after all tiles. There is at least one.
+  /// Returns the state after all tiles. There must be at least one tile.
   SmallVector<Value> sumTiles(Value tiles) {
     PipelineState begin = groups.first();
     SmallVector<Value> state = beginning();
@@ -192,15 +193,16 @@ private:
       SmallVector<Value> scores = startScores(ofKeys);
       startSums(weights, ofValues, sums);
       if (takesTurns()) {
-        // The second group passes no turn after its last tile, because the first group does not wait for it.
+        // After its last tile, the second group does not pass the turn, because the first group no longer waits for
+        // one.
         Value another = isLess(elements.add(loop.getInductionVar(), index(1)), tiles);
         Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, group, index(0));
         when(arith::OrIOp::create(builder, loc, another, isFirst), [&] { passTurn(); });
       }
       finishScores(1, ofKeys, scores);
       std::array<Value, 2> factors = weigh(loop.getInductionVar(), scores, MutableArrayRef<Value>(state).take_back(4));
-      // The wait also has the scores as operands. Their exponentials are therefore computed before the wait, and the
-      // weights that the product reads are overwritten after it.
+      // The wait also has the scores as operands. Therefore, their exponentials are computed before the wait. The
+      // weights that the product in flight reads are overwritten only after the wait.
       SmallVector<Value> all(sums);
       all.append(scores);
       groups.waitForGroups(0, all);
@@ -232,7 +234,7 @@ private:
     return scores;
   }
 
-  /// Waits until at most `groupsAfter` later products are in flight, and releases the slot of keys.
+  /// Waits until at most `groupsAfter` products that were started later are in flight. Then releases the slot of keys.
   void finishScores(int64_t groupsAfter, const PipelineState &at, MutableArrayRef<Value> scores) {
     groups.waitForGroups(groupsAfter, scores);
     release(keys, at);
@@ -250,7 +252,7 @@ private:
 
   /// Returns true if two consumer warp groups start their products in turns.
   bool takesTurns() const { return schedule.consumers == 2; }
-  /// Returns the number of the named barrier at which `ofGroup` waits for its turn.
+  /// Returns the number of the named barrier at which consumer group `ofGroup` waits for its turn.
   Value turnOf(Value ofGroup) { return toI32(elements.add(ofGroup, index(1))); }
   /// Starts the turn of the other group.
   void passTurn() { groups.arriveNamed(turnOf(arith::SubIOp::create(builder, loc, index(1), group)), turnThreads); }

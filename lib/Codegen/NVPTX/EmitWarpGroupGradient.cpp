@@ -1,9 +1,9 @@
 //===- EmitWarpGroupGradient.cpp - the gradient of attention on sm_90a by TMA and wgmma -------===//
 //
-// This file emits the schedule `attention` of a gradient with consumer warp groups (`consumers` is 1 or 2).
+// This file emits the schedule `attention` for a gradient with consumer warp groups (`consumers` is 1 or 2).
 // GradientRows.h describes the two kinds of blocks. In both kinds, the first warp group is the producer, and each
-// consumer warp group has 64 of the block's own rows. Tiles of other rows are copied to a ring of `stages` slots, each
-// with two mbarriers, full and empty:
+// consumer warp group has 64 of the block's own rows. Tiles of other rows are copied to a ring of `stages` slots. Each
+// slot has two mbarriers, full and empty:
 //
 //   producer:    thread 0: TMA of own rows ; for tiles: wait until the slot is empty ; TMA of both operands' rows
 //                warp 1, if the own rows are keys: for tiles: wait until the slot is empty ; copy statistics of queries
@@ -60,7 +60,7 @@ private:
   Value i32(int64_t value) { return arith::ConstantIntOp::create(builder, loc, value, 32); }
   Value isEqual(Value a, Value b) { return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a, b); }
 
-  // The mbarriers are ownFull, `full` of all slots, and `empty` of all slots.
+  // The order of the mbarriers in memory is: ownFull, `full` of all slots, `empty` of all slots.
   Value ownFull() { return groups.inSlot(shared, barrierBytes, i32(0), tiles.barriers); }
   Value full(Value slot) { return groups.inSlot(shared, barrierBytes, slot, tiles.barriers + barrierBytes); }
   Value empty(Value slot) {
@@ -93,7 +93,8 @@ private:
     groups.divideRoles(produce, [&] { multiplyTiles(); });
   }
 
-  /// Emits a loop over the tiles in the producer. `emit` fills a slot after it is empty.
+  /// Emits the producer's loop over the tiles. `emit` emits the code that fills a slot; this code runs after the slot
+  /// is empty.
   void forTiles(llvm::function_ref<void(Value firstRow, Value slot)> emit) {
     PipelineState begin = groups.first();
     auto loop = scf::ForOp::create(builder, loc, firstTile, endTile, index(1), ValueRange{begin.slot, begin.parity});
@@ -101,7 +102,8 @@ private:
     elements.inScope([&] {
       builder.setInsertionPointToStart(loop.getBody());
       PipelineState now{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      // In the first round, this wait is for the phase before the first phase, which is complete by definition.
+      // In the first round, the consumers have released no slot. This wait returns immediately: an mbarrier reports the
+      // phase before its first phase as complete.
       groups.wait(empty(now.slot), arith::XOrIOp::create(builder, loc, now.parity, i32(1)));
       emit(elements.multiply(loop.getInductionVar(), index(schedule.n)), now.slot);
       PipelineState then = groups.next(now);
@@ -169,7 +171,7 @@ private:
       SmallVector<Value> sums(loop.getRegionIterArgs().drop_front(2));
       groups.wait(full(now.slot), now.parity);
       step(elements.multiply(loop.getInductionVar(), index(schedule.n)), now.slot, sums);
-      // All threads of the warp have read the statistics before the warp arrives.
+      // Wait until all threads of the warp have read the statistics. The warp then arrives.
       NVVM::SyncWarpOp::create(builder, loc, i32(-1));
       when(isEqual(lane, index(0)), [&] { groups.arrive(empty(now.slot)); });
       PipelineState then = groups.next(now);
@@ -207,8 +209,8 @@ private:
     return made;
   }
 
-  /// Rounds `left` (own rows x n) to the operands' type, and starts to add its product with the tile's rows of operand
-  /// `number` to `sums`.
+  /// Rounds `left` (own rows x n) to the operands' type. Starts the product of `left` and the tile's rows of operand
+  /// `number`, which is added to `sums`.
   void accumulate(ArrayRef<Value> left, unsigned number, Value slot, MutableArrayRef<Value> sums) {
     groups.multiplyWords(element, words(left),
                          {otherRows(number, slot), /*alongK=*/false, tiles.other[number].boxBytes()}, columnsOf(number),

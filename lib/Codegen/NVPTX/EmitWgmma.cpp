@@ -22,10 +22,10 @@
 // before they exit, because a block may still write to the shared memory of another block.
 //
 // With `split_k`, the blocks of a cluster compute the same tile. Each block iterates over its part of the steps along k
-// (of each tap), and then ClusterSums adds the blocks' sums and distributes the tile's columns to the blocks.
+// (of each tap). ClusterSums then adds the blocks' sums and distributes the tile's columns to the blocks.
 //
-// With `swapped`, A and B are the kernel's second and first operand, and the block computes a tile of the transposed C.
-// Only the stores of the results differ.
+// With `swapped`, A is the kernel's second operand, B is its first operand, and the block computes a tile of the
+// transposed C. Only the stores of the results differ.
 //
 // For a convolution, the producer iterates over the taps of a window, and over the channels for each tap. The rows of A
 // are the pixels that the windows read at this tap, which TMA loads by a map of windows. The coordinates of such a load
@@ -123,7 +123,7 @@ private:
     return inSlot(shared, slotBytes, slot, operand.slotOffset + offset);
   }
 
-  /// Emits `body` for each of the block's tiles, with this tile selected in `code`; `body` updates `state`.
+  /// Emits `body` for each of the block's tiles. `code` then has this tile selected, and `body` updates `state`.
   void forTiles(SmallVector<Value> state, llvm::function_ref<void(MutableArrayRef<Value>)> body) {
     if (schedule.tilesPerBlock == 1)
       return body(state);
@@ -182,7 +182,7 @@ private:
     forSteps(state, {}, [&](const Depth &at, PipelineState &now) {
       Value flipped =
           arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
-      wait(empty(now.slot), flipped); // in the first round, this phase is complete by definition
+      wait(empty(now.slot), flipped); // in the first round, an mbarrier reports this phase as complete
       arriveExpecting(full(now.slot), slotBytes);
       loadStep(a, windowsOfA, at, now.slot);
       loadStep(b, windowsOfB, at, now.slot);
@@ -220,7 +220,7 @@ private:
     Value group = elements.add(quotient(kernel.thread, warpGroupSize), index(-1));
     const int64_t rows = schedule.m / schedule.consumers;
     Value firstRow = elements.multiply(group, index(rows));
-    Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // in both layouts, 64 rows are 64 lines
+    Value rowBytes = toI32(elements.multiply(firstRow, index(lineBytes))); // both layouts have 64 lines for 64 rows
     Type sumType = elementOf(product).isInteger() ? Type(builder.getI32Type()) : builder.getF32Type();
     Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(sumType));
     Value arrives = isLess(lane, index(schedule.cluster)); // one lane per block of the cluster
@@ -247,7 +247,7 @@ private:
                  anew);
       };
       if (addsTiles(product)) {
-        // Another consumer can multiply while this consumer adds.
+        // One consumer adds to the accumulators while the other consumer uses the tensor cores.
         SmallVector<Value> sumsOfTile(sums.size(), LLVM::UndefOp::create(builder, loc, sumType));
         multiplyInto(sumsOfTile, /*anew=*/true);
         waitForGroups(0, sumsOfTile);
@@ -307,7 +307,7 @@ public:
   }
 
 private:
-  /// Emits the products from number `number` on. Their blocks begin at `first`.
+  /// Emits the products from number `number` on. The first block of product `number` has the index `first`.
   LogicalResult emitFrom(size_t number, AffineExpr first) {
     const AffineExpr end = first + ContractionCode::gridOf(products[number], schedule);
     if (number + 1 == products.size()) {
@@ -342,7 +342,7 @@ private:
   ArrayRef<Contraction> products;
   Value block;
   SmallVector<Value> maps;
-  ArrayRef<int64_t> numResults; ///< of each product
+  ArrayRef<int64_t> numResults; ///< number of results of each product
   SmallVector<Attribute> recipes;
   AffineExpr grid;
 };

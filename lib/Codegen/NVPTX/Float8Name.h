@@ -6,7 +6,7 @@
 
 namespace tilewright::cuda {
 
-/// Returns the name in PTX of an 8-bit float that tensor cores multiply.
+/// Returns the PTX name of `type`, an 8-bit float that tensor cores multiply.
 inline llvm::StringRef ptxName(mlir::Type float8) {
   return mlir::isa<mlir::Float8E4M3FNType>(float8) ? "e4m3" : "e5m2";
 }

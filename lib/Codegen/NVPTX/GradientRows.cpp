@@ -52,7 +52,7 @@ void GradientRows::locate(Value block) {
   otherCount = size(operand(otherOperand(0)), 2);
   Value blocks = divideUp(ownCount, schedule.m);
   SmallVector<Value> at = elements.delinearize(block, {size(operand(Of::Key), 0), size(operand(Of::Key), 1), blocks});
-  // In causal attention, the first keys and the last queries have the most work. Their blocks start first.
+  // In causal attention, the first keys and the last queries have the most work, so their blocks start first.
   if (causal() && !ofKeys)
     at[2] = arith::SubIOp::create(builder, loc, arith::SubIOp::create(builder, loc, blocks, index(1)), at[2]);
   batch = at[0];

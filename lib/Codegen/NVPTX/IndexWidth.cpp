@@ -3,7 +3,7 @@
 //   %i = linalg.index 1 ; %j = arith.muli %i, %c2 ; %k = arith.subi %j, %c3     (loop 1 has 112 iterations)
 //     ->  %k is in [-3, 219], so 32 bits suffice
 //
-// A multiplication or division of 64-bit integers takes several instructions of a GPU.
+// A GPU needs several instructions to multiply or divide 64-bit integers.
 //
 // Test: test/Codegen/NVPTX/lower-to-threads.mlir
 //
@@ -20,7 +20,8 @@ using namespace mlir;
 namespace tilewright::cuda {
 namespace {
 
-/// The indices of the last block's threads exceed the last element by less than 1 << 20.
+/// Indices must be below this limit. The threads of the last block compute indices after the last element; they exceed
+/// it by less than 1 << 20.
 constexpr int64_t most = (int64_t(1) << 31) - (1 << 20);
 
 struct Range {
@@ -43,7 +44,7 @@ public:
   }
 
 private:
-  /// The products of two numbers of 32 bits do not overflow here.
+  /// The factors of a multiplication have at most 32 bits, so their product does not overflow int64_t.
   std::optional<Range> compute(Value value) {
     if (std::optional<int64_t> number = getConstantIntValue(value))
       return within(*number, *number);

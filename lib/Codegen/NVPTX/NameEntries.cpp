@@ -7,8 +7,8 @@
 //   llvm.func @matmul_add_gelu_4096x3072x768(...)
 //   tw_plan.launch @matmul_add_gelu_4096x3072x768 ...
 //
-// Kernels are named when PTX is emitted. In all stages before, a kernel has the name from the structured stage, by
-// which schedule files and the page of `tilewright explain` identify it.
+// Kernels get these names when PTX is emitted. In all earlier stages, a kernel has the name from the structured stage.
+// Schedule files and the page of `tilewright explain` identify the kernel by that name.
 //
 // Test: test/Codegen/NVPTX/kernel-names.mlir
 //

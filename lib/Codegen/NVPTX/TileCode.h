@@ -43,8 +43,8 @@ protected:
   /// Copies a whole chunk.
   void copyChunk(mlir::Value to, mlir::Value from, mlir::Value inside) { copyBytes(chunkBytes, to, from, inside); }
 
-  /// Loads four matrices of 8 x 16 bytes of a tile, starting at `side` (in m or n) and `depth` (in k). The matrices for
-  /// the second 16 bytes along k are the third and fourth matrix of A, and the second and fourth matrix of B.
+  /// Loads four matrices of 8 x 16 bytes of a tile, starting at `side` (in m or n) and `depth` (in k). The third and
+  /// fourth matrix of A contain the second 16 bytes along k. For B, these are the second and fourth matrix.
   llvm::SmallVector<mlir::Value> loadFragments(const SharedTile &tile, mlir::Value slot, mlir::Value side,
                                                int64_t depth, bool isLhs);
   /// Loads the same matrices of a tile of 32-bit elements that are not contiguous along k, with one load per word.

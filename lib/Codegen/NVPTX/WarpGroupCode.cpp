@@ -59,8 +59,9 @@ void WarpGroupCode::arrive(Value barrier) {
 }
 
 void WarpGroupCode::arriveAt(Value barrier, Value rank) {
-  // ptxas implements `.release.cluster` by MEMBAR.ALL.GPU, which takes about 0.5 us on an H200. It is not required,
-  // because wgmma has completed the reads of the slot, and this thread has written nothing that another block reads.
+  // The release semantics of `.release.cluster` are not needed: wgmma has completed the reads of the slot, and this
+  // thread has written nothing that another block reads. ptxas implements `.release.cluster` by MEMBAR.ALL.GPU, which
+  // takes about 0.5 us on an H200.
   assembly("{\n\t.reg .b32 there;\n\tmapa.shared::cluster.u32 there, $0, $1;\n\t"
            "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}",
            "r,r,~{memory}", {barrier, rank});
@@ -162,10 +163,10 @@ void WarpGroupCode::load(Value to, Value map, ArrayRef<Value> at, Value barrier,
 }
 
 Value WarpGroupCode::descriptorOf(const Matrix &matrix) {
-  // All offsets in a matrix descriptor are in units of 16 bytes. Bits 0-13 contain the start, bits 16-29 the leading
-  // offset, and bits 32-45 the stride offset. A 1 in bit 62 selects the swizzle of 128 bytes. Groups of eight lines are
-  // contiguous, so the stride is 1024 bytes. In a cluster, an address has bits above the bits of the start, which
-  // select the block. They must not become part of the leading offset.
+  // All offsets in a matrix descriptor are in units of 16 bytes. Bits 0-13 contain the start address, bits 16-29 the
+  // leading offset, and bits 32-45 the stride offset. A 1 in bit 62 selects the swizzle of 128 bytes. Groups of eight
+  // lines are contiguous, so the stride offset is 1024 bytes. In a cluster, the high bits of an address select the
+  // block. They must not become part of the leading offset, so they are masked.
   constexpr int64_t swizzle128 = int64_t(1) << 62, eightLines = 8 * lineBytes, startBits = (1 << 14) - 1;
   const int64_t leading = matrix.alongK ? 16 : matrix.lineBytes;
   Value start = LLVM::PtrToIntOp::create(builder, loc, builder.getI32Type(), matrix.start);
@@ -180,8 +181,8 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
                              int64_t steps, MutableArrayRef<Value> sums, bool anew) {
   const bool integers = element.isInteger();
   const int64_t depth = groupDepthBytes * 8 / element.getIntOrFloatBitWidth();
-  // The offset of a step along k is in units of 16 bytes. If lines are along k, the offset consists of whole groups of
-  // lines and an offset within a line. Otherwise it consists of whole lines.
+  // The offset of a step along k is in units of 16 bytes. If lines are along k, the offset is the sum of the size of
+  // whole groups of lines and an offset within a line. Otherwise, it is the size of whole lines.
   auto offsetOf = [&](const Matrix &matrix, int64_t step) {
     constexpr int64_t stepsOfLine = lineBytes / groupDepthBytes;
     if (!matrix.alongK)
@@ -219,8 +220,8 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
     std::string registers;
     for (int64_t i = 0; i < each; ++i)
       registers += (i ? ", $" : "$") + std::to_string(int64_t(group) * each + i);
-    // These operands are the signs, which integer instructions do not have, and the transposes, which only instructions
-    // on 16-bit types have.
+    // The last operands are signs and transposes. Integer instructions have no signs. Only instructions on 16-bit types
+    // have transposes.
     std::string tail = ", 1, 1";
     if (element.getIntOrFloatBitWidth() == 16)
       tail += std::string(matrix.alongK ? ", 0" : ", 1") + (right.alongK ? ", 0" : ", 1");

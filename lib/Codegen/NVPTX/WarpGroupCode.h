@@ -1,10 +1,9 @@
 //===- WarpGroupCode.h - TMA, mbarriers and wgmma in the code of one thread ----------------===//
 //
-// The instructions are emitted as inline assembly. The products of one call of multiply() or multiplyWords() are one
-// block of assembly that has the sums as input and output registers, which prevents copies between wgmmas. The wait for
+// The instructions are emitted as inline assembly. All products of one call of multiply() or multiplyWords() are one
+// block of assembly. The sums are its input and output registers, which prevents copies between wgmmas. The wait for
 // the last product also has the sums as inputs and outputs, so that no code reads them before the wait. nvgpu and
-// nvvm.wgmma are not used, because their descriptors support only contiguous k, and the sums of each wgmma are a
-// struct.
+// nvvm.wgmma are not used: their descriptors support only contiguous k, and the sums of each wgmma are a struct.
 //
 // See the PTX ISA: "Asynchronous warpgroup level matrix multiply-accumulate", "mbarrier", "cp.async.bulk.tensor".
 //
@@ -34,10 +33,10 @@ protected:
   // The following functions emit operations on an mbarrier in shared memory.
   void initialise(mlir::Value barrier, int64_t arrivals);
   void arrive(mlir::Value barrier);
-  /// Arrives at the same mbarrier in the block with the rank `rank` (i32) of the cluster. Writes of this thread are not
-  /// made visible to that block.
+  /// Arrives at the same mbarrier in the block with the rank `rank` (i32) of the cluster. The arrival does not make
+  /// writes of this thread visible to that block.
   void arriveAt(mlir::Value barrier, mlir::Value rank);
-  /// Arrives, and adds the number of bytes of bulk copies that the phase must also wait for.
+  /// Arrives at the mbarrier. The phase also waits for `bytes` more bytes of bulk copies.
   void arriveExpecting(mlir::Value barrier, int64_t bytes);
   /// Waits until the phase with this parity has completed.
   void wait(mlir::Value barrier, mlir::Value parity);
@@ -60,22 +59,22 @@ protected:
   /// windows' positions.
   void load(mlir::Value to, mlir::Value map, llvm::ArrayRef<mlir::Value> at, mlir::Value barrier, int64_t blocks = 1,
             llvm::ArrayRef<mlir::Value> offsets = {});
-  /// Emits a barrier of all threads of all blocks of the cluster, which makes only initializations of mbarriers visible
-  /// to the other blocks, after a fence.mbarrier_init.
+  /// Emits a barrier of all threads of the cluster after a fence.mbarrier_init. The barrier makes initializations of
+  /// mbarriers visible to the other blocks, but no other writes.
   void beginCluster();
-  /// Emits a barrier of all threads of all blocks of the cluster, after which no block of the cluster accesses the
-  /// shared memory of another block.
+  /// Emits a barrier of all threads of the cluster. After the barrier, no block of the cluster accesses the shared
+  /// memory of another block.
   void endCluster();
-  /// Emit the two parts of endCluster(): writes to shared memory before the arrival are visible after the wait.
+  /// Emit the two parts of endCluster(). Writes to shared memory before the arrival are visible after the wait.
   void arriveAtCluster();
   void waitForCluster();
-  /// Stores four sums (f32 or i32) to shared memory, at a multiple of 16 bytes.
+  /// Stores four sums (f32 or i32) to shared memory. The address `to` must be a multiple of 16 bytes.
   void storeSums(mlir::Value to, llvm::ArrayRef<mlir::Value> sums);
   /// Loads four sums of `type` from the same address in the shared memory of the block with the rank `rank`.
   llvm::SmallVector<mlir::Value> loadSums(mlir::Value from, int64_t rank, mlir::Type type);
 
-  /// A matrix in shared memory, swizzled by 128 bytes, whose lines of 128 bytes are along k, or along m (left) or n
-  /// (right).
+  /// A matrix in shared memory with a swizzle of 128 bytes. Its lines of 128 bytes are along k or, otherwise, along m
+  /// (left operand) or n (right operand).
   struct Matrix {
     mlir::Value start; ///< pointer to the first k of the first step, at a multiple of 1024 bytes
     bool alongK;
@@ -83,9 +82,9 @@ protected:
     int64_t nextLine = 0; ///< if lines are along k, the distance in bytes between adjacent lines for the same m or n
   };
   mlir::Value descriptorOf(const Matrix &matrix);
-  /// Emits sums += A * B in `steps` steps of 32 bytes along k, where A consists of all matrices of `left`. Each of
-  /// these matrices has 64 rows and the same number of elements of `sums` (f32, or i32 for i8). If `anew`, emits sums =
-  /// A * B instead. Commits one group.
+  /// Emits sums += A * B in `steps` steps of 32 bytes along k, or sums = A * B if `anew` is true. A consists of all
+  /// matrices of `left`. Each of these matrices has 64 rows, and each has the same number of `sums` (f32, or i32 for
+  /// i8). Commits one group.
   void multiply(mlir::Type element, mlir::Type rhsElement, llvm::ArrayRef<Matrix> left, const Matrix &right,
                 int64_t columns, int64_t steps, llvm::MutableArrayRef<mlir::Value> sums, bool anew = false);
   /// Emits sums += A * B with the 64 rows of A in registers: four words per 16 elements of 16 bits along k.

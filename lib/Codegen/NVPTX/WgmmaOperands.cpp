@@ -54,7 +54,8 @@ SmallVector<Value> WgmmaOperands::windowsOf(const Operand &operand) {
     if (run.window && run.window->window)
       loops.push_back(*run.window->window);
   Value side = sideOf(operand, 0);
-  // In a cluster, a tile may begin after the last window. Its results are not stored, but its position must be valid.
+  // In a cluster, a tile may begin after the last window. The results of such a tile are not stored, but the position
+  // of its loads must be valid.
   if (schedule.cluster > 1)
     side = arith::MinUIOp::create(builder, loc, side, elements.add(code.extentOf(loops), index(-1)));
   SmallVector<Value> extents = code.extentsOf(loops), at = elements.delinearize(side, extents), made;
@@ -78,7 +79,7 @@ WgmmaOperands::Coordinates WgmmaOperands::patchesAt(const Operand &operand, Valu
     rows *= window.taps;
   }
   tapExtents.push_back(index(patches.channels));
-  // Rows after the last one are not stored, but their boxes must be valid.
+  // Results of rows after the last row are not stored, but the boxes of these rows must be valid.
   side = arith::MinUIOp::create(builder, loc, side, index(rows - lineElements(operand.mapped.element)));
   Value first = at.rest;
   if (!product.batches.empty())

@@ -25,29 +25,30 @@ protected:
     int64_t parts = 1;         ///< number of parts of the tile; each block of the cluster loads one
     int64_t slotOffset = 0;    ///< offset in a slot
     int64_t bytes() const { return parts * side * lineBytes; }
-    /// Returns the size in bytes of a box of an operand that is not contiguous along k: one line for each of
-    /// lineElements() values of k.
+    /// Returns the size in bytes of a box, for an operand that is not contiguous along k. Such a box has one line for
+    /// each of lineElements() values of k.
     int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
   };
-  /// Returns an operand with a tile of `size` rows (A) or columns (B), whose first one is at `origin`. Emits an error
-  /// and returns std::nullopt if TMA cannot load it.
+  /// Describes an operand whose tile has `size` rows (A) or columns (B), the first one at `origin`. If TMA cannot load
+  /// the operand, emits an error and returns std::nullopt.
   std::optional<Operand> describe(mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side, int64_t size,
                                   const mlir::Value *origin, mlir::Value map);
 
-  /// The position of a step along k: the tap, as the indices of its loops, and the index among the other loops.
+  /// The position of a step along k: the indices of the tap loops, and the linear index `rest` in the other reduction
+  /// loops.
   struct Depth {
     llvm::SmallVector<mlir::Value> taps;
     mlir::Value rest;
   };
-  /// The coordinates of a load, the fastest dimension first, and its offsets if the map is one of windows (i32).
+  /// The coordinates of a load (i32), the fastest dimension first. For a map of windows, also the offsets of the load.
   struct Coordinates {
     llvm::SmallVector<mlir::Value> at, offsets;
   };
   /// Returns the coordinates of box number `box` of the operand's tile for one step along k. `windows` is the result of
   /// windowsOf().
   Coordinates coordinatesOf(const Operand &operand, llvm::ArrayRef<mlir::Value> windows, int64_t box, const Depth &at);
-  /// Returns the part of the coordinates that is the same for all steps: the position of the tile's first window, the
-  /// width first, and its image. Returns an empty list if the rows (columns) of the operand are not windows.
+  /// Returns the coordinates that are the same for all steps: the position of the tile's first window, the width first,
+  /// and the image of this window. Returns an empty list if the rows (columns) of the operand are not windows.
   llvm::SmallVector<mlir::Value> windowsOf(const Operand &operand);
 
   ContractionCode code;
@@ -56,10 +57,10 @@ protected:
   mlir::Value rank;                 ///< rank of this block in the cluster
 
 private:
-  /// Returns the first row (column) of a box of the operand's part that this block loads.
+  /// Returns the first row (column) of box number `box` in the part of the tile that this block loads.
   mlir::Value sideOf(const Operand &operand, int64_t box);
-  /// Returns the coordinates of a box of patches: one line of channels at one tap, which begins at row `side` of A
-  /// (column of B), for one line of windows along k.
+  /// Returns the coordinates of a box of patches. The box has one line of channels at one tap, which begins at row
+  /// `side` of A (column of B), for one line of windows along k.
   Coordinates patchesAt(const Operand &operand, mlir::Value side, const Depth &at);
   /// Returns the distances of a tap from the positions of the windows, the width first.
   llvm::SmallVector<mlir::Value> offsetsOf(const Operand &operand, const Depth &at);

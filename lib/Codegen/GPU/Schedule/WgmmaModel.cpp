@@ -8,7 +8,7 @@
 //   - the accesses of shared memory: each wgmma reads A and B, and TMA writes the tiles;
 //   - the transfer of the tiles from the L2 cache;
 //   - the time from the request for a tile until its last bytes have arrived, divided by the number of stages;
-//     it is the sum of a latency, which grows with the share of the bytes that come from the card's memory, and twice
+//     this is the sum of a latency, which grows with the share of the bytes that come from the card's memory, and twice
 //     the time to transfer the tile;
 //   - if a tile has more rows than the product, a time that grows with the number of blocks that request the same rows.
 //     The cause of this effect, which was measured, is not known. The model assumes the same effect for columns.
@@ -112,8 +112,8 @@ private:
 
   /// Returns the cycles in which the `blocks` blocks of one multiprocessor exchange and add sums within their clusters.
   double cyclesOfExchange(double blocks) const {
-    // The two rates are assumptions that have not been measured. `clusterRate` is the number of bytes per cycle that a
-    // multiprocessor receives from the shared memory of other multiprocessors. `barriers` is the number of cycles of
+    // These two numbers are assumptions that have not been measured. `clusterRate` is the number of bytes per cycle that
+    // a multiprocessor receives from the shared memory of other multiprocessors. `barriers` is the number of cycles of
     // two barriers of a cluster, one of which is a fence.
     constexpr double clusterRate = 32, barriers = 1500, bytesOfSum = 4;
     if (schedule.splitK == 1)
