@@ -269,8 +269,8 @@ void Exec::acquire() {
   warp.acquired = VectorClock();
 }
 
-/// Returns the key of an address in Grid::released. Shared memory has the same addresses in every block, so the key
-/// contains the block's number.
+/// Returns the key of an address in Grid::released. The key of an address in shared memory contains the block's number,
+/// because shared memory has the same addresses in every block.
 static uint64_t releaseKey(const Block &block, uint64_t address) {
   if ((address & kWindowMask) == kSharedWindow)
     address &= ~kWindowMask;
@@ -293,7 +293,7 @@ void Exec::publish(uint64_t address) {
     from = block.serial;
     return;
   }
-  // The clock that was last released at this address is that of another block.
+  // Another block last released a clock at this address. Join that clock.
   VectorClock joined = warp.released;
   joined.join(clock, false, from);
   clock = std::move(joined);
@@ -306,7 +306,7 @@ void Exec::observe(uint64_t address) {
     return;
   const auto &[clock, from] = found->second;
   warp.acquired.join(clock, from == block.serial, from);
-  // Add the clocks of this block that other blocks have acquired.
+  // Other blocks have acquired clocks of this block. Add these clocks.
   for (uint32_t i = 0; i < kAgents; ++i) {
     auto mine = clock.others.find(uint64_t(block.serial) * kAgents + i);
     if (mine != clock.others.end())

@@ -1,9 +1,9 @@
 //===- BarrierOps.cpp - the barriers of a block, and the end of threads ------------------------------------------===//
 //
-// A barrier counts threads. If all threads of a warp that have not exited arrive together, it counts 32 threads,
-// otherwise only the arriving threads. When the barrier completes, the clocks of all arrivals are joined into the
-// clocks of all waiting threads. If all threads of a warp exit while other warps wait for all threads of the block, an
-// error is reported, and the barrier no longer waits for the warp that has exited, as on the hardware.
+// A barrier counts threads. If all threads of a warp that have not exited arrive together, the barrier counts 32
+// threads. Otherwise, it counts only the arriving threads. When the barrier completes, the clocks of all arrivals are
+// joined into the clocks of all waiting threads. An error is reported if all threads of a warp exit while other warps
+// wait for all threads of the block. The barrier then no longer waits for the exited warp, as on the hardware.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -153,7 +153,7 @@ void exitLanes(Exec &e, uint32_t mask) {
     settleCluster(*e.block.cluster);
   if (!e.warp.done())
     return;
-  // All threads of the warp have exited. Check the barriers at which other threads wait for them.
+  // All threads of the warp have exited. Check whether other threads wait for them at a barrier.
   for (uint32_t number = 0; number < e.block.barriers.size(); ++number) {
     Barrier &barrier = e.block.barriers[number];
     uint32_t all = allThreads(e.block);

@@ -12,7 +12,7 @@ namespace tilewright::ptx {
 struct BulkPiece {
   uint64_t shared = 0, global = 0;
   uint32_t bytes = 0;
-  bool inside = true; ///< the bytes are inside the tensor; otherwise `global` is meaningless
+  bool inside = true; ///< true: the bytes are inside the tensor; false: `global` is not used
 };
 
 enum Reduction : uint32_t { ReduceAdd = 1, ReduceMin, ReduceMax, ReduceAnd, ReduceOr, ReduceXor };
@@ -26,7 +26,7 @@ inline uint64_t swizzled(uint64_t address, uint32_t bytes) {
 void forPieces(const BulkCopy &copy, const std::function<void(const BulkPiece &)> &take);
 /// Fills bytes outside of the tensor's bounds with zeros, or with NaN if the tensor map specifies NaN.
 void fillOutside(const TensorMap &map, uint8_t *to, uint32_t bytes);
-/// Copies `bytes` bytes of elements that a load reads, and converts them if the map's element type requires it.
+/// Copies `bytes` bytes of elements for a load. Converts the elements if the map's element type requires it.
 void loadElements(const TensorMap &map, uint8_t *to, const uint8_t *from, uint32_t bytes);
 /// Returns true if the PTX ISA permits the reduction `operation` for elements of this type.
 bool canReduce(TensorMap::Element element, uint32_t operation);

@@ -2,10 +2,10 @@
 //
 // Bulk copies are executed as late as possible. A load (from global to shared memory) is executed when no thread can
 // continue without it, or when threads only poll for it. A store is executed when its thread waits for the store's
-// group (with .read, only the source is read then), at the latest when the block ends. Until then, the source and the
-// destination are marked as in use, except the destination of a reduction, which is a relaxed atomic operation. All
-// accesses go through the async proxy. The agent of a load is its mbarrier: a thread that has observed the completion
-// of the phase is ordered after the load. A tensor map is a ptx::TensorMap.
+// group, or when the block ends. If the wait has .read, only the source is read then. Until a copy is executed, its
+// source and its destination are marked as in use. The destination of a reduction is not marked, because a reduction is
+// a relaxed atomic operation. All accesses go through the async proxy. The agent of a load is its mbarrier: a thread
+// that has observed the completion of the phase is ordered after the load. A tensor map is a ptx::TensorMap.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Bulk.h"
@@ -45,7 +45,8 @@ bool begin(Exec &e, uint32_t lane, const BulkCopy &copy) {
     uint64_t address = piece.global;
     GlobalObject *object = e.objectAt(address, piece.bytes);
     if (!object || (!load && object->allocation->constant)) {
-      uint64_t last = address + piece.bytes - 1; // check one byte: a piece need not be aligned to its size
+      // Check only one byte, because a piece is possibly not aligned to its size.
+      uint64_t last = address + piece.bytes - 1;
       good = e.locate(lane, space, last, 1, load ? Access::Read : Access::Write) != nullptr && object;
       return;
     }
@@ -112,7 +113,8 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = copy.block->shadow.write(who, copy.mbarrier, 8))
     e.noteRace(lane, Space::Shared, copy.mbarrier, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // the last write in the shadow may be a later strong access
+  // The shadow may contain a later strong access instead of the initialization.
+  else if (!who.isAfter(found->second.init))
     e.noteRace(lane, Space::Shared, copy.mbarrier, found->second.init, true, true);
   if (!found->second.shown)
     e.find(Kind::MissingProxyFence, lane,
@@ -121,8 +123,8 @@ bool checkMbarrier(Exec &e, uint32_t lane, const BulkCopy &copy) {
   return true;
 }
 
-/// Reads the offsets of a load with a map of windows, which begin at `operand`. The first pixel must be inside of the
-/// bounding box, in one of the map's steps.
+/// Reads the offsets of a load with a map of windows. `operand` is the index of the first offset. The first pixel of
+/// the load must be inside of the bounding box, at one of the map's steps.
 bool readOffsets(Exec &e, const Instr &in, uint32_t lane, uint32_t operand, BulkCopy &copy) {
   const TensorMap &map = copy.map;
   const uint32_t limit = map.rank == 3 ? 1u << 16 : map.rank == 4 ? 1u << 8 : 1u << 5;
@@ -348,7 +350,7 @@ bool deliverLoad(Grid &grid) {
   return true;
 }
 
-/// Reports completed loads for which no thread has observed the completion of the mbarrier's phase.
+/// Reports a completed load if no thread has observed the completion of the phase of the load's mbarrier.
 static void findUnseen(Exec &e) {
   for (const auto &[address, mbarrier] : e.block.mbarriers) {
     bool seen = !mbarrier.lastLoad.block;
@@ -387,7 +389,7 @@ void endBulk(Exec &e) {
   }
 }
 
-/// Adds cp.reduce.async.bulk without a tensor map. Form::bytes stores the number of the element type plus one.
+/// Adds cp.reduce.async.bulk without a tensor map. Form::bytes contains the value of TensorMap::Element plus one.
 static void addReductions(Table &table) {
   using Element = TensorMap::Element;
   struct {

@@ -21,7 +21,7 @@ class Rows {
 public:
   explicit Rows(const BulkCopy &copy) : copy(copy), map(copy.map), at(copy.at) {}
 
-  /// Returns the index of the current row in dimension `i`, which is at least 1.
+  /// Returns the index of the current row in dimension `i`. `i` must be at least 1.
   int64_t index(uint32_t i) const {
     return map.windows && i + 1 < map.rank ? int64_t(at[i]) + copy.offsets[i - 1] : int64_t(at[i]);
   }

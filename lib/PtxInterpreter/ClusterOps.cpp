@@ -1,9 +1,9 @@
 //===- ClusterOps.cpp - blocks of a cluster: addresses, and their barrier -----------------------------===//
 //
-// The address of another block's shared memory, which mapa returns, contains the rank of that block plus one in the
-// bits from kRankShift on. The cluster's barrier waits for all threads that have not exited. The end of a block must be
-// ordered after all accesses of other blocks to its shared memory: for each of these accesses, a warp of the block must
-// have waited for an event that is ordered after the access.
+// mapa returns the address of another block's shared memory. The bits of this address from kRankShift on contain the
+// rank of that block plus one. The cluster's barrier waits for all threads that have not exited. The end of a block
+// must be ordered after all accesses of other blocks to its shared memory: for each of these accesses, a warp of the
+// block must have waited for an event that is ordered after the access.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -15,8 +15,8 @@ namespace {
 enum : uint32_t { Relaxed = ModUser };
 constexpr uint64_t kOffsetMask = (uint64_t(1) << kRankShift) - 1;
 
-/// Executes mapa, which returns the corresponding address in the block with the given rank. If that is the thread's own
-/// block, the address is returned without a rank, so that .shared::cta also accepts it.
+/// Executes mapa, which returns the corresponding address in the block with the given rank. An address in the thread's
+/// own block has no rank, so that .shared::cta also accepts it.
 template <class Word> void mapAddress(Exec &e, const Instr &in) {
   Word *to = e.row<Word>(in, 0);
   const Word *from = e.row<Word>(in, 1);

@@ -21,10 +21,10 @@ struct Instr;
 using Handler = void (*)(Exec &, const Instr &);
 
 inline constexpr uint32_t kLanes = 32;
-inline constexpr uint32_t kPool = 0x80000000u;  ///< flag of an operand: a row of the pool
-inline constexpr uint32_t kNoRow = 0xffffffffu; ///< the operand is a sink
+inline constexpr uint32_t kPool = 0x80000000u;  ///< flag of an operand: the operand is a row of the constant pool
+inline constexpr uint32_t kNoRow = 0xffffffffu; ///< the operand is a sink, so no row is written
 
-/// Modifiers.
+/// Modifiers of instructions, as bits.
 enum Mod : uint32_t {
   ModRound = 7, ///< a Round
   ModFtz = 8,
@@ -38,38 +38,39 @@ enum Mod : uint32_t {
   ModStrong = 2048, ///< .volatile, .relaxed, .acquire, .release: no race with another strong access
   ModAcquire = 4096,
   ModRelease = 8192,
-  ModUser = 16384, ///< the first of the form's private bits
+  ModUser = 16384, ///< the first of the bits that each instruction form uses in its own way
 };
 
 enum Flag : uint8_t {
-  FlagControl = 1, ///< sets the program counter itself
-  FlagAligned = 2, ///< all threads of the warp must execute it together
-  FlagMember = 4,  ///< all lanes of its member mask (the last source) must execute it together
-  FlagMove = 8,    ///< propagates uninitialized values without a finding
-  FlagMatrix = 16, ///< wgmma: may use registers of products in flight
+  FlagControl = 1, ///< the instruction sets the program counter itself
+  FlagAligned = 2, ///< all threads of the warp must execute the instruction together
+  FlagMember = 4,  ///< all lanes of the member mask (the last source) must execute the instruction together
+  FlagMove = 8,    ///< the instruction copies uninitialized values without an error
+  FlagMatrix = 16, ///< wgmma: the instruction may use registers of products in flight
 };
 
 struct Instr {
   Handler run = nullptr;
-  uint32_t operands = 0; ///< index of the first in Code::operands: results, sources, flags of decodeSigned()
+  /// Index in Code::operands of the first operand; the order is: results, sources, flags of decodeSigned().
+  uint32_t operands = 0;
   uint8_t results = 0, sources = 0;
   uint8_t flags = 0;
   Space space = Space::Generic;
   uint32_t mods = 0;
   uint32_t guard = kNoRow;
   bool guardNegated = false, isSigned = false;
-  uint8_t bytes = 0;                                     ///< per element in memory
+  uint8_t bytes = 0;                                     ///< bytes of an element in memory
   uint8_t count = 1;                                     ///< number of elements
-  uint32_t usedBytes = ~0u;                              ///< for a load: one bit for each byte, set if it is used
+  uint32_t usedBytes = ~0u;                              ///< for a load: bit i is set if byte i is used
   int64_t offset = 0, secondOffset = 0, thirdOffset = 0; ///< offsets added to the addresses of the memory operands
-  uint32_t target = 0;                                   ///< a program counter, a table, a call or a special register
+  uint32_t target = 0; ///< number of a program counter, a table, a call or a special register
   uint32_t statement = 0, function = 0;
 };
 
 struct CodeFunction {
   const FunctionSyntax *syntax = nullptr;
   uint32_t entry = 0, rows = 0;
-  uint64_t frameBytes = 0;         ///< local memory of a call: variables and parameters
+  uint64_t frameBytes = 0;         ///< bytes of local memory for the variables and parameters of a call
   std::vector<uint64_t> addresses; ///< address of each variable in its space
   std::vector<uint32_t> rowOf;     ///< first row of each register
 };
@@ -95,13 +96,14 @@ struct Code {
   std::vector<Instr> instrs;
   std::vector<uint32_t> operands;
   std::vector<uint32_t> pool;          ///< rows of 32 words
-  std::vector<CodeFunction> functions; ///< the kernel is the first
+  std::vector<CodeFunction> functions; ///< the first function is the kernel
   std::vector<CallSite> calls;
-  std::vector<std::vector<uint32_t>> tables;  ///< for brx.idx: program counters
-  std::vector<SharedObject> shared;           ///< by address; the dynamic one is the last
-  uint64_t sharedBytes = 0, staticShared = 0; ///< size with the gaps between the objects; size without gaps
+  std::vector<std::vector<uint32_t>> tables; ///< for each .branchtargets: the program counters of the targets
+  std::vector<SharedObject> shared;          ///< sorted by address; the dynamic shared memory is the last
+  /// Total size with the gaps between the objects; size of the static objects without gaps.
+  uint64_t sharedBytes = 0, staticShared = 0;
   uint64_t parameterBytes = 0;
-  bool hasMatrixJobs = false; ///< has wgmma instructions
+  bool hasMatrixJobs = false; ///< true if the kernel has wgmma instructions
   std::vector<Variable> parameters;
   std::vector<uint64_t> parameterOffsets;
 
@@ -114,8 +116,8 @@ struct Code {
 /// The addresses of the .global and .const variables, indexed like Syntax::variables.
 using GlobalAddresses = std::vector<uint64_t>;
 
-/// Returns the decoded kernel. Returns null, with the reason in `error`, if there is no such kernel or if it contains
-/// an unsupported instruction or name.
+/// Decodes a kernel. Returns null, with the reason in `error`, if there is no kernel with this name, or if the kernel
+/// contains an unsupported instruction or name.
 std::unique_ptr<Code> decode(const Syntax &syntax, const std::string &kernel, const GlobalAddresses &globals,
                              uint64_t dynamicShared, std::string &error);
 

@@ -103,8 +103,8 @@ template <class T> void runSetp(Exec &e, const Instr &in) {
       q[lane] = joined(in.mods, !value, other);
   });
 }
-/// Executes setp on pairs, which computes one predicate per half. Without q, computes only the predicate of the low
-/// half.
+/// Executes setp on pairs, which computes one predicate per half. If q is missing, computes only the predicate of the
+/// low half.
 template <class T> void runSetpPair(Exec &e, const Instr &in) {
   uint32_t *p = e.row<uint32_t>(in, 0);
   uint32_t second = e.operand(in, 1);

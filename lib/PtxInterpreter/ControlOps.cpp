@@ -6,7 +6,7 @@
 namespace tilewright::ptx {
 namespace {
 
-constexpr uint64_t kMaxLocal = 1 << 20; ///< per thread
+constexpr uint64_t kMaxLocal = 1 << 20; ///< maximum bytes of local memory per thread
 
 void branchTable(Exec &e, const Instr &in) {
   const std::vector<uint32_t> &targets = e.grid.code.tables[in.target];

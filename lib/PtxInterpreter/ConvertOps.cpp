@@ -95,14 +95,14 @@ template <class D, class S> D toNarrower(uint32_t mods, S source) {
   return D(x);
 }
 
-/// The type of the register that holds an integer of type D: integers of fewer than 32 bits are extended to 32 bits.
+/// The register type for an integer of type D. Integers of fewer than 32 bits are extended to 32 bits.
 template <class D>
 using Kept = std::conditional_t<sizeof(D) >= 4, D, std::conditional_t<std::is_signed_v<D>, int32_t, uint32_t>>;
 
 enum class Way { Integers, ToInteger, Widen, Same, Narrow };
 
-/// Adds the opcodes of one pair of types. This function is not a template, because a template would be instantiated for
-/// 144 pairs.
+/// Adds the opcodes of one pair of types. This function is not a template, to avoid an instantiation for each of 144
+/// pairs.
 void addOpcodes(Table &table, Way way, const std::string &types, const std::string &signature, Handler run) {
   auto add = [&](const std::string &middle, uint32_t mods) {
     table.add("cvt" + middle + types, signature.c_str(), run, mods);

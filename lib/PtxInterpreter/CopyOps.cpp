@@ -1,8 +1,8 @@
 //===- CopyOps.cpp - cp.async and its groups ----------------------------------------===//
 //
-// A cp.async copy is executed as late as possible: when its thread waits for the copy's group, or when a
+// A cp.async copy is executed as late as possible. It is executed when its thread waits for the copy's group, or when a
 // cp.async.mbarrier.arrive of the thread arrives at its mbarrier. Until then, any access to the destination and any
-// write to the source is reported as an error. Without such a wait or arrival, the copy is not executed.
+// write to the source is reported as an error. Without such a wait or arrival, the copy is never executed.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"
@@ -48,7 +48,7 @@ void copy(Exec &e, const Instr &in) {
     }
     if (pending.read) {
       from[lane] = source;
-      // The copy may read fewer bytes than it writes. Check the bounds of the bytes that it reads.
+      // The copy may read fewer bytes than it writes. Check the bounds of the source only for the bytes that are read.
       if (e.objectAt(source, pending.read) == nullptr) {
         e.locate(lane, global, source, pending.read, Access::Read);
         pending.read = 0;
@@ -96,8 +96,8 @@ void waitFor(Exec &e, uint32_t allowed, bool all) {
   });
   e.warp.clock.own[e.warp.index] += followed;
 }
-/// Executes cp.async.mbarrier.arrive: the arrival at the mbarrier occurs when all earlier copies of the thread are
-/// complete. The instruction increments the number of expected arrivals, except with .noinc.
+/// Executes cp.async.mbarrier.arrive. The arrival at the mbarrier occurs when all earlier copies of the thread are
+/// complete. The instruction increments the number of expected arrivals, unless it has the modifier .noinc.
 void arriveAfterCopies(Exec &e, const Instr &in) {
   forLanes(e.mask, [&](uint32_t lane) {
     AsyncArrival arrival;

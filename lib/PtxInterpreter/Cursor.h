@@ -125,7 +125,7 @@ protected:
   std::string &error;
   std::vector<Token> tokens;
   size_t at = 0;
-  uint32_t location = 0; ///< the current one, in Syntax::locations
+  uint32_t location = 0; ///< index in Syntax::locations of the current source location
 
 private:
   std::map<uint32_t, std::string> files;

@@ -64,11 +64,12 @@ private:
     address = sharedTop;
     code->shared.push_back({variable.name, address, variable.bytes});
     code->staticShared = aligned(code->staticShared, variable.align) + variable.bytes;
-    // Leave a gap of at least 128 bytes. The next address is a multiple of 128 bytes, so that it is in the first bank.
+    // Leave a gap of at least 128 bytes. The next variable is in the first bank, because its address is a multiple of
+    // 128.
     sharedTop = aligned(sharedTop + variable.bytes + 128, 128);
   }
-  /// Reserves space for the static shared variables that `entry` may use; the dynamic shared memory follows it.
-  /// Variables of other entries need no space. With them, a module with many kernels would have addresses of more than
+  /// Reserves space for the static shared variables that `entry` may use, which precede the dynamic shared memory.
+  /// Variables of other entries get no space. Otherwise, a module with many kernels would have addresses of more than
   /// 18 bits, which a descriptor of wgmma cannot contain.
   void reserveDynamic(const FunctionSyntax &entry) {
     uint64_t end = kSharedBase;
@@ -137,7 +138,7 @@ private:
     current->rows += wide ? 2 : 1;
     return row;
   }
-  /// Returns the value of a variable's name, which is the variable's address in its state space.
+  /// Returns the value of a variable's name, which is the address of the variable in its state space.
   uint64_t addressOf(const Statement &at, const Term &term, Space *space = nullptr) {
     const Variable &variable =
         term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
@@ -157,8 +158,8 @@ private:
       fail(at, "the variable '" + variable.name + "' is not defined in this module");
     return globals[term.index] + term.bits;
   }
-  /// Returns the rank bits of the variable's address: kOwnBlock for a shared variable of a kernel with
-  /// .reqnctapercluster of more than one block, otherwise 0.
+  /// Returns the rank bits of the variable's address. These are kOwnBlock for a shared variable, if the kernel has
+  /// .reqnctapercluster of more than one block. Otherwise, they are 0.
   uint64_t ownBlock(const Term &term) const {
     const Variable &variable =
         term.kind == Term::Kind::Local ? current->syntax->variables[term.index] : syntax.variables[term.index];
@@ -242,8 +243,8 @@ private:
     }
   }
 
-  /// Decodes a memory operand to the row of its base register and a flag that is true if the base has 64 bits. An
-  /// access in .param space to a variable in the frame becomes an access in .local space.
+  /// Decodes a memory operand to two values: the row of its base register, and a flag that is true if the base has 64
+  /// bits. An access in .param space to a variable in the frame becomes an access in .local space.
   void memory(const Statement &at, const Term &term, Instr &in, std::vector<uint32_t> &sources,
               std::vector<uint32_t> &marks) {
     if (term.kind != Term::Kind::Address || term.parts.size() != 1)
@@ -379,7 +380,7 @@ private:
         optional = true;
         continue;
       }
-      if (letter == 'W') { // an optional operand in the middle
+      if (letter == 'W') { // the operand may be missing in the middle of the list
         if (at.terms.size() - term <= signature.size() - i - 1)
           continue;
         letter = 'w';
@@ -429,8 +430,9 @@ private:
     for (size_t i = 0; i < results.size(); ++i)
       if (results[i] == kNoRow && (i == 0 || in.count > 1))
         results[i] = temporary(true);
-    // One flag for each memory operand follows the operands: true if its base has 64 bits. If the signature has results
-    // of any width (x), one flag for each result follows: true if the result has 64 bits.
+    // Flags follow the operands. There is one flag for each memory operand, which is true if its base has 64 bits. If
+    // the signature has results of any width (x), there is also one flag for each result, which is true if the result
+    // has 64 bits.
     if (signature.find('x') != std::string::npos)
       marks.insert(marks.end(), wides.begin(), wides.end());
     emit(in, at, results, sources, marks);

@@ -2,8 +2,8 @@
 //
 // f32 operations are computed in double and rounded as the instruction specifies (Formats.h). f64 operations use the
 // host's instructions, in the rounding mode of the PTX instruction. The approximate functions (.approx) are computed in
-// double and, for f32, rounded to f32. Results of the hardware may differ from them by up to the maximum error that the
-// PTX ISA specifies.
+// double and, for f32, rounded to f32. On the hardware, the results of these functions may differ by up to the maximum
+// error that the PTX ISA specifies.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Formats.h"

@@ -22,7 +22,7 @@ struct Format {
   int mantissa;      ///< bits after the leading one
   int least;         ///< exponent of the smallest normal number
   uint32_t greatest; ///< bits of the largest finite number, without sign
-  uint32_t infinity; ///< bits of infinity; 0: the format has no infinity and uses NaN instead
+  uint32_t infinity; ///< bits of infinity; 0 means that the format has no infinity, so NaN replaces it
   uint32_t nan;      ///< bits of the canonical NaN
   int sign;          ///< position of the sign bit
 };
@@ -124,8 +124,8 @@ inline double sumToOdd(double a, double b) {
   return std::bit_cast<double>(bits);
 }
 
-/// Returns a quotient or root rounded to odd. `value` was rounded to nearest, and `remainder` has the sign of the exact
-/// result minus `value`.
+/// Returns a quotient or root rounded to odd. `value` is the result rounded to nearest, and `remainder` has the sign of
+/// the exact result minus `value`.
 inline double withRemainder(double value, double remainder) {
   uint64_t bits = std::bit_cast<uint64_t>(value);
   if (!std::isfinite(value) || value == 0 || remainder == 0 || (bits & 1))

@@ -31,9 +31,9 @@ inline Space spaceOf(uint64_t address) {
          : window == kParamWindow ? Space::Param
                                   : Space::Global;
 }
-/// The bits of a shared memory address from kRankShift on are the rank plus one of a block in the cluster. 0 and
-/// kOwnBlock mean the block of the executing thread. In kernels with .reqnctapercluster of more than one block, the
-/// addresses of variables have kOwnBlock: on a GPU these bits contain the rank, so a kernel must not assume zeros.
+/// Bits of a shared memory address, from kRankShift on: the rank of a block in the cluster plus one. 0 and kOwnBlock
+/// mean the block of the executing thread. In kernels with .reqnctapercluster of more than one block, the addresses of
+/// variables have kOwnBlock. On a GPU, these bits contain the rank, so a kernel must not assume that they are zeros.
 inline constexpr uint32_t kRankShift = 24, kMaxCluster = 16, kOwnBlock = 255;
 inline constexpr uint64_t kSharedBase = 1024; ///< address of the first shared variable: no variable has the address 0
 
@@ -48,8 +48,8 @@ struct Frame {
 struct Fragment {
   enum class State : uint8_t { Ready, Converging, AtBarrier, Waiting }; ///< Waiting: until wake()
   uint32_t pc = 0, mask = 0;
-  uint32_t base = 0;      ///< index of the first row of its registers
-  uint64_t localBase = 0; ///< start of its function's local memory
+  uint32_t base = 0;      ///< index of the first row of the fragment's registers
+  uint64_t localBase = 0; ///< start of the function's local memory
   uint32_t function = 0;
   State state = State::Ready;
   uint8_t barrier = 0;
@@ -59,9 +59,11 @@ struct Fragment {
 /// A cp.async that has been issued and not yet executed.
 struct PendingCopy {
   uint64_t from = 0, to = 0;
-  uint32_t bytes = 0, read = 0; ///< number of bytes written; number of bytes read, the other bytes are zeros
+  /// Number of bytes that are written; number of bytes that are read (the other bytes are zeros).
+  uint32_t bytes = 0, read = 0;
   uint32_t pc = 0;
-  std::shared_ptr<uint32_t> done = nullptr; ///< if an mbarrier waits for it: the clock at completion; 0 before
+  /// If an mbarrier waits for the copy: the clock at completion, or 0 before it.
+  std::shared_ptr<uint32_t> done = nullptr;
 };
 
 /// A pending cp.async.mbarrier.arrive, which arrives at the mbarrier when the thread's earlier copies have completed.
@@ -70,15 +72,15 @@ struct AsyncArrival {
   uint32_t warp = 0, lane = 0, pc = 0;
   uint64_t mbarrier = 0;
   std::vector<PendingCopy> copies;
-  VectorClock clock; ///< of the warp, when the instruction was executed
+  VectorClock clock; ///< clock of the warp when the instruction was executed
 };
 
 /// A cp.async.bulk, with or without a tensor map, that has not been executed.
 struct BulkCopy {
   enum class Direction : uint8_t { Load, Store, Reduce };
   Direction direction = Direction::Load;
-  Block *block = nullptr;            ///< the owner of the shared memory
-  uint64_t shared = 0;               ///< address of the first byte
+  Block *block = nullptr;            ///< block that owns the shared memory
+  uint64_t shared = 0;               ///< address of the first byte in shared memory
   uint64_t global = 0;               ///< address in global memory, for a copy without a map
   uint32_t bytes = 0;                ///< number of bytes in shared memory
   uint64_t mbarrier = 0;             ///< for a load: the address of its mbarrier
@@ -93,13 +95,14 @@ struct BulkCopy {
 
 struct Lane {
   std::vector<uint8_t> local;
-  std::vector<BulkCopy> bulk;                   ///< not yet in a group
-  std::deque<std::vector<BulkCopy>> bulkGroups; ///< oldest first
-  std::vector<PendingCopy> copies;              ///< not yet in a group
-  std::deque<std::vector<PendingCopy>> groups;  ///< oldest first
+  std::vector<BulkCopy> bulk;                   ///< bulk copies that are not in a group
+  std::deque<std::vector<BulkCopy>> bulkGroups; ///< groups of bulk copies, the oldest first
+  std::vector<PendingCopy> copies;              ///< cp.async copies that are not in a group
+  std::deque<std::vector<PendingCopy>> groups;  ///< groups of cp.async copies, the oldest first
 };
 
-/// The part of a wgmma.mma_async that this warp executes when it waits for the group: 16 rows of the result.
+/// The part of a wgmma.mma_async that one warp executes: 16 rows of the result. The warp executes it when it waits for
+/// the group.
 struct MatrixJob {
   void (*run)(Exec &, const MatrixJob &) = nullptr;
   const Instr *in = nullptr;
@@ -113,18 +116,19 @@ struct MatrixJob {
 struct Warp {
   Block *block = nullptr;
   uint32_t index = 0;
-  uint32_t existing = 0, exited = 0; ///< lanes
-  std::vector<Fragment> fragments;   ///< the running one is the last
+  uint32_t existing = 0, exited = 0; ///< masks of the lanes that exist, and of those that have exited
+  std::vector<Fragment> fragments;   ///< the running fragment is the last
   std::vector<uint32_t> registers;   ///< rows of 32 words
-  std::vector<uint32_t> written;     ///< by row: the lanes with a value
+  std::vector<uint32_t> written;     ///< for each row: the lanes that have a value
   std::array<Lane, kLanes> lanes;
   VectorClock clock;
   VectorClock released, acquired; ///< clock at the last release; clocks from strong reads since the last acquire
   bool hasReleased = false, hasAcquired = false;
-  std::vector<MatrixJob> jobs;                  ///< not yet in a group
-  std::deque<std::vector<MatrixJob>> jobGroups; ///< oldest first
-  std::vector<uint8_t> inFlight;                ///< by row, for products in flight: 1: an accumulator, 2: a part of A
-  std::vector<uint8_t> unfenced; ///< by row: written since the last wgmma.fence; empty before the first fence
+  std::vector<MatrixJob> jobs;                  ///< products that are not in a group
+  std::deque<std::vector<MatrixJob>> jobGroups; ///< groups of products, the oldest first
+  /// For each row: 1 if it is an accumulator of a product in flight, 2 if it is a part of A.
+  std::vector<uint8_t> inFlight;
+  std::vector<uint8_t> unfenced; ///< for each row: written since the last wgmma.fence; empty before the first fence
   uint32_t jobCount = 0, registerLimit = 0;
   uint32_t atCluster = 0, pastCluster = 0; ///< lanes that have arrived at the cluster's barrier; lanes that may pass it
 
@@ -133,8 +137,9 @@ struct Warp {
 
 struct Barrier {
   uint32_t arrived = 0, expected = 0;
-  bool counted = false; ///< the instruction has a count; otherwise all threads of the block
-  uint32_t pc = 0;      ///< the instruction of the first arrival
+  /// True: the instruction has a thread count; false: the barrier waits for all threads of the block.
+  bool counted = false;
+  uint32_t pc = 0; ///< program counter of the first arrival
   uint32_t firstWarp = 0;
   VectorClock clock;
   uint32_t trueCount = 0;
@@ -142,37 +147,38 @@ struct Barrier {
 };
 
 struct Mbarrier {
-  uint32_t expected = 0; ///< arrivals of the next phase
-  uint32_t pending = 0;  ///< arrivals that this phase still needs
-  int64_t bytes = 0;     ///< bytes that this phase still expects
-  uint32_t phase = 0;    ///< the current one, from 0
-  uint32_t agent = 0;    ///< the agent of its copies, an index in VectorClock::own
-  bool shown = false;    ///< its initialization is visible to the async proxy
+  uint32_t expected = 0; ///< number of arrivals of the next phase
+  uint32_t pending = 0;  ///< number of arrivals that this phase still needs
+  int64_t bytes = 0;     ///< number of bytes that this phase still expects
+  uint32_t phase = 0;    ///< number of the current phase, from 0
+  uint32_t agent = 0;    ///< agent of the copies that signal this mbarrier; an index in VectorClock::own
+  bool shown = false;    ///< true if the initialization of the mbarrier is visible to the async proxy
   Epoch init, lastLoad;
   VectorClock arriving, completed;
 };
 
 /// The blocks of a cluster, which run concurrently and can access each other's shared memory.
 struct Cluster {
-  std::vector<Block *> blocks;                  ///< by rank
-  Dimensions index = {0, 0, 0};                 ///< of the cluster in the grid
-  std::vector<VectorClock> arriving, completed; ///< by rank: clocks of the barrier's arrivals; of its last completion
-  uint32_t live = 0;                            ///< blocks that have not ended
-  bool waited = false;                          ///< a thread has arrived since the barrier last completed
+  std::vector<Block *> blocks;  ///< indexed by rank
+  Dimensions index = {0, 0, 0}; ///< indices of the cluster in the grid
+  /// For each rank: clocks of the arrivals at the barrier, and of its last completion.
+  std::vector<VectorClock> arriving, completed;
+  uint32_t live = 0;   ///< number of blocks that have not ended
+  bool waited = false; ///< true if a thread has arrived since the barrier last completed
 };
 
 struct Block {
   std::shared_ptr<Cluster> cluster;
-  uint32_t rank = 0; ///< in its cluster
+  uint32_t rank = 0; ///< rank of the block in its cluster
   bool ended = false;
-  uint32_t endPc = 0;                     ///< where its last thread exited
-  std::map<uint64_t, Epoch> visitors;     ///< the last access of each warp of other blocks to its shared memory
+  uint32_t endPc = 0;                 ///< program counter at which the last thread exited
+  std::map<uint64_t, Epoch> visitors; ///< for each warp of other blocks: its last access to this block's shared memory
   std::map<uint64_t, Mbarrier> mbarriers; ///< by address
   std::array<uint32_t, kAgents> agentClocks = {};
   uint32_t mbarriersMade = 0;
-  std::map<std::pair<uint32_t, uint32_t>, std::pair<MatrixJob, uint32_t>>
-      groupJobs;       ///< by warp group and number: the first warp's job, and how many warps have executed it
-  uint32_t serial = 0; ///< from 1, in the order in which blocks start
+  /// For each warp group and number of a product: the first warp's job, and the number of warps that have executed it.
+  std::map<std::pair<uint32_t, uint32_t>, std::pair<MatrixJob, uint32_t>> groupJobs;
+  uint32_t serial = 0; ///< number of the block in the order in which blocks start, from 1
   Dimensions index = {0, 0, 0};
   std::vector<Warp> warps;
   std::vector<uint8_t> shared, sharedWritten;
@@ -202,14 +208,14 @@ struct Grid {
   std::vector<uint8_t> parameters = {};
   std::vector<Cost> costs = {}; ///< by program counter
   std::vector<std::unique_ptr<Block>> running = {};
-  std::vector<BulkCopy> loads = {};        ///< in flight
-  std::vector<AsyncArrival> arrivals = {}; ///< in flight
-  Dimensions cluster = {1, 1, 1};          ///< blocks per cluster
+  std::vector<BulkCopy> loads = {};        ///< loads in flight, in all blocks
+  std::vector<AsyncArrival> arrivals = {}; ///< pending arrivals of cp.async.mbarrier.arrive
+  Dimensions cluster = {1, 1, 1};          ///< number of blocks per cluster
   uint64_t random = 1, steps = 0, polls = 0;
   uint32_t nextBlock = 0;
   std::vector<Dimensions> started = {}; ///< indices of the blocks that have started, by serial number - 1
   std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released =
-      {}; ///< by address of a strong write: the clock and the block of the writer
+      {}; ///< for the address of each strong write: the clock and the block of the writer
   std::unordered_map<std::string, size_t> findings = {};
 
   uint64_t draw() {
@@ -228,7 +234,7 @@ struct Exec {
   Warp &warp;
   Fragment *fragment;
   uint32_t mask = 0;
-  uint32_t *registers = nullptr; ///< of the current function
+  uint32_t *registers = nullptr; ///< first row of the registers of the current function
   const uint32_t *operands = nullptr;
   uint32_t pc = 0;
   Block *reached = nullptr; ///< set by locate(): the block whose shared memory was accessed
@@ -248,12 +254,12 @@ struct Exec {
 
   /// Checks and records an access. Returns the bytes at the address, or null if locate() returns null.
   uint8_t *reach(uint32_t lane, Space space, uint64_t address, uint32_t bytes, Access access, bool strong);
-  /// Like reach(), but checks only bounds, alignment and writes of read-only memory. Replaces `space`, if it is generic
-  /// or Cluster, by the actual space, and `address` by the address in that space.
+  /// Like reach(), but checks only bounds, alignment and writes of read-only memory. If `space` is generic or Cluster,
+  /// replaces `space` by the actual space. Replaces `address` by the address in that space.
   uint8_t *locate(uint32_t lane, Space &space, uint64_t &address, uint32_t bytes, Access access);
-  /// Returns the block of the cluster to whose shared memory `address` refers, and removes the block's rank from the
-  /// address. Reports an error and returns null if there is no such block, if the block has exited, or if the block is
-  /// not the thread's block and `anyBlock` is false.
+  /// Returns the block of the cluster to whose shared memory `address` refers. Removes the block's rank from the
+  /// address. Reports an error and returns null if there is no such block, or if the block has exited. If `anyBlock` is
+  /// false, a block other than the thread's block is also an error.
   Block *ownerOf(uint32_t lane, uint64_t &address, bool anyBlock);
   GlobalObject *objectAt(uint64_t address, uint64_t bytes);
   /// Returns the address of a memory operand in a lane. `operand` is the index of the operand, and `number` is its
@@ -262,7 +268,7 @@ struct Exec {
   void noteRace(uint32_t lane, Space space, uint64_t address, const Epoch &other, bool write, bool read);
 
   void release();                 ///< publishes the preceding accesses to warps that acquire
-  void acquire();                 ///< orders the writes that strong reads have observed before the following accesses
+  void acquire();                 ///< orders the writes that strong reads have observed before the accesses that follow
   void publish(uint64_t address); ///< records a strong write
   void observe(uint64_t address); ///< records a strong read
   void finish(uint32_t lane, const PendingCopy &copy);
@@ -280,13 +286,13 @@ void runGrid(Grid &grid);
 void exitLanes(Exec &e, uint32_t mask);
 /// Moves the lanes of `mask` from the running fragment to a new fragment at `pc`.
 void leave(Exec &e, uint32_t mask, uint32_t pc);
-/// Makes the waiting threads of the block check their conditions again.
+/// Makes the waiting threads of `block` check their conditions again.
 void wake(Block &block);
-/// Executes one of the pending bulk loads or of the pending arrivals of cp.async.mbarrier.arrive. Returns false if
-/// there is none.
+/// Executes one pending bulk load, or one pending arrival of a cp.async.mbarrier.arrive. Returns false if there is
+/// neither.
 bool deliverLoad(Grid &grid);
-/// Executes the remaining bulk stores of an ending block. Reports the copies and the wgmma instructions for which no
-/// thread has waited, and the accesses of other blocks that are not ordered before the end.
+/// Executes the remaining bulk stores of an ending block. Reports copies and wgmma instructions for which no thread has
+/// waited. Reports accesses of other blocks that are not ordered before the end of the block.
 void endBlock(Grid &grid, Block &block);
 void endBulk(Exec &e);
 void endMatrixJobs(Exec &e);
@@ -298,12 +304,13 @@ std::string describeClusterWait(Exec &e, const Instr &in);
 void settleCluster(Cluster &cluster);
 /// Reports accesses of other blocks to the shared memory of an exiting block that are not ordered before its exit.
 void checkVisitors(Exec &e);
-/// Returns the mbarrier at an operand, in any block of the cluster if the instruction permits it, or null after a
-/// finding.
+/// Returns the mbarrier to which an operand refers. If the instruction permits it, the mbarrier may be in any block of
+/// the cluster. Returns null after it has reported an error.
 Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, uint64_t &address, Block *&owner);
-/// Executes the arrival of a cp.async.mbarrier.arrive after its copies.
+/// Executes the arrival of a cp.async.mbarrier.arrive. Its copies have been executed before.
 void arriveAsync(Grid &grid, AsyncArrival &arrival);
-/// Counts bytes that have arrived for the current phase. A negative number adds bytes that the phase expects.
+/// Subtracts `bytes` from the number of bytes that the current phase still expects. A negative `bytes` increases this
+/// number.
 void completeBytes(Block &block, Mbarrier &mbarrier, int64_t bytes);
 /// Reports an error if the instruction accesses registers of a pending wgmma.mma_async.
 void checkInFlight(Exec &e, const Instr &in);

@@ -20,11 +20,11 @@
 
 namespace tilewright::ptx {
 
-/// The descriptor of some rows of an operand. Each row has 32 bytes along k.
+/// The descriptor of an operand, and the range of its rows that a warp reads. Each row has 32 bytes along k.
 struct MatrixDescriptor {
   uint64_t bits = 0;
   uint32_t firstRow = 0, rows = 0;
-  bool transposed = false; ///< rows are contiguous, of 16-bit elements
+  bool transposed = false; ///< rows, of 16-bit elements, are the contiguous dimension
 
   uint32_t start() const { return uint32_t(bits & 0x3fff) << 4; }
   uint32_t leading() const { return uint32_t(bits >> 16 & 0x3fff) << 4; }
@@ -63,7 +63,7 @@ struct MatrixDescriptor {
         continue;
       }
       for (uint32_t k = 0; k < 16; ++k) {
-        uint32_t byte = r * 2; // along the rows
+        uint32_t byte = r * 2; // offset of the row in bytes
         uint64_t address = span ? byte / span * uint64_t(leading()) + byte % span + k % 8 * span + k / 8 * stride()
                                 : byte / 16 * uint64_t(stride()) + k % 8 * 16 + k / 8 * leading();
         give(start() + address, row, k);

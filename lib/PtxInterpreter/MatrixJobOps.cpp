@@ -1,10 +1,11 @@
 //===- MatrixJobOps.cpp - wgmma ------------------------------------------------------------------------===//
 //
 // Four warps execute a wgmma.mma_async together. Each warp computes the 16 rows of D in its registers, so that the
-// warps need not run at the same time. A warp executes the instruction when it waits for the instruction's group. Until
-// then, the accumulators of the instruction must not be accessed, registers that hold elements of A must not be
-// written, and the operands in shared memory are marked as being read through the async proxy. Each warp counts its
-// instructions, so that the interpreter can check that all four warps execute each instruction with the same operands.
+// warps need not run at the same time. A warp executes the instruction when it waits for the instruction's group.
+// Before this wait, the accumulators of the instruction must not be accessed, and registers that hold elements of A
+// must not be written. The operands in shared memory are marked as being read through the async proxy. Each warp counts
+// its instructions, so that the interpreter can check that all four warps execute each instruction with the same
+// operands.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Lanes.h"

@@ -11,7 +11,7 @@
 namespace tilewright::ptx {
 namespace {
 
-/// Computes the row and column of the matrix element in the low (`half` = 0) or high half of a lane's register.
+/// Computes the position of the matrix element in the low half (`half` = 0) or the high half of a lane's register.
 void rowAndColumn(uint32_t lane, uint32_t half, bool transposed, uint32_t &row, uint32_t &column) {
   row = lane / 4;
   column = lane % 4 * 2 + half;

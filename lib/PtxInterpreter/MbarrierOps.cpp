@@ -144,7 +144,7 @@ template <int sign> void changeBytes(Exec &e, const Instr &in) {
   });
 }
 
-/// Returns true if a warp with this clock is ordered after all arrivals that completed a phase.
+/// Returns true if a warp with the clock `clock` is ordered after all arrivals whose joined clock is `completed`.
 bool isKnown(const VectorClock &clock, const VectorClock &completed) {
   for (uint32_t i = 0; i < kAgents; ++i)
     if (clock.own[i] < completed.own[i])
@@ -219,8 +219,8 @@ void fenceProxy(Exec &e, const Instr &) {
 void fenceInit(Exec &e, const Instr &) {
   for (auto &[address, mbarrier] : e.block.mbarriers)
     mbarrier.shown |= mbarrier.init.warp == e.warp.index && (e.mask >> mbarrier.init.lane & 1);
-  // A relaxed arrival at the cluster's barrier makes the initialization visible. The release here also publishes
-  // earlier accesses of the thread, so that some races are not found.
+  // A relaxed arrival at the cluster's barrier makes the initialization visible. This release also publishes earlier
+  // accesses of the thread, so the interpreter does not find some races.
   if (e.block.cluster->blocks.size() > 1)
     e.release();
 }
@@ -275,7 +275,8 @@ Mbarrier *mbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lane, 
   Accessor who = e.accessor(lane, Epoch::Strong);
   if (const Epoch *other = owner->shadow.write(who, address, 8))
     e.noteRace(lane, Space::Shared, address, *other, true, true);
-  else if (!who.isAfter(found->second.init)) // the last write in the shadow may be a later strong access
+  // The shadow may contain a later strong access instead of the initialization.
+  else if (!who.isAfter(found->second.init))
     e.noteRace(lane, Space::Shared, address, found->second.init, true, true);
   return &found->second;
 }
@@ -297,7 +298,8 @@ void arriveAsync(Grid &grid, AsyncArrival &arrival) {
   mbarrier.arriving.own[mbarrier.agent] = agent.epoch.clock;
   for (const PendingCopy &copy : arrival.copies) {
     agent.epoch.pc = copy.pc;
-    uint32_t &known = mbarrier.arriving.own[arrival.warp]; // the clock of the copies for which the thread has waited
+    // Latest known clock of the warp; a wait for the copies includes their clock.
+    uint32_t &known = mbarrier.arriving.own[arrival.warp];
     known = std::max(known, *copy.done);
     e.finish(agent, copy);
   }

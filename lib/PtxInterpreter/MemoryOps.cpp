@@ -29,7 +29,7 @@ void count(Exec &e, const Instr &in, const uint64_t *addresses, uint32_t bytes) 
     e.countGlobal(addresses, bytes);
 }
 
-/// Reads the runs of bytes that a pragma marks as used; the other bytes may be outside of the allocation.
+/// Reads only the bytes that a pragma marks as used, because the other bytes may be outside of the allocation.
 void readUsed(Exec &e, const Instr &in, uint32_t lane, uint64_t address, uint32_t bytes, uint8_t *values) {
   for (uint32_t begin = 0; begin < bytes;) {
     if (!(in.usedBytes >> begin & 1)) {

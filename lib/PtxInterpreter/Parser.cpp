@@ -15,8 +15,8 @@
 namespace tilewright::ptx {
 namespace {
 
-/// Returns the number of bits of a fundamental type such as ".f32", or 0 if `type` is not one. For a packed type,
-/// returns the bits of all its elements.
+/// Returns the number of bits of a fundamental type such as ".f32". For a packed type, counts the bits of all its
+/// elements. Returns 0 if `type` is neither.
 unsigned bitsOf(const std::string &type) {
   if (type == ".pred")
     return 1;
@@ -77,7 +77,7 @@ private:
       skipBraces();
     } else if (text == ".visible" || text == ".extern" || text == ".weak" || text == ".common") {
       isExtern = text == ".extern";
-      return; // the next token is the directive to which the linkage applies
+      return; // the linkage applies to the directive that follows
     } else if (text == ".entry" || text == ".func")
       function(text == ".entry");
     else if (text == ".global" || text == ".const" || text == ".shared")
@@ -121,8 +121,8 @@ private:
 
   using Names = std::map<std::string, Term>;
 
-  /// Parses a variable declaration after its .shared or similar directive, up to the semicolon or, for a parameter, the
-  /// comma or the closing parenthesis.
+  /// Parses a variable declaration after its .shared or similar directive. The declaration ends before a semicolon or,
+  /// for a parameter, before a comma or a closing parenthesis.
   Variable variable(Space space) {
     Variable made;
     made.space = space;
@@ -211,7 +211,7 @@ private:
   };
   struct PendingLabel {
     uint32_t statement, term;
-    std::vector<uint32_t> scopes; ///< open scopes at the use, outermost first
+    std::vector<uint32_t> scopes; ///< scopes that are open at the use of the label, the outermost first
     Token where;
   };
 
@@ -509,11 +509,11 @@ private:
 
   Names globals;
   FunctionSyntax *current = nullptr;
-  std::vector<Scope> scopes;  ///< all of the function
+  std::vector<Scope> scopes;  ///< all scopes of the function
   std::vector<uint32_t> open; ///< indices of the open scopes
   std::vector<PendingLabel> pending;
   std::vector<PendingTable> pendingTables;
-  uint32_t usedBytes = ~0u; ///< of the next instruction
+  uint32_t usedBytes = ~0u; ///< mask of the bytes that the next instruction uses
   uint64_t ignored = 0;
   bool isExtern = false, sawPointer = false;
 };

@@ -1,9 +1,9 @@
 //===- Scheduler.cpp - selection of the next warp to run, and for how long ---------------===//
 //
-// The scheduler tries to expose races: it chooses the order of the warps of the resident blocks, and the number of
-// instructions for which each runs, pseudorandomly from the seed. In a warp, it runs the fragment with the deepest call
-// stack and the lowest address, so that diverged lanes merge again. Sometimes it runs another fragment, so that lanes
-// that wait for each other make progress.
+// The scheduler tries to expose races. From the seed, it pseudorandomly chooses the order of the warps of the resident
+// blocks, and the number of instructions for which each warp runs. In a warp, it runs the fragment with the deepest
+// call stack and the lowest address, so that diverged lanes merge again. Sometimes it runs another fragment, so that
+// lanes that wait for each other make progress.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/PtxInterpreter/Machine.h"
@@ -61,7 +61,7 @@ uint32_t required(const Exec &e, const Instr &in) {
   return e.row<uint32_t>(in, uint32_t(in.results + in.sources) - 1)[lane] & e.warp.existing;
 }
 
-/// Reports source registers without a value. To report each register once, marks them as written.
+/// Reports source registers without a value. Then marks these registers as written, so that each is reported once.
 void checkSources(Exec &e, const Instr &in) {
   for (uint32_t i = in.results; i < uint32_t(in.results) + in.sources; ++i) {
     uint32_t row = e.operand(in, i);
@@ -95,14 +95,14 @@ void setWritten(Exec &e, const Instr &in) {
     }
 }
 
-/// Runs a warp for up to `quantum` instructions. Returns false if it could not run any.
+/// Runs a warp for up to `quantum` instructions. Returns false if the warp could not execute any instruction.
 bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
   bool moved = false;
   const Code &code = grid.code;
   while (quantum) {
     if (warp.done() || !choose(grid, warp))
       return moved;
-    bool alone = warp.fragments.size() == 1; // if false, fragments may merge after any instruction
+    bool alone = warp.fragments.size() == 1; // false: fragments may merge after any instruction
     Exec e{grid, block, warp, &warp.fragments.back()};
     e.operands = code.operands.data();
     while (quantum) {
@@ -192,7 +192,8 @@ bool breakDivergence(Grid &grid, Block &block, Warp &warp) {
                " of the warp's threads that the instruction needs are at other instructions" +
                (warp.exited & required(e, in) ? " or have exited" : ""),
            other.block ? &other : nullptr);
-    // Run the instruction with the lanes of this fragment. Its state records that it no longer waits for other lanes.
+    // Run the instruction with the lanes of this fragment. The fragment's state records that it no longer waits for
+    // other lanes.
     in.run(e, in);
     if (!(in.flags & FlagControl)) {
       setWritten(e, in);

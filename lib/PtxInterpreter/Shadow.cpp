@@ -1,8 +1,8 @@
 //===- Shadow.cpp - the last accesses of memory, and their order ----------------------===//
 //
-// The shadow stores at most four reads per run of bytes. A new read, unless it is asynchronous, replaces an
-// earlier read of the same warp. Otherwise, the new read takes a free slot or the slot of a read that is ordered
-// before it, or else one of the four slots in round-robin order. A race with a read that was replaced may not be
+// The shadow stores at most four reads per run of bytes. A new read, unless it is asynchronous, replaces an earlier
+// read of the same warp. Otherwise, the new read takes a free slot. If there is none, it takes the slot of a read that
+// is ordered before it, or else one of the four slots in round-robin order. A race with a replaced read may not be
 // found, but no false race is reported.
 //
 //===----------------------------------------------------------------------===//
@@ -70,7 +70,7 @@ static bool races(const Accessor &who, const Epoch &earlier) {
   return !bothStrong(earlier, who.epoch) && !who.isAfter(earlier);
 }
 
-/// Replaces the earlier read `read` by the read of `who`. Sets the lane to kSeveralLanes if several lanes read at the
+/// Replaces the read `read` by the later read of `who`. Sets the lane to kSeveralLanes if several lanes read at the
 /// same clock. Returns false if another warp executed `read`, or if `who` reads asynchronously.
 static bool refreshOwnSlot(const Accessor &who, Epoch &read) {
   if (read.block != who.epoch.block || read.warp != who.epoch.warp || who.epoch.flags & Epoch::Async)

@@ -19,28 +19,29 @@
 namespace tilewright::ptx {
 
 inline constexpr uint8_t kSeveralLanes = 255;
-/// The numbers of agents with a clock in a block: 32 warps, followed by 32 agents for the asynchronous copies that
+/// The numbers of agents in a block that have a clock: 32 warps, followed by 32 agents for the asynchronous copies that
 /// signal mbarriers. If more than 32 mbarriers are initialized, several mbarriers share an agent.
 inline constexpr uint32_t kWarpAgents = 32, kAgents = 64;
 
 struct Epoch {
-  enum : uint16_t { Strong = 1, Async = 2, Proxy = 4 }; ///< Proxy: through the async proxy
-  uint32_t block = 0;                                   ///< serial number of the block, from 1; 0: no access
+  enum : uint16_t { Strong = 1, Async = 2, Proxy = 4 }; ///< Proxy: the access is through the async proxy
+  uint32_t block = 0; ///< serial number of the block, from 1; 0 means that there is no access
   uint32_t clock = 0;
   uint32_t pc = 0;
   uint8_t warp = 0, lane = 0;
   uint16_t flags = 0;
 };
 
-/// The vector clock of a warp: for each agent, the latest clock whose accesses happen before the warp's next access.
+/// The vector clock of a warp. For each agent, it has the latest clock whose accesses happen before the warp's next
+/// access.
 struct VectorClock {
   std::array<uint32_t, kAgents> own = {};        ///< clocks of the agents of its block
   std::array<uint32_t, kAgents> fenced = {};     ///< the part of `own` that is visible to the async proxy
   std::unordered_map<uint64_t, uint32_t> others; ///< clocks of other blocks, by block * kAgents + agent
 
   void join(const VectorClock &from, bool sameBlock, uint32_t fromBlock);
-  /// Merges the clocks of the agents of `block` in `others` into `own` (the maximum of both). This vector clock must
-  /// belong to `block`.
+  /// Sets each clock in `own` to the maximum of this clock and the clock of the same agent of `block` in `others`. This
+  /// vector clock must belong to `block`.
   void recall(uint32_t block);
   /// Joins `from`, the clock of a warp of `fromBlock`, into this clock, which belongs to `block`.
   void joinInto(uint32_t block, const VectorClock &from, uint32_t fromBlock) {
@@ -64,8 +65,8 @@ struct Accessor {
     auto found = clock->others.find(uint64_t(earlier.block) * kAgents + earlier.warp);
     return found != clock->others.end() && found->second >= earlier.clock;
   }
-  /// Returns true for an access of the async proxy after a generic write of this block without a proxy fence in
-  /// between.
+  /// Returns true if this is an access of the async proxy, `write` is a generic write of the same block, and there is
+  /// no proxy fence between them.
   bool lacksProxyFence(const Epoch &write) const {
     return epoch.flags & Epoch::Proxy && !(write.flags & (Epoch::Proxy | Epoch::Async)) && write.block == epoch.block &&
            clock->fenced[write.warp] < write.clock;
@@ -76,12 +77,11 @@ class Shadow {
 public:
   void reset(uint64_t bytes);
 
-  /// Records an access. Returns an earlier access with which it races, or an earlier write after which a proxy fence is
-  /// missing, or null. The bytes must be inside the memory.
+  /// Record an access. Return an earlier access that races with it, or an earlier write without the required proxy
+  /// fence, or null. The bytes must be inside the memory.
   const Epoch *read(const Accessor &who, uint64_t at, uint64_t bytes);
   const Epoch *write(const Accessor &who, uint64_t at, uint64_t bytes);
-  /// Completes an asynchronous write or read that was recorded with Epoch::Async, and replaces it by an access of
-  /// `who`.
+  /// Complete an asynchronous write or read, which was recorded with Epoch::Async. An access of `who` replaces it.
   void finishWrite(const Accessor &who, uint64_t at, uint64_t bytes);
   void finishRead(const Accessor &who, uint64_t at, uint64_t bytes) { finishRead(who.epoch, who.epoch, at, bytes); }
   /// Stores `done` in place of each asynchronous read that the warp of `issuer` has recorded.

@@ -1,7 +1,7 @@
 //===- Syntax.h - a PTX module as written, with resolved names ---------------------===//
 //
-// The parser returns a list of functions with their registers, variables and statements. The names of registers,
-// variables and labels are resolved to indices. Instructions are not checked here, but in Decode.cpp.
+// The parser returns a list of functions with their registers, variables and statements. It resolves the names of
+// registers, variables and labels to indices. The parser does not check instructions; Decode.cpp does.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_PTXINTERPRETER_SYNTAX_H
@@ -28,7 +28,7 @@ struct Variable {
   Space space = Space::Global;
   Role role = Role::Plain;
   uint64_t bytes = 0, align = 1;
-  bool unsized = false; ///< extern .shared x[]: the dynamic shared memory
+  bool unsized = false; ///< true for extern .shared x[], the dynamic shared memory
   std::vector<uint8_t> initial;
   uint32_t line = 0;
 };
@@ -58,12 +58,12 @@ struct Term {
 };
 
 struct Statement {
-  int32_t guard = -1; ///< a register, or -1
+  int32_t guard = -1; ///< index of the register of the guard, or -1
   bool guardNegated = false;
   std::string opcode; ///< "ld.global.v4.b32"
   std::vector<Term> terms;
   uint32_t line = 0, column = 0;
-  uint32_t location = 0;    ///< in Syntax::locations
+  uint32_t location = 0;    ///< index of the source location in Syntax::locations
   uint32_t usedBytes = ~0u; ///< for a load: .pragma "used_bytes_mask"
 };
 
@@ -71,9 +71,9 @@ struct FunctionSyntax {
   std::string name;
   bool entry = false, defined = false;
   std::vector<RegisterName> registers;
-  std::vector<Variable> variables; ///< results, then formals, then the others
+  std::vector<Variable> variables; ///< the results, then the formal parameters, then the other variables
   std::vector<Statement> body;
-  std::map<std::string, std::vector<uint32_t>> tables; ///< .branchtargets: statements
+  std::map<std::string, std::vector<uint32_t>> tables; ///< the statements that each .branchtargets lists
   std::vector<uint32_t> requiredThreads, maximalThreads, requiredCluster;
   uint32_t line = 0;
 };
@@ -93,8 +93,8 @@ struct Syntax {
   }
 };
 
-/// Parses `text`. Returns false with "<file>:<line>:<column>: ..." if the text is not PTX that the interpreter
-/// supports.
+/// Parses `text`. If the text is not PTX that the interpreter supports, returns false with "<file>:<line>:<column>:
+/// ...".
 bool parse(const std::string &text, const std::string &file, Syntax &syntax, std::string &error);
 
 } // namespace tilewright::ptx

@@ -32,7 +32,7 @@ struct Form {
   bool isSigned = false;
 };
 
-/// Suffix of the key of an opcode's second form, whose second operand is a vector.
+/// Suffix of the key of an opcode's second form. The second operand of this form is a vector.
 inline constexpr const char *kRegistersForm = "/registers";
 
 class Table {

@@ -42,7 +42,8 @@ uint32_t TensorMap::boxBytes() const {
   return bytes;
 }
 
-/// Returns the reason why the corners or the number of pixels of a map of windows are invalid; empty if they are valid.
+/// Returns the reason why the corners or the number of pixels of a map of windows are invalid. Returns an empty string
+/// if they are valid.
 static std::string problemOfWindows(const TensorMap &map) {
   if (map.rank < 3)
     return "the tensor map of windows has " + std::to_string(map.rank) + " dimensions; it must have 3 to 5";

@@ -109,8 +109,8 @@ struct LowerToNvvm : impl::LowerToNvvmBase<LowerToNvvm> {
         if (auto blocks = kernel->getAttrOfType<IntegerAttr>("tw_cuda.cluster"))
           kernel->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                           builder.getDenseI32ArrayAttr({int32_t(blocks.getInt())}));
-        // This attribute states that it is sufficient if one block at a time can run on a multiprocessor. Without the
-        // attribute, ptxas may spill registers so that more blocks can run at the same time.
+        // This attribute states that it is sufficient if a multiprocessor can run one block at a time. Without the
+        // attribute, ptxas may spill registers so that a multiprocessor can run more blocks at the same time.
         if (kernel->hasAttr("tw_cuda.many_registers"))
           kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), builder.getI32IntegerAttr(1));
         // Tensor maps must not be copied, because TMA can read only the original parameter.

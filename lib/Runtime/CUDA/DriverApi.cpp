@@ -86,7 +86,8 @@ Opened open() {
   find(library, "cuTensorMapEncodeIm2col", api.encodeWindowMap);
   find(library, "cuGraphCreate", api.createGraph);
   find(library, "cuGraphDestroy", api.destroyGraph);
-  find(library, "cuGraphAddKernelNode", api.addKernelNode); // the first version, which every driver has
+  // The first version of this function, which every driver has.
+  find(library, "cuGraphAddKernelNode", api.addKernelNode);
   find(library, "cuGraphAddMemcpyNode", api.addCopyNode);
   find(library, "cuGraphInstantiateWithFlags", api.instantiateGraph);
   find(library, "cuGraphExecDestroy", api.destroyGraphExec);

@@ -112,11 +112,12 @@ struct Api {
   Code (*pointerAttributes)(unsigned, int *, void **, Address);
   Code (*errorName)(Code, const char **);
   Code (*errorString)(Code, const char **);
-  /// Null if the driver is older than CUDA 12.0.
+  /// cuTensorMapEncodeTiled, or null if the driver is older than CUDA 12.0.
   Code (*encodeTensorMap)(TensorMap *, int element, uint32_t rank, void *base, const uint64_t *sizes,
                           const uint64_t *strides, const uint32_t *box, const uint32_t *elementStrides, int interleave,
                           int swizzle, int promotion, int fill);
-  /// cuTensorMapEncodeIm2col. The arrays of the corners begin with the width. Null like encodeTensorMap.
+  /// cuTensorMapEncodeIm2col, or null if the driver is older than CUDA 12.0. The arrays of the corners begin with the
+  /// width.
   Code (*encodeWindowMap)(TensorMap *, int element, uint32_t rank, void *base, const uint64_t *sizes,
                           const uint64_t *strides, const int *lower, const int *upper, uint32_t channels,
                           uint32_t pixels, const uint32_t *elementStrides, int interleave, int swizzle, int promotion,

@@ -51,7 +51,8 @@ std::shared_ptr<DriverContext> DriverContext::of(int ordinal, std::string &error
   fresh->name = name;
   fresh->pools = pools != 0;
   driver::Pool pool = nullptr;
-  uint64_t keep = UINT64_MAX; // keep all memory: by default, the pool frees it whenever the stream is synchronized
+  // Keep all memory, because the pool otherwise frees it whenever the stream is synchronized.
+  uint64_t keep = UINT64_MAX;
   if (fresh->pools && api->defaultPool(&pool, fresh->device) == 0)
     api->setPoolAttribute(pool, driver::kReleaseThreshold, &keep);
   (*held)[ordinal] = fresh;

@@ -40,8 +40,8 @@ public:
   /// child.
   bool isOfThisProcess() const { return generation == forkGeneration(); }
 
-  /// Makes the context the thread's current one during the object's lifetime. If that is not possible, as in a forked
-  /// child, the object converts to false, and the reason is in `error`.
+  /// Makes the context the thread's current context during the object's lifetime. If that is not possible, as in a
+  /// forked child, the object converts to false, and `error` has the reason.
   class Current {
   public:
     Current(const DriverContext &context, std::string &error);

@@ -42,10 +42,10 @@ public:
   /// Determines whether each tensor is in device memory, and computes the size of the slab that the call needs.
   bool survey(const void *const *inputs, void *const *outputs, const GridPlan::Sized &sized, RunError &error);
   bool allocate(CallersMemory *memory, RunError &error);
-  /// Assigns addresses in the slab to the tensors that kernels cannot access directly, copies the contents of those
+  /// Assigns addresses in the slab to the tensors that kernels cannot access directly. Copies the contents of tensors
   /// that the call reads to these addresses, and clears the statuses.
   bool fill(RunError &error);
-  /// Copies results back, starts the copy of the statuses to the host, and waits for the end of the call if necessary.
+  /// Copies results back, and starts the copy of the statuses to the host. Waits for the end of the call if necessary.
   bool finish(RunError &error);
 
   bool copy(int32_t step, uint64_t to, uint64_t from, uint64_t bytes, RunError &error) override;
@@ -82,7 +82,7 @@ private:
     driver::Event from = nullptr, to = nullptr;
   };
 
-  /// Records an event before (after) step `step`, if steps are timed.
+  /// Each function records an event, before or after step `step`, if steps are timed.
   bool beginStep(size_t step, RunError &error);
   bool endStep(RunError &error);
   bool resolve(const void *data, int64_t bytes, bool read, bool written, const std::string &name, uint64_t &address,
@@ -110,7 +110,7 @@ bool DriverProgram::Call::resolve(const void *data, int64_t bytes, bool read, bo
   int ordinal = -1;
   int attributes[] = {driver::kPointerMemoryType, driver::kPointerOrdinal};
   void *values[] = {&type, &ordinal};
-  // For memory that was neither allocated by nor registered with the driver, both values stay 0.
+  // If memory was neither allocated by nor registered with the driver, both values remain 0.
   if (!good(api.pointerAttributes(2, attributes, values, address), "to query the memory of a tensor", error))
     return false;
   const bool onHost = type != driver::kDeviceMemory;
@@ -191,7 +191,7 @@ bool DriverProgram::Call::copy(int32_t step, uint64_t to, uint64_t from, uint64_
     return false;
   // The source and the destination of a cuMemcpy must not overlap. If they overlap, split the copy into pieces that are
   // at most as long as the distance between the source and the destination. Copy the pieces sequentially, in the
-  // direction in which no bytes are overwritten before they are read.
+  // direction that reads all bytes before they are overwritten.
   const uint64_t distance = to > from ? to - from : from - to;
   for (uint64_t done = 0; done < bytes;) {
     const uint64_t piece = std::min(bytes - done, distance);
@@ -537,8 +537,8 @@ bool DriverProgram::walkAsGraph(Call &call, const std::shared_ptr<const GridPlan
     call.graph = graph.get();
     const bool walked = plan->walk(*sized, call.addresses, call, error);
     call.graph = nullptr;
-    // A copy whose source and destination are equal adds no node. If the traversal differs from the graph for this
-    // reason, build a new graph.
+    // A copy whose source and destination are equal adds no node, so the traversal may differ from the graph. In this
+    // case, build a new graph.
     const bool isOther = walked && graph->isOther();
     if (walked && !isOther && graph->run(call.stream, error.text))
       return true;

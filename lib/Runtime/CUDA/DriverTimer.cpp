@@ -26,8 +26,8 @@ std::unique_ptr<DriverTimer> DriverTimer::create(std::shared_ptr<DriverContext> 
     error = "the NVIDIA driver has no function cuEventElapsedTime, which measurements need: update the driver";
     return nullptr;
   }
-  // The writes take longer than the host needs to enqueue a call of a few kernels: on cards with a small L2 cache,
-  // writing 32 MiB takes about 50 us.
+  // The minimum size of the buffer. Its writes must take longer than the host needs to enqueue a call of a few kernels.
+  // On cards with a small L2 cache, writing 32 MiB takes about 50 us.
   constexpr size_t leastFlushed = size_t(32) << 20;
   timer->flushedBytes = std::max(leastFlushed, 2 * size_t(std::max(timer->context->cacheBytes, 0)));
   const bool made = timer->good(api.allocate(&timer->flushed, timer->flushedBytes), "to allocate memory", error) &&

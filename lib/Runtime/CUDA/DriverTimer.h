@@ -1,9 +1,9 @@
 //===- DriverTimer.h - measure calls on a GPU -----------------------------------------------===//
 //
-// A DriverTimer owns device memory for the tensors of measured calls, and measures the time that the device needs for
-// the work of a call, with events. Before each measurement, it writes a buffer that is larger than the L2 cache, so
+// A DriverTimer owns device memory for the tensors of measured calls. It uses events to measure the time that the
+// device needs for the work of a call. Before each measurement, it writes a buffer that is larger than the L2 cache, so
 // that every call reads its operands from the card's memory. The host enqueues the call while the device still writes
-// this buffer, so a short call is not measured with the time that the host needs to launch it.
+// this buffer. Therefore, the measured time of a short call does not include the time that the host needs to launch it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_DRIVERTIMER_H
@@ -24,18 +24,18 @@ public:
   /// Frees the memory.
   ~DriverTimer();
 
-  /// Returns `bytes` bytes of device memory; null with a reason in `error` if there is not enough memory.
+  /// Returns `bytes` bytes of device memory. If there is not enough memory, returns null with a reason in `error`.
   void *allocate(size_t bytes, RunError &error);
   bool copyIn(void *to, const void *from, size_t bytes, RunError &error);
   bool copyOut(void *to, const void *from, size_t bytes, RunError &error);
 
-  /// Calls `enqueue`, which enqueues work into the default stream, and waits for this work. `nanoseconds` is the time
-  /// that the device needed for it.
+  /// Calls `enqueue`, which enqueues work into the default stream, and waits for this work. Sets `nanoseconds` to the
+  /// time that the device needed for the work.
   bool time(const std::function<bool(RunError &)> &enqueue, double &nanoseconds, RunError &error);
 
 private:
   explicit DriverTimer(std::shared_ptr<DriverContext> context) : context(std::move(context)) {}
-  /// Returns true if `code` is success. Otherwise sets `error` to a text with `what` and the code.
+  /// Returns true if `code` is success. Otherwise, sets `error` to a text that contains `what` and the code.
   bool good(driver::Code code, const char *what, RunError &error) const;
 
   std::shared_ptr<DriverContext> context;

@@ -36,7 +36,7 @@ std::optional<ptx::TensorMap> encode(const TensorMapRecipe &recipe, const void *
     return std::nullopt;
   using Element = ptx::TensorMap::Element;
   constexpr Element elements[] = {Element::F16, Element::BF16, Element::U8,
-                                  Element::TF32}; // by TensorMapRecipe::Element
+                                  Element::TF32}; // indexed by TensorMapRecipe::Element
   const Element element = elements[size_t(recipe.element)];
   ptx::TensorMap map =
       recipe.pixels > 0
@@ -103,12 +103,12 @@ public:
 
 private:
   struct Staged {
-    void *original; ///< null: not written back
+    void *original; ///< address to which the copy is written back; null: none
     size_t bytes;
     Block copy;
   };
 
-  /// Appends the address `data` to `list` if it has the alignment that kernels require, otherwise the address of a
+  /// Appends an address to `list`: `data` if it has the alignment that kernels require, otherwise the address of a
   /// copy.
   bool resolve(const void *data, int64_t bytes, bool written, const std::string &name, std::vector<uint64_t> &list,
                RunError &error) {

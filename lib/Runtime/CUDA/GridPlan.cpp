@@ -6,7 +6,7 @@
 namespace tilewright::runtime {
 namespace {
 
-/// Returns true if every launch has the buffers and sizes that its kernel's tensor maps refer to.
+/// Returns true if every launch has the buffers and sizes to which the tensor maps of its kernel refer.
 bool haveMapped(const std::vector<plan::Step> &steps, const std::vector<GridKernel> &kernels) {
   for (const plan::Step &step : steps)
     if (step.kind == plan::Step::Kind::Launch)

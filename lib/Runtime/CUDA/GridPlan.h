@@ -32,7 +32,7 @@ struct GridKernel {
 /// A buffer operand of a launch.
 struct GridBuffer {
   uint64_t address = 0; ///< in the device's address space
-  uint64_t bytes = 0;   ///< upper bound of the bytes that the launch accesses, from `address` on
+  uint64_t bytes = 0;   ///< upper bound of the number of bytes that the launch accesses, starting at `address`
 };
 
 /// A launch with all the data for its kernel's parameters.
@@ -48,18 +48,18 @@ struct GridLaunch {
   size_t numSizes = 0;
   std::vector<GridBuffer> buffers;
 
-  /// Returns `what`, followed by "kernel k is launched by add", as an error of this step.
+  /// Returns an error of this step: `what`, followed by a text such as "kernel k is launched by add".
   RunError failure(std::string what) const;
   /// Returns the error for a status, such as "index 7 is out of range for a dimension of size 5, in embedding".
   RunError outOfRange(const int64_t *status) const;
-  /// Returns the index in plan.steps; none for a `once` step.
+  /// Returns the index of the step in plan.steps, or std::nullopt for a `once` step.
   std::optional<size_t> planStep() const;
 };
 
 /// The shape of a tensor map after its sizes have been evaluated.
 struct MapShape {
-  std::vector<uint32_t> sizes, box; ///< elements, the fastest dimension first
-  std::vector<uint64_t> strides;    ///< in bytes, from the second dimension on
+  std::vector<uint32_t> sizes, box; ///< numbers of elements, the fastest dimension first
+  std::vector<uint64_t> strides;    ///< strides in bytes, from the second dimension on
   std::vector<uint32_t> steps;      ///< element strides
   std::vector<int> lower, upper;    ///< corners of the bounding box of a map of windows
 };
@@ -92,24 +92,24 @@ public:
   /// The plan's steps with the symbols of a call, and the bytes of the caller's tensors.
   struct Sized {
     Frame frame;
-    std::vector<int64_t> inputs, outputs; ///< by index; -1: the plan has no such buffer
-    size_t checks = 0;                    ///< launches that have a status
+    std::vector<int64_t> inputs, outputs; ///< bytes of each tensor; -1: the plan has no such buffer
+    size_t checks = 0;                    ///< number of launches that have a status
   };
   /// Resolves the steps for a call. `symbols` contains a value for each symbol. Returns null, with a reason in `error`,
   /// on failure.
   std::shared_ptr<const Sized> sized(const int64_t *symbols, RunError &error) const;
 
-  /// Returns, by index of a step, the steps that it must wait for (Frame.h), without transitive dependences.
+  /// Returns, for each step, the earlier steps for which it must wait (Frame.h). Transitive dependences are left out.
   std::vector<std::vector<uint32_t>> stepsBefore(const Sized &sized) const;
 
-  /// These functions traverse plan.once and the steps of a call.
+  /// Traverse the steps of plan.once (walkOnce) or of a call (walk).
   bool walkOnce(const GridAddresses &addresses, GridDevice &device, RunError &error) const;
   bool walk(const Sized &sized, const GridAddresses &addresses, GridDevice &device, RunError &error) const;
 
   const plan::Plan &plan() const { return program; }
   const std::vector<GridKernel> &kernels() const { return table; }
   const std::vector<int64_t> &packedBytes() const { return packed; }
-  /// Flags per input: `once` steps read it (readOnce); kernels write it in place (inPlace).
+  /// One flag per input: `once` steps read the input (readOnce), or kernels write it in place (inPlace).
   const std::vector<bool> &readOnce() const { return onceInputs; }
   const std::vector<bool> &inPlace() const { return written; }
   size_t onceChecks() const { return checksOfOnce; }
@@ -120,11 +120,11 @@ private:
 
   plan::Plan program;
   std::vector<GridKernel> table;
-  std::vector<int64_t> packed; ///< bytes by packed slot
+  std::vector<int64_t> packed; ///< size in bytes of each packed slot
   std::vector<bool> onceInputs, written;
   Frame onceFrame;
   size_t checksOfOnce = 0;
-  mutable ForkSafe<std::shared_ptr<const Sized>> last; ///< of the previous call
+  mutable ForkSafe<std::shared_ptr<const Sized>> last; ///< result of the previous call of sized()
 };
 
 } // namespace tilewright::runtime

@@ -1,9 +1,8 @@
 //===- LaunchGraph.h - the steps of a call as one CUDA graph ------------------------------===//
 //
-// The second consecutive call with the same sizes builds the graph from its traversal of the steps. Later calls
-// traverse the steps again, update the nodes that have changed, and launch the whole graph. A step waits only for steps
-// whose memory accesses conflict with its own accesses (stepsBefore() in Frame.h), so that independent steps may run
-// concurrently.
+// The second consecutive call with the same sizes traverses the steps and builds the graph. Later calls traverse the
+// steps again, update the nodes that have changed, and launch the whole graph. A step waits only for steps whose memory
+// accesses conflict with its own accesses (stepsBefore() in Frame.h), so that independent steps may run concurrently.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_CUDA_LAUNCHGRAPH_H
@@ -54,7 +53,8 @@ private:
 
   LaunchGraph() = default;
   bool good(driver::Code code, const char *what, std::string &error) const;
-  /// Returns the next node in a traversal after the first, or null if the traversal differs from the first.
+  /// Returns the next node of a traversal after the first traversal. Returns null if the traversal differs from the
+  /// first.
   Node *next(int32_t step, bool isCopy);
   /// Returns the nodes for which a step waits.
   std::vector<driver::GraphNode> waitsFor(int32_t step, bool isCopy) const;
@@ -65,8 +65,8 @@ private:
   driver::Graph graph = nullptr;
   driver::GraphExec exec = nullptr;
   std::vector<Node> nodes;          ///< in the order of the traversal
-  std::vector<int32_t> lastOfSteps; ///< by index of a step: its last node, or -1
-  size_t position = 0;              ///< index in `nodes` of the next node of the traversal
+  std::vector<int32_t> lastOfSteps; ///< for each step: the index of its last node, or -1
+  size_t position = 0;              ///< index in `nodes` of the next node of the current traversal
   bool other = false;
 };
 

@@ -30,7 +30,7 @@ LaunchParameters::Outcome LaunchParameters::set(const driver::Api &api, const Gr
       pointers.push_back(&word);
     for (driver::TensorMap &map : maps)
       pointers.push_back(&map);
-    pointers.push_back(nullptr); // one entry, so that data() is not null for a kernel without parameters
+    pointers.push_back(nullptr); // one entry ensures that data() is not null for a kernel without parameters
   }
   bool moved = fresh, changed = fresh;
   auto write = [&](size_t at, uint64_t value, bool &differs) {

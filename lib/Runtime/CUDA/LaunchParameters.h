@@ -17,8 +17,9 @@ class LaunchParameters {
 public:
   enum class Outcome { Same, Changed, Failed };
 
-  /// Sets the parameters of a launch. `status` is the address of its status. Returns Changed in the first call and if a
-  /// value differs from the previous call of set(), Same if none differs, and Failed with a reason in `error`.
+  /// Sets the parameters of a launch. `status` is the address of the launch's status. Returns Changed in the first
+  /// call, and if a value differs from the previous call. Returns Same if no value differs, and Failed with a reason in
+  /// `error` on failure.
   Outcome set(const driver::Api &api, const GridLaunch &launch, uint64_t status, std::string &error);
 
   void **data() { return pointers.data(); }
@@ -27,7 +28,7 @@ private:
   bool encode(const driver::Api &api, const GridLaunch &launch, std::string &error);
 
   std::vector<uint64_t> words;         ///< addresses, sizes, address of the status
-  std::vector<driver::TensorMap> maps; ///< tensor maps of these buffers and sizes
+  std::vector<driver::TensorMap> maps; ///< encoded tensor maps for the current buffers and sizes
   std::vector<void *> pointers;        ///< pointers to each word and map; empty: not built yet
 };
 

@@ -28,8 +28,8 @@ void writeBytes(std::ofstream &file, const uint8_t *data, uint64_t bytes) {
   file.write(reinterpret_cast<const char *>(data), std::streamsize(bytes));
 }
 
-/// Creates a folder with the first number that no folder of the same kernel has. Other processes may write to the
-/// parent folder at the same time.
+/// Creates a folder for `kernel` with the lowest number that is not used. Other processes may write to the parent
+/// folder at the same time.
 std::filesystem::path makeFolder(const std::string &folder, const std::string &kernel) {
   std::filesystem::create_directories(folder);
   for (int number = 0;; ++number) {

@@ -14,9 +14,10 @@ namespace {
 
 constexpr std::string_view names[] = {"f16", "bf16", "i8", "f32"}; // by Element
 constexpr uint32_t mostDimensions = 5, mostBox = 256, mostSizes = 64, mostPixels = 1024;
-constexpr uint32_t leastOfWindows = 3; ///< the least number of dimensions of a map of windows
+constexpr uint32_t leastOfWindows = 3; ///< the minimum number of dimensions of a map of windows
 
-/// Removes and returns the part of `text` before `end`, or all of `text`.
+/// Returns the part of `text` before `end`, or all of `text` if there is no `end`. Removes this part and `end` from
+/// `text`.
 std::string_view part(std::string_view &text, char end) {
   size_t at = text.find(end);
   std::string_view taken = text.substr(0, at);
@@ -44,7 +45,7 @@ bool readDimension(std::string_view text, TensorMapRecipe::Dimension &made) {
   return true;
 }
 
-/// Reads the step and the corners of a dimension of pixels from the end of `text` into `made`, and removes them from
+/// Reads the step and the corners of a dimension of windows from the end of `text` into `made`. Removes them from
 /// `text`. Returns false if they are missing or invalid.
 bool readWindows(std::string_view &text, TensorMapRecipe::Dimension &made) {
   std::string_view corners = text;

@@ -112,9 +112,9 @@ private:
 
   /// Returns the cycles in which the `blocks` blocks of one multiprocessor exchange and add sums within their clusters.
   double cyclesOfExchange(double blocks) const {
-    // These two numbers are assumptions that have not been measured. `clusterRate` is the number of bytes per cycle that
-    // a multiprocessor receives from the shared memory of other multiprocessors. `barriers` is the number of cycles of
-    // two barriers of a cluster, one of which is a fence.
+    // These two numbers are assumptions that have not been measured. `clusterRate` is the number of bytes that a
+    // multiprocessor receives per cycle from the shared memory of other multiprocessors. `barriers` is the number of
+    // cycles of two barriers of a cluster, one of which is a fence.
     constexpr double clusterRate = 32, barriers = 1500, bytesOfSum = 4;
     if (schedule.splitK == 1)
       return 0;
