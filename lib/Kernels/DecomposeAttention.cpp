@@ -43,7 +43,7 @@ struct AttentionParts {
   AffineMap map(unsigned dims, ArrayRef<AffineExpr> results) {
     return AffineMap::get(dims, 0, results, b.getContext());
   }
-  /// Returns the map of an operand whose canonical dimensions have the indices `canonical`.
+  /// Returns the map of an operand. `canonical` contains the indices of the operand's dimensions in canonical order.
   AffineMap permutedMap(unsigned operand, unsigned dims, ArrayRef<AffineExpr> canonical) {
     SmallVector<AffineExpr> results(4);
     for (unsigned d = 0; d < 4; ++d)
@@ -88,8 +88,8 @@ struct AttentionParts {
     });
   }
 
-  /// Returns scale * Q K^T + mask, or -inf for keys that are masked or, with `causal`, after the query. A head of
-  /// queries uses the head `keyHead` of the keys.
+  /// Returns scale * Q K^T + mask, or -inf for hidden keys: keys that are masked or, with `causal`, keys after the
+  /// query. A head of queries uses the head `keyHead` of the keys.
   Value maskedScores(Value query, Value key, Value mask, AffineExpr keyHead, ArrayRef<OpFoldResult> sizes, double scale,
                      bool causal) {
     AffineExpr d0, d1, d2, d3, d4;
@@ -158,7 +158,7 @@ SmallVector<Value> decomposeAttention(OpBuilder &b, tile::AttentionOp op) {
   Value max = parts.generic(
       {masked}, {scoreMap, rowMap}, parts.filled(rowSizes, -infinity), 1,
       [&](OpBuilder &in, ValueRange a) { return arith::MaximumFOp::create(in, loc, a[1], a[0]).getResult(); });
-  auto orZero = [&](OpBuilder &in, Value m) { // exp(-inf - 0) is 0, but exp(-inf + inf) would be NaN
+  auto orZero = [&](OpBuilder &in, Value m) { // exp(-inf - 0) is 0, whereas exp(-inf + inf) would be NaN
     Value none = arith::CmpFOp::create(in, loc, arith::CmpFPredicate::OEQ, m, parts.number(in, -infinity));
     return arith::SelectOp::create(in, loc, none, parts.number(in, 0), m).getResult();
   };

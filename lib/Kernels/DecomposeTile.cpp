@@ -9,7 +9,7 @@
 //
 // Attention becomes generics over the whole score matrix. The emitted loops are slow, and define the semantics of the
 // ops. The loops of a scatter check the indices with tw_tile.place. The pass does not change tw_tile.matmul,
-// convolution, pack, place and report, and changes divisor and require only with the option `divisors`.
+// convolution, pack, place and report. It changes divisor and require only with the option `divisors`.
 //
 // Test: test/Codegen/Reference/decompose-tile.mlir
 //

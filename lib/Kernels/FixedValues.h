@@ -18,8 +18,8 @@ public:
 
   bool contains(mlir::Value value) const { return fixed.contains(value); }
 
-  /// Computes again whether the results of `op` are fixed. A pass calls this function for each op that it creates, in
-  /// the order of the block, after the op's operands and body are complete.
+  /// Determines again whether the results of `op` are fixed. A pass calls this function for each op that it creates, in
+  /// the order of the block, after the op has its operands and its body.
   void update(mlir::Operation *op);
 
 private:

@@ -66,7 +66,8 @@ Operation *inMain(Operation *user, func::FuncOp main) { return main.getBody().fr
 int64_t countedSize(int64_t size) { return ShapedType::isDynamic(size) ? 128 : size; }
 
 /// A fill that is a result or is reshaped becomes a kernel. CSE may have merged this fill with fills into which ops
-/// accumulate. Clones such a fill for each op that accumulates into it, because the op would overwrite the shared fill.
+/// accumulate, and such an op would overwrite the shared fill. Therefore, clones the fill for each op that accumulates
+/// into it.
 void separateFills(func::FuncOp main) {
   for (auto fill : llvm::make_early_inc_range(main.getBody().front().getOps<linalg::FillOp>())) {
     if (llvm::all_of(fill->getUsers(), isComputation))
@@ -112,8 +113,8 @@ public:
   graph::DecisionList decisions;
 
 private:
-  /// Visits the kernels of the users of `op` and adds `op` to the first kernel that may contain it. Reports why the
-  /// earlier ones may not. Returns false if no kernel may.
+  /// Visits the kernels of the users of `op`, and adds `op` to the first kernel that may contain it. Reports why the
+  /// kernels visited before may not contain it. Returns false if no kernel may.
   bool join(Operation *op) {
     llvm::SmallSetVector<int64_t, 4> candidates;
     for (Operation *user : op->getUsers()) {
@@ -244,7 +245,8 @@ private:
     return true;
   }
 
-  /// Returns true if a kernel reads a result of `op` in a reduction whose last loop is parallel: the sums of columns.
+  /// Returns true if a kernel reads a result of `op` in a reduction whose last loop is parallel, that is, a sum of
+  /// columns.
   bool candidateSumsRowsOf(linalg::GenericOp op, int64_t candidate) {
     return llvm::any_of(op->getUsers(), [&](Operation *user) {
       auto found = clusterOf.find(user);
@@ -254,8 +256,8 @@ private:
     });
   }
 
-  /// Returns true if `op` is elementwise and reads a reduction, or an elementwise function of reductions, that is
-  /// broadcast along the last loop: a sum over each row, as in the gradient of a norm.
+  /// Returns true if `op` is elementwise and reads the result of a reduction of rows, as in the gradient of a norm.
+  /// This result, or an elementwise function of it, is broadcast along the last loop.
   static bool readsRowReduction(linalg::GenericOp op) {
     if (op.getNumReductionLoops() > 0 || op.getNumLoops() == 0)
       return false;
@@ -295,9 +297,9 @@ private:
                          [](Operation &inner) { return inner.getDialect()->getNamespace() == "math"; });
   }
 
-  /// Returns true if the option compute-pieces is set, `op` is the elementwise producer of one part of a concatenation
-  /// of a few parts, and the parts have enough rows for tasks. `op` must not be a gather, and its result must not be a
-  /// fixed value. Each task then computes its rows of all parts directly into the result.
+  /// Returns true if each task may compute its rows of all parts of a concatenation directly into the result. This
+  /// requires the option compute-pieces, and that `op` is the elementwise producer of one of a few parts, which have
+  /// enough rows for tasks. `op` must not be a gather, and its result must not be a fixed value.
   bool makesPieceOf(Operation *op, ArrayRef<Operation *> members) const {
     // If a concatenation has more than `mostPieces` parts, the parts are usually the results of the steps of a
     // recurrence. The steps have equal kernels, which become one function.
@@ -330,9 +332,9 @@ private:
     return rows >= enough;
   }
 
-  /// Returns true if `op` and all products of the kernel are linalg.contract ops with results of one type, their number
-  /// is at most `mostProducts`, and each has enough tiles for many threads. The op that combines the results then reads
-  /// their tiles from the cache, and no product is written to memory.
+  /// Returns true if `op` and all products of the kernel are linalg.contract ops with results of one type. In addition,
+  /// their number must be at most `mostProducts`, and each must have enough tiles for many threads. The op that
+  /// combines the results then reads their tiles from the cache, and no product is written to memory.
   bool multipliesInParallel(Operation *op, ArrayRef<Operation *> members) const {
     constexpr int64_t tileRows = 128, tileColumns = 64, enough = 16;
     auto type = cast<ShapedType>(op->getResult(0).getType());
@@ -377,8 +379,8 @@ private:
     return work >= much && own && countRows(op, own->numRows) >= enough;
   }
 
-  /// Returns true if `op` is a reduction whose last loop is parallel, so that each result is contiguous along this
-  /// loop, and if the kernel would tile this loop but not another parallel loop.
+  /// Returns true if `op` is a reduction whose last loop is parallel, and if the kernel would tile this loop but no
+  /// other parallel loop. Each result of `op` is contiguous along the last loop.
   static bool leavesColumns(Operation *op, const RowMap &rows) {
     auto structured = dyn_cast<linalg::LinalgOp>(op);
     if (!structured || structured.getNumReductionLoops() == 0)
@@ -393,9 +395,9 @@ private:
     return false;
   }
 
-  /// The minimum number of rows with which a kernel may compute whole rows of a product. With so many rows, there are
-  /// enough tiles for the threads although the columns are not tiled. Each tile reads the weights once for many rows.
-  /// If the product has few columns, the tile's result stays in the L2 cache for the row reduction that follows.
+  /// The minimum number of rows with which a kernel may compute whole rows of a product. With so many rows, the threads
+  /// have enough tiles although the columns are not tiled. Each tile reads the weights once for many rows. If the
+  /// product has few columns, the tile's result stays in the L2 cache for the row reduction that follows.
   static constexpr int64_t rowsToSpan = 1024;
   bool affordsWholeRows(Operation *contraction, int64_t numRows) const {
     auto type = cast<ShapedType>(contraction->getResult(0).getType());
@@ -436,8 +438,8 @@ private:
     return level;
   }
 
-  /// Raises the level of `cluster` to at least `level`, and the levels of all clusters whose results it reads to higher
-  /// ones.
+  /// Raises the level of `cluster` to at least `level`. Raises the levels of all clusters whose results it reads, too,
+  /// so that they remain higher.
   void raiseLevel(int64_t cluster, int64_t level) {
     SmallVector<std::pair<int64_t, int64_t>> work{{cluster, level}};
     while (!work.empty()) {

@@ -6,13 +6,13 @@
 // After:
 //   %2 = linalg.generic {exp; add} ins(%0, %b)
 //
-// A producer is inlined if the consumer is its only user and no expensive op would be computed more than once, or if it
-// is cheap enough to be computed by each of its users, for example because its users then read no more memory. If the
-// function also returns the producer's result, this becomes another result of the consumer. In an optimizer's step, for
-// example, one op then computes both the parameter and the state. A producer that depends only on parameters runs only
-// once, so it is not inlined into a consumer that broadcasts its result and also reads other values. An elementwise
-// producer that reads a contraction is not inlined into reductions, because it is part of the contraction's kernel. No
-// producer is inlined into a contraction or into an op that reads windows.
+// A producer is inlined if the consumer is its only user and no expensive op would be computed more than once. A
+// producer is also inlined if it is so cheap that each of its users can compute it, for example because its users then
+// read no more memory. If the function also returns the producer's result, this result becomes another result of the
+// consumer. For example, one op then computes both the parameter and the state in an optimizer's step. A producer that
+// depends only on parameters runs only once, so it is not inlined into a consumer that broadcasts its result and also
+// reads other values. An elementwise producer that reads a contraction is not inlined into reductions, because it is
+// part of the contraction's kernel. No producer is inlined into a contraction or into an op that reads windows.
 //
 // Test: test/Kernels/inline-elementwise.mlir
 //
@@ -69,7 +69,7 @@ bool finishesContraction(linalg::GenericOp op) {
   return false;
 }
 
-/// Returns true if each operand is broadcast along at least one dimension of the result.
+/// Returns true if each operand of `op` is broadcast along at least one dimension of the result.
 bool readsBroadcastsAlone(linalg::GenericOp op) {
   return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
     AffineMap map = op.getMatchingIndexingMap(input);
@@ -77,8 +77,9 @@ bool readsBroadcastsAlone(linalg::GenericOp op) {
   });
 }
 
-/// Returns true if `op` is elementwise and the operands that are not broadcast have in total no more bits for each
-/// element than the result. A user that computes the element then reads no more memory than one that reads the result.
+/// Returns true if `op` is elementwise, and if, for each element, the operands that are not broadcast have in total at
+/// most as many bits as the result. A user that computes the element then reads no more memory than a user that reads
+/// the result.
 bool readsNoMoreThanItWrites(linalg::GenericOp op) {
   if (op.getNumReductionLoops() > 0 || op.getNumResults() != 1 ||
       !op.getMatchingIndexingMap(op.getDpsInitOperand(0)).isPermutation())
@@ -142,7 +143,7 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
   constexpr int64_t mostInputs = 14;
   if (consumer.getNumDpsInputs() + producer.getNumDpsInputs() > mostInputs)
     return false;
-  // If the producer depends only on parameters, its values would be computed again for each row of an activation.
+  // A producer that depends only on parameters would be computed again for each row of an activation.
   Operation *first = &producer.getBody()->front();
   bool rounding = cost.ops == 1 && isa<arith::ExtFOp, arith::TruncFOp>(first);
   if (!map.isPermutation() && !rounding && map.getNumResults() > 0 && fixedValues.contains(operand.get()) &&
@@ -160,7 +161,8 @@ bool shouldInline(OpOperand &operand, linalg::GenericOp producer, linalg::Generi
     return true;
   if (cost.expensive || finishesContraction(producer))
     return false;
-  // The normalized elements in the gradient of a norm, (x - mean) * rstd, are not stored for its sums and its result.
+  // In the gradient of a norm, this condition inlines the normalized elements (x - mean) * rstd into the sums and into
+  // the result, so that these elements are not stored.
   if (cost.work <= 8 && !recomputed && !fixedValues.contains(operand.get()) && readsNoMoreThanItWrites(producer))
     return true;
   return cost.ops <= 4 && producer.getNumDpsInputs() <= 1;

@@ -133,8 +133,8 @@ LogicalResult lowerAttention(Lowering &l, graph::AttentionOp op) {
   return success();
 }
 
-/// Returns sum(dO * O) of each row, as a tensor of batch x heads x rows. `result` and `grad` are operands with the
-/// positions `permutations`, four for each.
+/// Returns sum(dO * O) of each row, as a tensor of batch x heads x rows. `permutations` has four positions for each of
+/// the operands `result` and `grad`.
 static Value rowProducts(Lowering &l, graph::AttentionGradientOp op, Value result, Value grad,
                          ArrayRef<int64_t> permutations) {
   SmallVector<AffineExpr> sizes = graph::sizesOf(cast<RankedTensorType>(op.getResult().getType()));

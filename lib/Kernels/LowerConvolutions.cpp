@@ -8,11 +8,11 @@
 //   %0 = linalg.fill ins(0.0) outs(tensor.empty)
 //   %1 = linalg.conv_2d_nhwc_hwcf ins(%p, %w) outs(%0)
 //
-// Only 2-D channels-last convolutions with one group become a linalg.conv_2d_nhwc_hwcf. LowerGroupedConvolutions.cpp
-// lowers grouped 2-D channels-last convolutions of floats whose channels and weight sizes are known,
-// LowerTransposedConvolutions.cpp transposed convolutions, and LowerWeightGradients.cpp gradients of weights. Other
-// convolutions, such as channels-first and 3-D ones, become a linalg.generic with the input map
-// `o * stride + k * dilation`.
+// Only 2-D channels-last convolutions with one group become a linalg.conv_2d_nhwc_hwcf. Other files lower three kinds
+// of convolutions: LowerGroupedConvolutions.cpp lowers grouped 2-D channels-last convolutions of floats whose channels
+// and weight sizes are known, LowerTransposedConvolutions.cpp lowers transposed convolutions, and
+// LowerWeightGradients.cpp lowers gradients of weights. All other convolutions, such as channels-first and 3-D ones,
+// become a linalg.generic with the input map `o * stride + k * dilation`.
 //
 // Test: test/Kernels/lower-convolutions.mlir
 //

@@ -47,7 +47,7 @@ struct Convolution {
   unsigned firstSpatialDim() const { return channelsLast ? 1 : 2; }
   mlir::TypedAttr zero(mlir::Type type) { return mlir::cast<mlir::TypedAttr>(l.builder.getZeroAttr(type)); }
 
-  /// Sets `source`, `before` and `after` as described there.
+  /// Sets `source`, `before` and `after` as described at these members.
   void absorbPads();
   /// Returns `source` padded with zeros, or cropped where the padding is negative. Without padding, returns `source`
   /// itself.
@@ -75,9 +75,9 @@ struct Convolution {
 llvm::SmallVector<mlir::Value> multiplyAdd(mlir::OpBuilder &b, mlir::Location at, mlir::ValueRange in,
                                            mlir::Value accumulator);
 
-/// Returns the input of a transposed convolution with `stride - 1` zeros between its elements. It is padded so that a
-/// plain convolution of it with the flipped weight computes the result. `sizes` is set to the sizes of the returned
-/// tensor.
+/// Returns the input of a transposed convolution with `stride - 1` zeros between its elements, and with padding. A
+/// plain convolution of the returned tensor with the flipped weight computes the result. `sizes` is set to the sizes of
+/// the returned tensor.
 mlir::Value spreadInput(Convolution &conv, graph::ConvolutionOp op, llvm::SmallVector<mlir::AffineExpr> &sizes,
                         llvm::ArrayRef<mlir::AffineExpr> weightSizes);
 /// Returns the weight with its kernel dimensions reversed.

@@ -9,8 +9,8 @@
 // The input is not padded, because taps outside of it are skipped. The weight is kernel x channels of a group x
 // filters, in the accumulator's type. A transposed convolution with stride 1 (the gradient of the input of a
 // convolution with stride 1) is a convolution with a flipped weight, in which the channels and filters of each group
-// are transposed. With another stride, each phase of the transposed convolution is such a convolution, or, if phases
-// are not supported, zeros are inserted between the elements of the input (LowerTransposedConvolutions.cpp).
+// are transposed. With another stride, each phase of the transposed convolution is a convolution of this form. If
+// phases are not supported, zeros are inserted between the elements of the input (LowerTransposedConvolutions.cpp).
 //
 // Test: test/Kernels/lower-grouped-convolutions.mlir
 //

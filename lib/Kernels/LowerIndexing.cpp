@@ -105,8 +105,8 @@ LogicalResult lowerGather(Lowering &l, graph::GatherOp op) {
   return success();
 }
 
-/// Returns the type in which elements that are scattered to one position are combined: f32 for sums and products of
-/// floats with fewer bits, otherwise the stored type.
+/// Returns the type in which elements that are scattered to the same position are combined. The type is f32 for sums
+/// and products of floats with fewer bits, otherwise the stored type.
 Type meetingType(Type elementType, graph::ScatterKind kind) {
   bool accumulates = kind == graph::ScatterKind::Add || kind == graph::ScatterKind::Mul;
   return accumulates ? accumulatorType(elementType) : storageType(elementType);

@@ -25,8 +25,8 @@ Rows::Moments Rows::moments(Type f, const Read &input, std::optional<Parts> part
     return arith::DivFOp::create(b, at, in[0], countAs(b, at, f), contractFlag(b)).getResult();
   });
   // One pass computes the sum of the differences from the rounded mean, and the sum of their squares. If all elements
-  // of a row are equal, the differences are a few units in the last place, and both sums are exact. Then the corrected
-  // mean equals the elements and the corrected sum of squares is 0, as in eager (Welford).
+  // of a row are equal, the differences are a few units in the last place, and both sums are exact. The corrected mean
+  // then equals the elements, and the corrected sum of squares is 0, as in eager (Welford).
   SmallVector<Read> inputs{input, row(about)};
   if (parts)
     inputs.push_back(parts->within);

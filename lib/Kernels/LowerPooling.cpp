@@ -10,8 +10,9 @@
 // The indices of max_pool are computed only if they are used. If windows differ in the number of elements, avg_pool
 // divides by a tensor of counts.
 //
-// The gradient of max_pool is an elementwise op over the pool's input, which reads the windows that contain the element
-// (along each dimension, at most ceil(kernel / stride) windows, the last of which begins at (p + padding) / stride):
+// The gradient of max_pool is an elementwise op over the pool's input. For each element, it reads the windows that
+// contain the element. Along each dimension, there are at most ceil(kernel / stride) such windows, the last of which
+// begins at (p + padding) / stride:
 //
 //   tw.max_pool_grad %g, %i     ->  sum over the windows w of element p of: %i[w] == p ? %g[w] : 0
 //
@@ -49,7 +50,7 @@ struct Pooling {
                                                             : outSizes.size() - kernel.size();
     for (auto [i, size] : llvm::enumerate(kernel)) {
       auto image = dyn_cast<AffineConstantExpr>(inputSizes[firstSpatial + i]);
-      // the distance of the last pixel from the start of the first window
+      // The distance of the last pixel from the start of the first window.
       int64_t last = image ? image.getValue() - 1 + padding[i] : -1;
       window.push_back(last < 0 ? size : std::min(size, last / this->dilation[i] + 1));
     }
@@ -215,7 +216,7 @@ LogicalResult lowerMaxPoolGrad(Lowering &l, graph::MaxPoolGradOp op) {
         sum = arith::AddFOp::create(b, at, sum, taken, contractFlag(b));
         return;
       }
-      // Windows are visited in order, so the sum is that of a loop over the windows.
+      // The windows are visited in order, so the sum has the same order as a loop over the windows.
       for (int64_t before = windowsOfElement(op.getKernel()[i], op.getStride()[i], op.getDilation()[i]) - 1;
            before >= 0; --before) {
         // The comparison is unsigned: a negative index of a window is a very large unsigned number.
@@ -310,8 +311,8 @@ LogicalResult lowerAvgPool(Lowering &l, graph::AvgPoolOp op) {
   l.set(op, l.elementwise(pool.outSizes, storageType(element), inputs,
                           [&](OpBuilder &b, Location at, ValueRange in, ValueRange) {
                             if (!isa<FloatType>(element)) {
-                              // Masked-off lanes after the end of the plane may have the count 0, and must not divide
-                              // by it.
+                              // Masked-off lanes after the end of the plane may have the count 0. They must not divide
+                              // by this count.
                               Value count = divisor ? intConstant(b, at, f, *divisor)
                                                     : arith::MaxSIOp::create(b, at, in[1], intConstant(b, at, f, 1));
                               return SmallVector<Value>{arith::DivSIOp::create(b, at, in[0], count)};

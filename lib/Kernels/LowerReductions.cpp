@@ -162,9 +162,9 @@ static int64_t partsOf(int64_t elements) {
   return 0;
 }
 
-/// Reduces all elements to one, first in each part and then over the parts, because a single row would be computed by
-/// one thread. The parts are the leading dimensions, or pieces of a tensor of rank 1. Returns null if the tensor is
-/// small, has unknown sizes, or cannot be divided into enough parts.
+/// Reduces all elements to one element, first in each part and then over the parts. Without parts, one thread would
+/// reduce the only row. The parts are the leading dimensions, or pieces of a tensor of rank 1. Returns null if the
+/// tensor is small, has unknown sizes, or cannot be divided into enough parts.
 static Value reduceInParts(Lowering &l, tile::Combiner kind, Value graphValue, RankedTensorType type, Type accumulator,
                            bool isUnsigned, RowBody body) {
   constexpr int64_t much = 65536;
@@ -264,9 +264,9 @@ struct Lines {
   int64_t parts, lines, lanes;
 };
 
-/// Returns how the rows of an arg_reduce along the last dimension are divided if all sizes are known, the rows are long
-/// but too few to fill the lanes of a vector, and their length is a multiple of 16. Otherwise returns std::nullopt, and
-/// each row is searched as a whole.
+/// Returns the division of the rows of an arg_reduce along the last dimension. All sizes must be known, the row length
+/// must be a multiple of 16, and the rows must be long, but too few to fill the lanes of a vector. Otherwise returns
+/// std::nullopt, and each row is searched as a whole.
 static std::optional<Lines> linesOfFewRows(RankedTensorType type, int64_t dim) {
   constexpr int64_t longRow = 4096, mostParts = 16;
   if (!type.hasStaticShape() || type.getDimSize(dim) < longRow || dim + 1 != type.getRank() ||

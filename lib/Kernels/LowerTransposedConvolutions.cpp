@@ -162,7 +162,7 @@ private:
     });
   }
 
-  /// Returns the index in the weight of the phase's tap `tap` along dimension `dim`; the order is reversed.
+  /// Returns the index in the weight of the phase's tap `tap` along dimension `dim`. Taps are in reversed order.
   static Value indexOfTap(OpBuilder &b, Location at, const PhaseDim &dim, Value tap) {
     int64_t last = dim.firstTap + dim.step * (dim.taps - 1);
     Value back = arith::MulIOp::create(b, at, tap, arith::ConstantIndexOp::create(b, at, dim.step));
@@ -243,8 +243,8 @@ Value transposedInPhases(Convolution &conv, graph::ConvolutionOp op) {
       llvm::all_of(conv.stride, [](int64_t step) { return step == 1; }) ||
       llvm::any_of(conv.padding, [](int64_t amount) { return amount < 0; }))
     return {};
-  // Every phase must have results, because each element of the result also reads element 0 of all other phases (and
-  // discards it).
+  // Every phase must have results, because each element of the result also reads, and then discards, element 0 of all
+  // other phases.
   for (unsigned i = 0; i < 2; ++i) {
     auto size = dyn_cast<AffineConstantExpr>(out[1 + i]);
     if (!size || size.getValue() < conv.stride[i])

@@ -211,9 +211,9 @@ static LogicalResult lowerPad(Lowering &l, graph::PadOp op) {
   return success();
 }
 
-/// Lowers the concatenation of a few tensors along the last dimension, in which each tensor has size 1, to an
-/// elementwise op. The op selects the tensor by the index in this dimension. The producers of the tensors can be fused
-/// into this op.
+/// Lowers the concatenation of a few tensors along the last dimension to an elementwise op. Each tensor must have size
+/// 1 in this dimension. The op selects the tensor by the index in this dimension, and the producers of the tensors can
+/// be fused into the op.
 static LogicalResult lowerInterleave(Lowering &l, graph::ConcatOp op) {
   SmallVector<AffineExpr> sizes = sizesOfValue(op.getResult());
   SmallVector<Read> reads;

@@ -7,16 +7,17 @@
 //   %p = linalg.generic {%x[n, oh + kh - 1, ow + kw - 1, c], or 0 outside} : tensor<4x8x8x3x3x16xf32>
 //   %1 = linalg.contract ins(%p' : tensor<256x144xf32>, %g' : tensor<256x32xf32>) : tensor<144x32xf32>
 //
-// The elements of %p are the input elements that each tap of the window reads (patches); for a window of one pixel with
+// The elements of %p are the input elements that each tap of the window reads (patches). For a window of one pixel with
 // stride 1 and without padding, %p is %x. If the patches of a batch would take more than `mostPatchBytes`, the batch is
-// divided into groups of consecutive images, whose products are added. If an image has few channels, a line of a patch
-// is a run of elements of a line of the image, which is filled up to a multiple of `runUnit` elements:
+// divided into groups of consecutive images, and the products of the groups are added. If an image has few channels, a
+// line of a patch is a run of elements of a line of the image. Such a run is extended to a multiple of `runUnit`
+// elements:
 //
 //   image of 3 channels, window of 7 x 7   ->  patches of 7 x 24: 21 elements for a line, and 3 that are not used
 //
-// The gradient of a depthwise convolution is not a
-// product. It is the sum of the gradients of parts of each image (tw_tile.depthwise_gradient) or, if this op does not
-// support the convolution (for example, channels-first or 3-D), a linalg.generic over the taps and channels.
+// The gradient of a depthwise convolution is not a product. It is the sum of the gradients of parts of each image
+// (tw_tile.depthwise_gradient). If this op does not support the convolution, for example a channels-first or 3-D one,
+// the gradient is a linalg.generic over the taps and channels.
 //
 // Test: test/Kernels/lower-weight-gradients.mlir
 //
@@ -31,8 +32,8 @@ using namespace mlir;
 namespace tilewright::structured {
 namespace {
 
-/// Lines of patches of images with few channels have a multiple of this number of elements, so that vectors of the
-/// patches are aligned.
+/// In patches of images with few channels, the length of a line is a multiple of this number of elements. Vectors of
+/// the patches are then aligned.
 constexpr int64_t runUnit = 8;
 
 /// The maximum size in bytes of the patches of one product.
@@ -112,7 +113,8 @@ private:
     int64_t most = std::max<int64_t>(1, mostPatchBytes / std::max<int64_t>(bytes, 1));
     if (images.getValue() <= most)
       return 0;
-    return llvm::divideCeil(images.getValue(), llvm::divideCeil(images.getValue(), most)); // groups of similar sizes
+    // The groups have similar sizes.
+    return llvm::divideCeil(images.getValue(), llvm::divideCeil(images.getValue(), most));
   }
 
   Value imagesOf(Value tensor, int64_t first, int64_t count) {
@@ -215,7 +217,7 @@ private:
     });
   }
 
-  /// Returns the gradient of the taps of a window from `made`, the gradient of all elements of its runs.
+  /// Returns the gradient of the taps of a window. `made` is the gradient of all elements of the window's runs.
   Value withoutFilling(Value made) {
     SmallVector<AffineExpr> filled(patchTaps), taken;
     filled.push_back(filters);
@@ -307,8 +309,8 @@ private:
   }
 
   /// Returns the same gradient as reducedTaps(), computed as a sum of the gradients of parts of the images. A part
-  /// consists of lines with at most `pixelsPerPart` pixels in total, but at least of one line. An unknown width is
-  /// assumed to be `unknownWidth`.
+  /// consists of at least one line. If it has several lines, they have at most `pixelsPerPart` pixels in total. An
+  /// unknown width is assumed to be `unknownWidth`.
   Value sumOfParts() {
     constexpr int64_t pixelsPerPart = 512, unknownWidth = 64;
     auto width = dyn_cast<AffineConstantExpr>(out[1]), height = dyn_cast<AffineConstantExpr>(out[0]);

@@ -88,7 +88,7 @@ Value Lowering::tensor(Value graphValue) {
     result = linalg::FillOp::create(builder, loc, value, empty(sizes, storage)).getResult(0);
   } else if (view.map.isIdentity()) {
     result = view.base;
-    // Because of a size guard, a size may be static although it is dynamic in the type of the base.
+    // A size may be static because of a size guard, although it is dynamic in the type of the base.
     if (auto type = RankedTensorType::get(llvm::map_to_vector(sizes, extent), storage); type != result.getType())
       result = tensor::CastOp::create(builder, loc, type, result);
   } else if (onlyUnitDims(view.map, sizes)) {

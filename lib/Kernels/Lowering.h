@@ -32,7 +32,7 @@ struct Read {
   mlir::Value base;
   mlir::AffineMap map;
   mlir::TypedAttr splat;
-  mlir::Type elementType; // type in the graph, where boolean, unsigned and signed bytes differ
+  mlir::Type elementType; // type in the graph, which distinguishes booleans, unsigned bytes and signed bytes
   bool asStored = false;  // if true, the body gets the stored element, for copies
   bool asRounded = false; // if true, a decision depends on the element, so fusion may not drop its rounding
 };
@@ -58,7 +58,8 @@ public:
   bool splitProducts = true;   ///< the option split-products of --tw-lower-graph
   bool attentionDelta = false; ///< its option attention-delta
 
-  /// The builder inserts after everything lowered so far; `loc` and `name` are those of the op that is being lowered.
+  /// The builder inserts new ops after all ops lowered so far. `loc` and `name` are those of the op that is being
+  /// lowered.
   mlir::OpBuilder builder;
   mlir::Location loc;
   llvm::StringRef name;
@@ -137,16 +138,17 @@ private:
 // Scalars: the ops inside of bodies
 //===----------------------------------------------------------------------===//
 
-/// Returns the flags of the float ops in a body, except reductions, maxima and minima: contract.
+/// Returns the flag `contract`. All float ops in a body have this flag, except reductions, maxima and minima.
 mlir::arith::FastMathFlagsAttr contractFlag(mlir::OpBuilder &b);
-/// Returns the flags of the combining op of a float reduction: contract, reassoc.
+/// Returns the flags `contract` and `reassoc` for the combining op of a float reduction.
 mlir::arith::FastMathFlagsAttr reductionFlags(mlir::OpBuilder &b);
-/// Returns the flags of maxima and minima: nsz. torch does not specify which of the two zeros is greater, and x86's
+/// Returns the flag `nsz` for maxima and minima. torch does not specify which of the two zeros is greater, and x86's
 /// instructions do not order them. An ordered result would take additional instructions.
 mlir::arith::FastMathFlagsAttr extremeFlags(mlir::OpBuilder &b);
 
-/// load() converts a stored element to its compute type, and store() converts it back. The roundings are implicit and
-/// are flagged as droppable, unless the consumer makes a decision that depends on the element (`asRounded`).
+/// load() converts a stored element to its compute type, and store() converts it back. These roundings are flagged as
+/// implicit, so that later passes may drop them. If the consumer makes a decision that depends on the element
+/// (`asRounded`), they are not flagged.
 mlir::Value load(mlir::OpBuilder &b, mlir::Location loc, mlir::Value stored, mlir::Type elementType,
                  bool asRounded = false);
 mlir::Value store(mlir::OpBuilder &b, mlir::Location loc, mlir::Value computed, mlir::Type elementType);

@@ -6,11 +6,11 @@
 // After:
 //   func @kernel_0(%p, %g, %new {tw.over = array<i64: 0, 1>}) ...
 //
-// A result may use the memory of an operand if no element is read after it is written. There are two cases. In the
-// first, only the op that computes the result reads the operand, at the index that it writes. In the second, earlier
-// ops read the operand, too, and all ops of the kernel compute element by element, so that a tile reads only its own
-// elements. Each tile must compute a separate part of the result. Only kernels of linalg.generic without contractions
-// are marked.
+// A result may use the memory of an operand if no element is read after it is written. There are two such cases. In the
+// first, only the op that computes the result reads the operand, and only at the index that it writes. In the second,
+// earlier ops read the operand, too, but all ops of the kernel compute element by element, so that a tile reads only
+// its own elements. Each tile must compute a separate part of the result. Only kernels that consist of linalg.generic
+// ops without contractions are marked.
 //
 // The attribute tw.over is needed for results that are written into arguments (tw.into on @main's results), as in an
 // optimizer's step or for running means.

@@ -135,7 +135,7 @@ public:
       });
     for (Operation *member : members) {
       fusedLocations.push_back(member->getLoc());
-      constexpr size_t mostCharacters = 160; // of the list of a kernel's ops, apart from the last op
+      constexpr size_t mostCharacters = 160; // maximum length of the list of a kernel's ops, apart from the last op
       if (ops.size() < mostCharacters)
         ops += (ops.empty() ? "" : "+") + describe(member);
     }
@@ -332,9 +332,10 @@ private:
   llvm::SmallPtrSet<Operation *, 16> memberSet;
   llvm::DenseSet<Operation *> operandSlices; ///< slices that stay in @main
   llvm::StringMap<func::FuncOp> kernelByText;
-  llvm::MapVector<Operation *, SmallVector<Location>> locations; ///< by op: locations of the same op in equal kernels
+  /// For each op: the locations of the same op in equal kernels.
+  llvm::MapVector<Operation *, SmallVector<Location>> locations;
   llvm::DenseMap<AffineExpr, Value> valueByExpr;
-  SmallVector<std::pair<Value, Value>> aliases; ///< index values equal to a canonical one
+  SmallVector<std::pair<Value, Value>> aliases; ///< pairs of an index value and the canonical value that is equal to it
 };
 } // namespace
 

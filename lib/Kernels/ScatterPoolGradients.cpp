@@ -7,10 +7,10 @@
 //   %s = tw.scatter add %z[%i as 512x3136], %g as 512x3136 {dim = 1, tw.from_start}
 //   %d = tw.reshape %s : tensor<8x64x112x112xf32>
 //
-// tw.max_pool_grad reads the windows that contain an element. Threads of a GPU can do this in any layout, and the lanes
-// of a CPU's vector in channels-last layout, where adjacent elements belong to the same windows. In channels-first
-// layout, adjacent elements belong to different windows, so that a CPU adds each gradient at its index faster. The pass
-// runs after --tw-propagate-layout, which sets the layout.
+// tw.max_pool_grad reads the windows that contain an element. Threads of a GPU can do this in any layout. The lanes of
+// a CPU's vector can do it only in channels-last layout, where adjacent elements belong to the same windows. In
+// channels-first layout, adjacent elements belong to different windows, so a CPU is faster if it adds each gradient at
+// its index. The pass runs after --tw-propagate-layout, which sets the layout.
 //
 // Test: test/Kernels/scatter-pool-gradients.mlir
 //
@@ -30,7 +30,8 @@ namespace tilewright {
 namespace structured {
 namespace {
 
-/// Returns the sizes of `value` as planes: the product of the batch and channels, and the product of `spatial` sizes.
+/// Returns the sizes of `value` as planes. The first is the product of the batch and the channels, the second the
+/// product of the `spatial` sizes.
 SmallVector<AffineExpr> planesOf(Value value, size_t spatial) {
   SmallVector<AffineExpr> sizes = graph::sizesOf(cast<RankedTensorType>(value.getType()));
   AffineExpr one = getAffineConstantExpr(1, value.getContext()), count = one, length = one;

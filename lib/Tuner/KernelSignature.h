@@ -17,8 +17,8 @@
 namespace tilewright::tuner {
 
 struct KernelSignature {
-  std::string exact, family;  ///< hashes, hexadecimal
-  std::vector<int64_t> sizes; ///< of the types of arguments and results, in order; -1 if symbolic
+  std::string exact, family;  ///< hashes in hexadecimal digits
+  std::vector<int64_t> sizes; ///< sizes of the arguments and results, in order; -1 for a symbolic size
 };
 
 KernelSignature signatureOf(mlir::func::FuncOp kernel);

@@ -23,7 +23,7 @@
 namespace tilewright::tuner {
 
 struct RecordKey {
-  std::string signature; ///< a hash, hexadecimal
+  std::string signature; ///< hash of the kernel's signature, in hexadecimal digits
   std::string target, machine, epoch;
 
   std::string hash() const; ///< 32 digits
@@ -35,14 +35,14 @@ struct KernelRecord {
   std::string rates;                     ///< Target::ratesKey(): with equal rates, `initial` is the default schedule
   std::string family;                    ///< the signature's family, without sizes
   std::vector<int64_t> sizes;            ///< the sizes that `family` lacks, in order
-  std::string operations;                ///< for people to read
+  std::string operations;                ///< names of the kernel's operations, for people to read
   std::string initial;                   ///< the default schedule
   std::string chosen;                    ///< the schedule to use; equal to `initial` if none was better
   std::string initialClass, chosenClass; ///< orders of summation (ScheduleSpace::numericsClass)
   std::string tier, verdict;
   int64_t measurements = 0;
   double initialNanoseconds = 0, noise = 0;
-  std::vector<SeenSchedule> seen; ///< the fastest first, at most `mostSeen`
+  std::vector<SeenSchedule> seen; ///< measured schedules, the fastest first, at most `mostSeen`
   std::vector<std::pair<std::string, std::string>> failures;
 
   static constexpr size_t mostSeen = 8;

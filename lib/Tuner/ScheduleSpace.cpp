@@ -34,7 +34,8 @@ int64_t bound(const Constraint &constraint, const std::vector<Knob> &knobs, cons
   return total;
 }
 
-/// Returns the smallest possible sum, for which the knobs from index `known` on have their first values.
+/// Returns the smallest possible sum of the constraint's terms. The knobs from index `known` on have their first
+/// values.
 int64_t leastSum(const Constraint &constraint, const std::vector<Knob> &knobs, const SchedulePoint &point,
                  size_t known) {
   int64_t total = 0;

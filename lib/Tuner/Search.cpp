@@ -38,7 +38,7 @@ public:
 
   SearchResult run() {
     result.best = own;
-    result.measurements = 1; // count the default, which is in every race
+    result.measurements = 1; // count the default schedule, which is in every race
     raced.insert(own);
     if (kernel.points.size() < 2) {
       result.decided = true;
@@ -118,9 +118,9 @@ private:
     return false;
   }
 
-  /// Returns at most `count` schedules: up to three schedules of the nearest records, then those with the best
-  /// predicted times. In schedules of the second kind, knobs that the model does not cover keep the default's values.
-  /// Without a model, the second kind is a sample of the space.
+  /// Returns at most `count` schedules: up to three schedules of the nearest records, followed by the schedules with
+  /// the best predicted times. In the latter, knobs that the model does not cover keep the default's values. Without a
+  /// model, the latter are a sample of the space.
   std::vector<SchedulePoint> firstByModel(int count) const {
     std::vector<SchedulePoint> list;
     for (const SchedulePoint &point : options.similar)
@@ -244,8 +244,8 @@ private:
     return {combined};
   }
 
-  /// Returns at most `count` points. Up to a quarter of them, but up to one if `count` is less than 4, are the result
-  /// of together() and neighbors of the best point. The others have the largest expected improvement.
+  /// Returns at most `count` points. Up to a quarter of them (at least one) are the result of together() and neighbors
+  /// of the best point. The other points have the largest expected improvement.
   std::vector<SchedulePoint> promising(int count) {
     const int nearby = std::max(1, count / 4);
     std::vector<size_t> numbers;
@@ -442,10 +442,10 @@ private:
   const SchedulePoint own;
   const int budget;
   std::map<SchedulePoint, size_t> numberOf;
-  std::vector<bool> modelled; ///< per knob: the model distinguishes its values
+  std::vector<bool> modelled; ///< for each knob: true if the model distinguishes its values
   std::set<SchedulePoint> raced;
   std::map<SchedulePoint, Measured> ratios;
-  double incumbent = 0; ///< nanoseconds of the default
+  double incumbent = 0; ///< time of the default in nanoseconds
   std::string aborted;
   SearchResult result;
 };

@@ -27,8 +27,8 @@ inline constexpr size_t bestOfSimilar = 3;
 
 struct SearchOptions {
   TuneTier tier = TuneTier::Quick;
-  int measurements = 0;       ///< maximum number of raced schedules, with the default; 0: 16 for quick, 64 for full
-  bool deterministic = false; ///< only schedules with the default's order of summation
+  int measurements = 0; ///< maximum number of raced schedules, including the default; 0: 16 for quick, 64 for full
+  bool deterministic = false;         ///< true: search only schedules with the default's order of summation
   std::vector<SchedulePoint> similar; ///< the best schedules of similar kernels; up to three are measured first
 };
 
@@ -36,26 +36,26 @@ struct SearchOptions {
 struct Searched {
   ScheduleSpace space;
   std::vector<SchedulePoint> points;
-  std::vector<double> predicted; ///< nanoseconds per point; empty if the target has no model
+  std::vector<double> predicted; ///< predicted nanoseconds of each point; empty if the target has no model
 };
 
 struct Measured {
   SchedulePoint point;
-  Ratio ratio; ///< time relative to the default
+  Ratio ratio; ///< time of the schedule relative to the default
   double nanoseconds = 0;
 };
 
 struct SearchResult {
   SchedulePoint best;
   bool isDefault = true;
-  bool decided = false;           ///< the search finished; otherwise another search may find more
+  bool decided = false;           ///< true: the search finished; false: another search may find a better schedule
   Ratio ratio;                    ///< time of the best schedule relative to the default, in the last race
   double noise = 0;               ///< relative noise, in the last race
-  double defaultNanoseconds = 0;  ///< in the last race
+  double defaultNanoseconds = 0;  ///< time of the default in the last race
   int measurements = 0;           ///< number of schedules that were raced
-  std::vector<Measured> measured; ///< the fastest first
+  std::vector<Measured> measured; ///< measured schedules, the fastest first
   std::vector<std::pair<SchedulePoint, std::string>> failures;
-  std::string verdict; ///< a sentence that explains why the best was chosen
+  std::string verdict; ///< sentence that explains why the best schedule was chosen
 };
 
 /// Runs a race whose first and last points are the default schedule. If the two times of the default differ by more

@@ -30,7 +30,7 @@ Surrogate::Surrogate(const Searched &kernel, const std::vector<size_t> &numbers,
   }
   for (double ratio : ratios)
     logarithms.push_back(std::log(ratio));
-  // With few points, the scales would depend mostly on noise, and two tunings would diverge.
+  // With few measured points, the scales would depend mostly on noise, and two tunings would diverge.
   if (numbers.size() < fewestForScales) {
     scales.assign(kernel.space.knobs.size(), scaleValues[0]);
     belief = kernel.predicted.empty() ? 0 : beliefValues[0];

@@ -35,7 +35,7 @@ private:
   double prior(size_t number) const;
 
   const Searched &kernel;
-  std::vector<std::vector<double>> features; ///< of every point
+  std::vector<std::vector<double>> features; ///< features of every point
   std::vector<size_t> numbers;
   std::vector<double> logarithms; ///< logarithms of the measured ratios
   std::vector<double> scales;     ///< per knob

@@ -18,7 +18,7 @@ struct Table {
   std::string operations, family, machine;
   std::vector<int64_t> sizes;
   Searched searched;
-  std::vector<double> nanoseconds; ///< per point; 0: it cannot run
+  std::vector<double> nanoseconds; ///< time of each point; 0: the point cannot run
   std::vector<double> outside;     ///< times of schedules that the space excludes
 };
 

@@ -1,7 +1,7 @@
 //===- Barriers.cpp - barriers between the steps of a call ----------------===//
 //
-// placeBarriers() visits the steps in order and records the memory that was accessed since the last barrier. Steps that
-// only thread 0 executes need no barrier between them.
+// placeBarriers() visits the steps in order and records the memory that steps have accessed since the last barrier.
+// Steps that only thread 0 executes need no barrier between them.
 //
 //   k0: grid 16, writes A       |
 //   k1: grid 16, writes B       | does not access memory of k0: no barrier
@@ -19,7 +19,7 @@ namespace {
 struct Access {
   Frame::Operand operand;
   bool write;
-  bool anywhere; ///< an in-place input, which may share memory with any tensor of the caller
+  bool anywhere; ///< true for an in-place input, which may share memory with any tensor of the caller
 };
 
 bool isCallers(const Access &access) {

@@ -49,7 +49,7 @@ private:
   void shrink(int64_t bytes, std::vector<Memory> &dropped);
 
   std::mutex mutex;
-  std::multimap<int64_t, Memory> kept; ///< by size
+  std::multimap<int64_t, Memory> kept; ///< cached blocks, by size
   int64_t held = 0;                    ///< total bytes of `kept`
   // Statistics of the allocated bytes: the current number, the maximum since the last trough, the maximum between the
   // last two troughs, and the minimum since the last maximum. A trough (a local minimum) occurs when the allocated

@@ -22,19 +22,19 @@ struct CallContext {
   void *const *outputs;
   void *const *packed;
   uint8_t *constants;
-  ThreadTeam *team;                     ///< may be null if one thread executes the call
+  ThreadTeam *team;                     ///< null is allowed if one thread executes the call
   std::atomic<int64_t> *busy = nullptr; ///< see Walk::profile
   StepObserver *observer = nullptr;     ///< see Walk::observe
 };
 
 class CallMemory {
 public:
-  /// Returns how many of the `threads` available threads have tasks in a call with `frame`.
+  /// Returns the number of threads, at most `threads`, that have tasks in a call with `frame`.
   static int usefulThreads(const Frame &frame, int threads);
 
   CallMemory(const Frame &frame, int threads);
 
-  /// Returns the bytes of the block; negative if they exceed 64 bits.
+  /// Returns the size of the block in bytes. A negative size means that the size exceeds 64 bits.
   int64_t bytes() const { return totalBytes; }
 
   /// Returns the error for a failed allocation of the block.

@@ -333,7 +333,8 @@ bool Executable::refreshPacks(const void *const *inputs, const InputIdentity *id
     if (histories[i].changing && !fresh->sets[i])
       fresh->changing.push_back(i);
   if (!ok)
-    fresh->epoch = packs->epoch; // a group is not packed; keep the other packs, whose inputs may be released
+    // This group is not packed, so keep the other packs, whose inputs may have been released.
+    fresh->epoch = packs->epoch;
   packs = fresh;
   StateLock lock(*this);
   snapshot = std::move(fresh);
@@ -423,8 +424,8 @@ private:
   void *const *outputs;
   int threads;
   CallersMemory *memory;
-  std::vector<std::shared_ptr<Memory>> ownPacks; ///< by group: the memory that this call has packed
-  std::vector<int32_t> buffersLeft;              ///< by group: the number of packed buffers that later steps read
+  std::vector<std::shared_ptr<Memory>> ownPacks; ///< for each group: the memory that this call has packed
+  std::vector<int32_t> buffersLeft;              ///< for each group: the number of packed buffers that later steps read
 };
 
 /// Allocates the call's scratch memory and executes `frame`. If `exchange` is not null, calls its before() and after()

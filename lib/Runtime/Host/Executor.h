@@ -28,7 +28,7 @@ namespace tilewright::runtime {
 struct StepTime {
   const plan::Step *step = nullptr;
   int64_t nanoseconds = 0; ///< summed over all threads and calls
-  plan::StepWork work;     ///< of one call
+  plan::StepWork work;     ///< work of the step in one call
 };
 
 class Executable {
@@ -83,13 +83,13 @@ public:
   /// an empty vector if the calls were not profiled.
   std::vector<StepTime> times(const int64_t *symbols, std::string &error);
 
-  /// Returns the bytes of arena that a call with these symbols needs; -1 with a reason in `error`.
+  /// Returns the bytes of arena that a call with these symbols needs. On failure, returns -1 with a reason in `error`.
   int64_t arenaBytes(const int64_t *symbols, RunError &error);
 
   /// Returns the total size in bytes of the packed parameters that this executable currently uses.
   int64_t packedBytes();
 
-  /// Returns how many groups of `once` steps (Packing.h) have been packed so far, for tests and reports.
+  /// Returns the number of groups of `once` steps (Packing.h) that have been packed so far, for tests and reports.
   int64_t packCount() const { return packings.load(std::memory_order_relaxed); }
 
 private:
@@ -130,21 +130,21 @@ private:
   ReleaseInput releaseInput;
   size_t packedSlots = 0;
   std::vector<size_t> groupOf;  ///< the group of each packed buffer
-  std::vector<bool> packInputs; ///< by input: `once` steps read it
+  std::vector<bool> packInputs; ///< for each input: true if `once` steps read it
 
   static constexpr size_t maxFrames = 8;
   ForkMutex stateMutex;             ///< guards the next two members (StateLock)
-  std::vector<FramePointer> frames; ///< most recently used first
+  std::vector<FramePointer> frames; ///< the most recently used frame first
   SnapshotPointer snapshot;
 
   std::atomic<bool> ahead{false};    ///< the thread of packAhead() may be running
-  std::shared_ptr<Ahead> aheadState; ///< set before `ahead`
+  std::shared_ptr<Ahead> aheadState; ///< set before `ahead` becomes true
 
   ForkMutex packMutex;                ///< see PackLock; never taken while stateMutex is held
   std::vector<PackHistory> histories; ///< by group, guarded by packMutex
   std::atomic<uint64_t> epoch{0};
   std::atomic<int64_t> packings{0};
-  std::unique_ptr<std::atomic<int64_t>[]> busy; ///< by step, while profiling is on
+  std::unique_ptr<std::atomic<int64_t>[]> busy; ///< time of each step, while profiling is on
 };
 
 } // namespace tilewright::runtime

@@ -6,10 +6,10 @@
 
 namespace tilewright::runtime {
 
-/// During the lifetime of the object, masks floating-point exceptions on this thread, and on the workers of jobs that
-/// the thread starts. The destructor restores the thread's MXCSR, including flags. Kernels compute in unused lanes,
-/// whose exceptions are unrelated to the caller's data. The caller's rounding mode and handling of denormals stay in
-/// effect.
+/// During its lifetime, an object masks floating-point exceptions on this thread, and on the workers of jobs that the
+/// thread starts. The destructor restores the thread's MXCSR, including flags. The exceptions must be masked because
+/// kernels compute in unused lanes, whose exceptions are unrelated to the caller's data. The caller's rounding mode and
+/// handling of denormals stay in effect.
 class NoFloatingPointTraps {
 public:
   NoFloatingPointTraps() : before(_mm_getcsr()) {

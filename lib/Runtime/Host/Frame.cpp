@@ -189,7 +189,7 @@ private:
   std::vector<int32_t> slots;
   std::vector<int64_t> bytes;
   std::vector<bool> writes;
-  std::vector<bool> mayAlias; ///< per input: it is written in place
+  std::vector<bool> mayAlias; ///< one flag per input: it is written in place
   plan::ArenaLayout layout;
   size_t position = 0;
 };

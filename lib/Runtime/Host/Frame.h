@@ -21,16 +21,16 @@ struct Frame {
     Space space;
     int32_t index;  ///< index in the space's list; 0 for Arena and Constant
     int64_t offset; ///< bytes from the base pointer that `index` selects
-    int64_t bytes;  ///< upper bound of the bytes that the step accesses, from `offset` on
+    int64_t bytes;  ///< upper bound of the number of bytes that the step accesses, starting at `offset`
   };
 
   struct Step {
     plan::Step::Kind kind;
-    bool serial;        ///< executed by thread 0 only
+    bool serial;        ///< only thread 0 executes the step
     bool barrierBefore; ///< all threads synchronize before this step
     bool checks;        ///< the kernel reports failed checks (tilewright_failed_check)
     int32_t callee;
-    int32_t number; ///< index among the plan's steps
+    int32_t number; ///< index of the step in the plan
     uint32_t firstOperand, firstSize;
     int64_t grid;
     int64_t copyBytes;
@@ -44,35 +44,36 @@ struct Frame {
   struct StepRange {
     size_t begin = 0, end = 0;
     // Indices of buffers.
-    std::vector<int32_t> outputs;  ///< first accessed here; the first range also has those that no range accesses
-    std::vector<int32_t> packed;   ///< packed buffers that are first accessed here
-    std::vector<int32_t> inputs;   ///< last accessed here
-    std::vector<int32_t> unpacked; ///< packed buffers that are last accessed here
+    /// Outputs first accessed in this range; the first range also has those that no range accesses.
+    std::vector<int32_t> outputs;
+    std::vector<int32_t> packed;   ///< packed buffers first accessed in this range
+    std::vector<int32_t> inputs;   ///< inputs last accessed in this range
+    std::vector<int32_t> unpacked; ///< packed buffers last accessed in this range
   };
 
   std::vector<int64_t> symbols;
-  std::vector<Step> steps; ///< without those whose grid is 0
+  std::vector<Step> steps; ///< the steps whose grid is not 0
   std::vector<Operand> operands;
   std::vector<int64_t> sizes;
   std::vector<int32_t> neededInputs, neededOutputs; ///< inputs and outputs whose pointers must not be null
-  std::vector<StepRange> stepRanges;                ///< of a frame for plan.steps: at least one
+  std::vector<StepRange> stepRanges;                ///< at least one range for a frame of plan.steps
 
   /// Returns the index of the first operand of a step. For the index after the last step, returns the number of
   /// operands.
   size_t operandsOf(size_t step) const { return step < steps.size() ? steps[step].firstOperand : operands.size(); }
 
   int64_t arenaBytes = 0;
-  int64_t scratchBytes = 0; ///< per thread, a multiple of 128
+  int64_t scratchBytes = 0; ///< scratch bytes per thread, a multiple of 128
   int64_t parallelism = 1;  ///< the maximum number of threads that have work
 };
 
-/// Returns the index of each buffer within its space: for inputs and outputs the caller's index, for packed buffers a
-/// dense index, otherwise 0.
+/// Returns the index of each buffer within its space: the caller's index for an input or output, a dense index for a
+/// packed buffer, and 0 for other buffers.
 std::vector<int32_t> bufferSlots(const plan::Plan &plan);
 
 /// Resolves `steps`, which belong to the verified `plan`. Steps that are not in plan.steps must not use arena buffers.
-/// `symbols` is null for `once` steps, which depend on no symbol. Returns false with a reason in `error`, such as an
-/// overflow, a negative size or an operand that is out of bounds.
+/// `symbols` is null for `once` steps, which depend on no symbol. On failure, such as an overflow, a negative size or
+/// an operand that is out of bounds, returns false with a reason in `error`.
 bool resolveFrame(const plan::Plan &plan, const std::vector<const plan::Step *> &steps, const int64_t *symbols,
                   Frame &frame, std::string &error);
 
@@ -85,8 +86,8 @@ bool resolveFrame(const plan::Plan &plan, const int64_t *symbols, Frame &frame, 
 /// the input may overlap any other input or output (an in-place input).
 void placeBarriers(Frame &frame, const std::vector<bool> &writes, const std::vector<bool> &mayAlias);
 
-/// Returns, for a device that runs steps concurrently, the steps that each step must wait for, without transitive
-/// dependences. The result has `planSteps` lists, one for each step of plan.steps. The elements of the lists are
+/// Returns, for a device that runs steps concurrently, the steps for which each step must wait, without transitive
+/// dependences. The result has `planSteps` lists, one for each step of plan.steps, and the elements of the lists are
 /// indices in plan.steps, too. `writes` and `mayAlias` are as for placeBarriers().
 std::vector<std::vector<uint32_t>> stepsBefore(const Frame &frame, size_t planSteps, const std::vector<bool> &writes,
                                                const std::vector<bool> &mayAlias);

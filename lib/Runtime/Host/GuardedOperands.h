@@ -24,7 +24,8 @@ public:
   static bool wanted() { return wish(); }
   static void want(bool on) { wish() = on; }
 
-  /// Moves the memory of operands [begin, end) of `frame`, whose addresses are `pointers`, and updates the pointers.
+  /// Moves the memory of the operands [begin, end) of `frame` to separate pages. `pointers` has the addresses of these
+  /// operands, and is updated.
   GuardedOperands(const Frame &frame, size_t begin, size_t end, void **pointers);
   ~GuardedOperands();
   GuardedOperands(const GuardedOperands &) = delete;
@@ -46,7 +47,7 @@ private:
   static bool &wish();
   bool map(Region &region, bool aligned);
 
-  std::vector<Region> regions; ///< sorted by address of the original
+  std::vector<Region> regions; ///< sorted by the address of the original memory
   bool ready = true;
 };
 

@@ -12,7 +12,8 @@ namespace tilewright::runtime {
 /// A kernel's machine code.
 struct Kernel {
   tilewright_kernel_fn function = nullptr;
-  std::string identity; ///< hash of the code's IR and machine; lets executables share packed parameters
+  /// Hash of the code's IR and of the machine; executables with equal hashes share packed parameters.
+  std::string identity;
 };
 
 /// A function of the host program that a plan calls by name. It returns null or an error text, which must stay valid

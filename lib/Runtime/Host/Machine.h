@@ -20,29 +20,29 @@ namespace tilewright::runtime {
 
 struct MachineDescription {
   std::string name;     ///< the requested name: "native" or a name of machineNames()
-  std::string llvmCpu;  ///< LLVM's name of the CPU; for native a baseline, until the JIT sets the host's name
-  std::string tune;     ///< LLVM's CPU for instruction scheduling; empty: llvmCpu
+  std::string llvmCpu;  ///< LLVM's name of the CPU; for `native`, a baseline until the JIT sets the host's name
+  std::string tune;     ///< LLVM's name of the CPU for instruction scheduling; empty: llvmCpu
   std::string features; ///< LLVM feature string: "+avx512f,+avx512bw,..."
   InstructionSets sets;
-  bool native = true;           ///< no override: the description is the host's
+  bool native = true;           ///< true: no name overrides the host, and the description is that of the host
   bool runsHere = true;         ///< the host has all of `sets`
   bool bf16DotFullRate = false; ///< vdpbf16ps is about as fast as vfmadd231ps
   int vectorBytes = 16;
-  int64_t l1dBytes = 32 << 10; ///< per core
-  int64_t l1dWays = 8;         ///< lines of a set
+  int64_t l1dBytes = 32 << 10; ///< bytes of the L1 data cache of one core
+  int64_t l1dWays = 8;         ///< lines per set of the L1 data cache
   int64_t lineBytes = 64;      ///< bytes per line of the L1 data cache
-  int64_t l2Bytes = 1 << 20;   ///< per core
+  int64_t l2Bytes = 1 << 20;   ///< bytes of the L2 cache of one core
   int64_t l3Bytes = 0;         ///< bytes of the cache that cores share; 0 if there is none
   int l3Cpus = 1;              ///< logical CPUs that share the L3, as far as known
-  int logicalCpus = 1;         ///< allowed by affinity
-  int physicalCores = 1;       ///< cores of the allowed logical CPUs
+  int logicalCpus = 1;         ///< number of logical CPUs that the affinity mask allows
+  int physicalCores = 1;       ///< number of cores of the allowed logical CPUs
 };
 
 /// Returns the valid values of TILEWRIGHT_CPU.
 std::vector<std::string> machineNames();
 
-/// Describes the machine called `name` (null or empty: native); the sizes of caches and the numbers of CPUs are always
-/// those of the host. Returns false, with the list of names in `error`, for an unknown name.
+/// Describes the machine called `name` (null or empty: native). The sizes of caches and the numbers of CPUs are always
+/// those of the host. If the name is unknown, returns false, with the list of names in `error`.
 bool describeMachine(const char *name, MachineDescription &machine, std::string &error);
 
 /// Describes the machine whose name is the value of TILEWRIGHT_CPU.

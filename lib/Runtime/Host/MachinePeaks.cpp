@@ -59,7 +59,7 @@ double measureLoop(const RegisterLoop *loop, int threads) {
         },
         &job);
     int64_t spent = std::max<int64_t>(1, monotonicNanoseconds() - start);
-    if (spent < 1'000'000) { // too short compared with the clock's resolution and thread start-up
+    if (spent < 1'000'000) { // the round was too short compared with the clock's resolution and the start of threads
       count *= 2;
       continue;
     }

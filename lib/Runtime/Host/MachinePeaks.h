@@ -13,8 +13,8 @@ namespace tilewright::runtime {
 /// operations. A rate that cannot be measured on the CPU is 0.
 struct MachinePeaks {
   double f32 = 0;  ///< FMA on the widest vectors
-  double bf16 = 0; ///< tiles, else dot products if they are at full rate, else f32
-  double int8 = 0; ///< tiles, else AVX512-VNNI
+  double bf16 = 0; ///< tile instructions if available, else dot products if they run at full rate, else f32
+  double int8 = 0; ///< tile instructions if available, else AVX512-VNNI
   double l1 = 0, l2 = 0, l3 = 0, dram = 0;
 };
 

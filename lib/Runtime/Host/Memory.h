@@ -25,19 +25,20 @@ public:
   }
   ~Memory();
 
-  /// Rounds `bytes` up to a huge page if it is less than a huge page but at least 5/8 of one, because huge pages can be
+  /// Rounds `bytes` up to a huge page if it is at least 5/8 of a huge page and less than one, because huge pages can be
   /// moved to other blocks. Returns other sizes unchanged.
   static int64_t sizeFor(int64_t bytes) {
     return bytes >= hugePageBytes / 8 * 5 && bytes < hugePageBytes ? hugePageBytes : bytes;
   }
 
-  /// Allocates `bytes` bytes; for 0, the block is empty and its pointer null. Returns false if the allocation fails.
+  /// Allocates `bytes` bytes. If `bytes` is 0, the block is empty and its pointer is null. Returns false if the
+  /// allocation fails.
   static bool allocate(int64_t bytes, Memory &memory);
 
-  /// Moves huge pages from the end of `other` to this block from `offset` on, which must be a multiple of their size.
-  /// Moves as many pages as `other` has, up to the end of this block. Their contents are undefined. `other` shrinks,
-  /// and loses the bytes after its last whole huge page. Returns the number of bytes moved, which is 0 if the system
-  /// does not support moving pages, or -1 if a part of this block is no longer mapped.
+  /// Moves huge pages from the end of `other` into this block, starting at `offset`, which must be a multiple of their
+  /// size. Moves as many pages as `other` has, up to the end of this block. The contents of the moved pages are
+  /// undefined. `other` shrinks, and loses the bytes after its last whole huge page. Returns the number of bytes moved.
+  /// Returns 0 if the system does not support moving pages, or -1 if a part of this block is no longer mapped.
   int64_t takePages(int64_t offset, Memory &other);
 
   /// Releases the ownership of the block. A Memory can later be created from the result with adopt().

@@ -1,7 +1,7 @@
 //===- OnceSteps.h - pack all packed buffers of a plan once -----------------===//
 //
-// The inputs of the `once` steps must not change afterwards, which holds for the weights of an ahead-of-time library.
-// The JIT instead packs groups of steps and checks whether parameters have changed (Packing.h).
+// The inputs of the `once` steps must not change afterwards. This condition holds for the weights of an ahead-of-time
+// library. The JIT instead packs groups of steps and checks whether parameters have changed (Packing.h).
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_ONCESTEPS_H

@@ -25,7 +25,8 @@ static constexpr int64_t leastBytes = int64_t(4) << 20;
 
 /// The state shared with the packing thread, which may end shortly after the executable is destroyed.
 struct Executable::Ahead {
-  const uint64_t generation = forkGeneration(); ///< a child process does not have the thread
+  /// Generation of the process that started the thread; a forked child does not have the thread.
+  const uint64_t generation = forkGeneration();
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::condition_variable ended;

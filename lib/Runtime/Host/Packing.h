@@ -45,18 +45,18 @@ uint64_t fingerprint(const void *data, int64_t bytes);
 /// The packed buffers of one group.
 struct PackedSet {
   std::shared_ptr<const Memory> memory; ///< shared by sets that differ only in stamps
-  std::vector<InputStamp> stamps;       ///< in the order of PackGroup::inputs
+  std::vector<InputStamp> stamps;       ///< stamps of the inputs, in the order of PackGroup::inputs
 };
 
 struct PackGroup {
   std::vector<const plan::Step *> steps;
   std::vector<int32_t> slots;       ///< indices of the packed buffers that the group writes
-  std::vector<int64_t> slotOffsets; ///< start of each in PackedSet::memory, in bytes
+  std::vector<int64_t> slotOffsets; ///< offset in bytes of each of these buffers in PackedSet::memory
   std::vector<int32_t> inputs;      ///< indices of the plan's inputs that the group reads
   std::vector<int64_t> inputBytes;
   int64_t bytes = 0;
   Frame frame;
-  std::string recipe; ///< equal recipes on equal inputs give equal sets; empty: must not be shared
+  std::string recipe; ///< groups with equal recipes and equal inputs have equal sets; empty: the set must not be shared
 
   /// Sets the pointers of the group's packed buffers to their addresses in `memory`, or to null if `memory` is null.
   void point(std::vector<void *> &pointers, const Memory *memory) const {
@@ -72,10 +72,10 @@ struct PackGroup {
 using ReleaseInput = std::function<bool(int32_t input, const void *data, uint64_t number,
                                         std::vector<std::shared_ptr<const PackedSet>> packs)>;
 
-/// Records whether a group's inputs change between calls. During training, parameters change between calls, and a pack
-/// is used in one call only: the call computes the pack immediately before the steps that read it and frees it after
-/// them. The first pack of a group, and a pack of inputs whose stamps are those of the last packing, are kept for later
-/// calls.
+/// Records whether a group's inputs change between calls. During training, parameters change between calls, so a pack
+/// is used in one call only. The call computes the pack immediately before the steps that read it, and frees it after
+/// them. Two kinds of packs are kept for later calls: the first pack of a group, and a pack of inputs whose stamps are
+/// those of the last packing.
 struct PackHistory {
   std::vector<InputStamp> stamps; ///< stamps of the inputs at the last packing
   bool changing = false;
@@ -89,9 +89,9 @@ struct PackHistory {
 
 /// The current sets of all groups. A snapshot is immutable, and a call keeps a reference to it while it runs.
 struct PackSnapshot {
-  std::vector<std::shared_ptr<const PackedSet>> sets; ///< by group; null before the first packing
-  std::vector<void *> pointers;                       ///< by packed buffer
-  uint64_t epoch = 0;                                 ///< number of forced repackings before it
+  std::vector<std::shared_ptr<const PackedSet>> sets; ///< one set per group; null before the first packing
+  std::vector<void *> pointers;                       ///< one pointer per packed buffer
+  uint64_t epoch = 0;                                 ///< number of forced repackings before this snapshot
   std::vector<size_t> changing;                       ///< groups without a set: each call packs them itself
 };
 
@@ -121,7 +121,7 @@ public:
   static PackCache &process();
   std::shared_ptr<const PackedSet> find(const std::string &recipe, const std::vector<InputStamp> &stamps);
   void publish(const std::string &recipe, const std::shared_ptr<const PackedSet> &set);
-  /// Returns a set made from the same inputs before they changed; null if none is alive.
+  /// Returns a set that was packed from the same inputs before they changed. Returns null if no such set is in use.
   std::shared_ptr<const PackedSet> outdated(const std::string &recipe, const std::vector<InputStamp> &stamps);
 
 private:

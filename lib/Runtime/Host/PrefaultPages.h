@@ -46,7 +46,7 @@ private:
   std::atomic<int64_t> ready{0};  ///< total bytes of `pieces`
   int64_t wanted = 0;             ///< bytes still to fault in
   uint64_t drops = 0;             ///< number of calls of clear()
-  uint64_t worker = ~uint64_t(0); ///< generation of the process whose thread is working; ~0: no thread is
+  uint64_t worker = ~uint64_t(0); ///< generation of the process whose thread is working; ~0: no thread is working
 };
 
 } // namespace tilewright::runtime

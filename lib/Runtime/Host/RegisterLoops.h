@@ -15,7 +15,7 @@ namespace tilewright::runtime {
 /// A loop for one instruction set.
 struct RegisterLoop {
   void (*run)(int64_t count);
-  int64_t operations; ///< per iteration; a multiplication and an addition count as two
+  int64_t operations; ///< operations per iteration; a multiplication and an addition count as two
 
   /// Returns the nanoseconds of `count` iterations.
   int64_t time(int64_t count) const;

@@ -18,10 +18,10 @@
 
 namespace tilewright::runtime {
 
-/// Returns the step ranges of `frame`, at least one. Each step range but the last releases at least `worthwhile` bytes
-/// of inputs and packed buffers, and later step ranges allocate at least `worthwhile` bytes of outputs and packed
-/// buffers.
-/// `stay` has a flag for each input, which is true if `once` steps read the input. Such inputs are not released.
+/// Returns the step ranges of `frame`; there is at least one. Each step range but the last releases at least
+/// `worthwhile` bytes of inputs and packed buffers, and later step ranges allocate at least `worthwhile` bytes of
+/// outputs and packed buffers. `stay` has a flag for each input, which is true if `once` steps read the input. Such
+/// inputs are not released.
 std::vector<Frame::StepRange> cutIntoStepRanges(const Frame &frame, const std::vector<bool> &stay, int32_t numOutputs,
                                                 int32_t numPacked, int64_t worthwhile = int64_t(8) << 20);
 

@@ -11,8 +11,8 @@
 
 namespace tilewright::runtime {
 
-/// A worker with its queue. The signal counts the jobs given to the worker; its value stopTicket makes the worker end.
-/// Each job is settled once: the worker executes it, or the caller cancels it.
+/// A worker with its queue. The signal counts the jobs given to the worker. The signal's value stopTicket makes the
+/// worker end. Each job is settled once: either the worker executes it, or the caller cancels it.
 struct ThreadTeam::Worker {
   Signal jobs;
   JobClaim claim;
@@ -37,7 +37,7 @@ bool ThreadTeam::tryEnter() {
   if (!state.compare_exchange_strong(seen, generation << 1 | 1, std::memory_order_acquire))
     return false;
   if (forked) {
-    // The workers, and perhaps a caller that has entered the team, exist only in the parent process. Leak their memory.
+    // The workers exist only in the parent process, and so does a caller that has entered the team. Leak their memory.
     workerCount = 0;
     running.store(0, std::memory_order_relaxed);
     new (&finished) Signal;

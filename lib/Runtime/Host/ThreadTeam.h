@@ -42,7 +42,7 @@ public:
   /// the calling thread finishes are canceled, so that the caller does not wait for threads that are not scheduled.
   int runHelped(int threads, Function function, void *context);
 
-  /// Joins the workers; the next run() starts new ones. No effect while a run() is active.
+  /// Joins the workers. The next run() starts new workers. Has no effect while a run() is active.
   void shutdown();
 
   /// Like run(), but the number of threads may exceed the allowed CPUs, for tests of oversubscription.
@@ -67,9 +67,9 @@ private:
     unsigned controlWord = 0; ///< MXCSR of the caller
   };
 
-  alignas(64) std::atomic<uint64_t> state{0}; ///< fork generation * 2 + busy
+  alignas(64) std::atomic<uint64_t> state{0}; ///< fork generation * 2, plus 1 if the team is busy
   Job job;                                    ///< written by the caller before the workers are signalled
-  alignas(64) std::atomic<int> running{0};    ///< workers that have not finished the job
+  alignas(64) std::atomic<int> running{0};    ///< number of workers that have not finished the job
   Signal finished;                            ///< counts the jobs that a worker was the last to finish
   int workerCount = 0;                        ///< guarded by `state`
   std::unique_ptr<Worker *[]> workers;

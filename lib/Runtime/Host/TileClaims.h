@@ -49,7 +49,7 @@ public:
     }
   }
 
-  /// Takes tiles of the thread's own share that are not taken yet; empty if there are none.
+  /// Takes tiles of the thread's own share that have not been taken. Returns an empty range if there are none.
   Tiles own(int64_t step, int thread) { return take(step, thread, true); }
 
   /// Takes tiles from the back of the share of thread `victim`.

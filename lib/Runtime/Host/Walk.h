@@ -68,7 +68,7 @@ private:
   std::atomic<int64_t> *busy = nullptr;
   StepObserver *observer = nullptr;
   const plan::Plan *observedPlan = nullptr;
-  const char *message = nullptr; ///< of the host function that failed
+  const char *message = nullptr; ///< message of the host function that failed
   int32_t failedCallee = -1;
   /// The index of the step whose host function failed; 0 after any failure of a single thread. All threads compare with
   /// this index at barriers and return at the first barrier after the step. Thread 0 also reads it before serial steps.

@@ -139,7 +139,7 @@ public:
     for (int i = 0; i < numSignals; ++i) {
       struct sigaction now;
       sigaction(fatalSignals[i], nullptr, &now);
-      if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == onSignal) // else replaced since
+      if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == onSignal) // otherwise, another handler has been installed
         sigaction(fatalSignals[i], &before[i], nullptr);
     }
     if (std::get_new_handler() == onNoMemory)

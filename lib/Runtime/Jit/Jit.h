@@ -2,9 +2,9 @@
 //
 //   LLVM module --compileToObject--> object code --Jit::addObject--> linked --lookup--> function pointer
 //
-// The disk cache stores object code as ELF files. Compiling and loading are therefore separate. A Jit holds the code of
+// The disk cache stores object code as ELF files, so compiling and loading are separate. A Jit holds the code of only
 // one artifact, because kernels of two models may have the same names. TILEWRIGHT_PERF_MAP=1 makes the names visible to
-// perf, and TILEWRIGHT_DEBUGGER=1 to gdb.
+// perf, and TILEWRIGHT_DEBUGGER=1 makes them visible to gdb.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_JIT_JIT_H
@@ -42,7 +42,8 @@ public:
   /// symbol and the code that refers to it.
   llvm::Expected<void *> lookup(llvm::StringRef name);
 
-  /// Looks up several names at once and returns the addresses in their order; much cheaper than separate lookups.
+  /// Looks up several names at once and returns the addresses in their order. This is much cheaper than separate
+  /// lookups.
   llvm::Expected<std::vector<void *>> lookupAll(llvm::ArrayRef<std::string> names);
 
 private:

@@ -56,8 +56,8 @@ struct Tensor {
   const int64_t *sizes; ///< -1 for a symbolic size
   const char *text;     ///< for error messages: "float32 [batch, 64]"
   const SizeExpr *exprs;
-  int64_t number;  ///< index among the plan's inputs or outputs
-  int64_t inPlace; ///< 1: an input that a call writes
+  int64_t number;  ///< index in the plan's inputs or outputs
+  int64_t inPlace; ///< 1 if a call writes this input
 };
 
 /// An input of the plan whose data is part of the library's weights.
@@ -78,9 +78,9 @@ inline constexpr char weightsMagic[17] = "TilewrightWeight";
 struct Variant {
   const char *cpu;          ///< the machine that the code was compiled for
   uint64_t instructionSets; ///< runtime::maskOf() of the sets that the kernels use
-  const uint8_t *plan;      ///< written by plan::serialize()
+  const uint8_t *plan;      ///< image that plan::serialize() has written
   uint64_t planBytes;
-  const tilewright_kernel_fn *kernels; ///< in the order of the plan
+  const tilewright_kernel_fn *kernels; ///< functions in the order of the plan's kernels
   uint64_t numKernels;
   const Weight *weights; ///< ranges of the weights, which all variants share
   uint64_t numWeights;
@@ -89,7 +89,8 @@ struct Variant {
 struct Description {
   uint64_t abi; ///< TILEWRIGHT_ABI_VERSION
   const char *model;
-  const Variant *variants; ///< at least one; by default, an instance uses the first that its CPU supports
+  /// At least one variant; by default, an instance uses the first variant that its CPU supports.
+  const Variant *variants;
   uint64_t numVariants;
   const Tensor *inputs;
   uint64_t numInputs;
@@ -97,7 +98,8 @@ struct Description {
   uint64_t numOutputs;
   const uint8_t *weightData; ///< null: the weights are in a file
   uint64_t weightBytes;
-  const char *weightsFile; ///< the file's name when it was written; null: the weights are in weightData
+  /// Name that the file of weights had when it was written; null: the weights are in weightData.
+  const char *weightsFile;
   const uint8_t *weightsId;
 };
 
@@ -106,7 +108,7 @@ struct CallerTensor {
   void *data;
   int32_t dtype, rank;
   int64_t sizes[maxRank];
-  const int64_t *strides; ///< in elements; null: dense, row-major
+  const int64_t *strides; ///< strides in elements; null: the tensor is dense and row-major
 };
 
 /// The options that the caller passes to create(). The structure has the layout of <model>_options in the generated C
@@ -114,7 +116,7 @@ struct CallerTensor {
 struct CallerOptions {
   int32_t threads;
   const char *weightsFile;
-  const char *cpu;       ///< null: the first variant that this CPU supports
+  const char *cpu;       ///< name of a variant; null: the first variant that this CPU supports
   int32_t verifyWeights; ///< not 0: create() reads the whole file of weights and rejects a damaged one
 };
 
@@ -122,7 +124,7 @@ struct CallerOptions {
 /// header.
 struct CallerStep {
   const char *operations; ///< operations of the model that the step computes, and their lines
-  double seconds;         ///< summed over threads and runs
+  double seconds;         ///< sum of the times on all threads and in all runs
 };
 
 } // namespace tilewright::library

@@ -85,14 +85,15 @@ private:
   bool walk(const tilewright::runtime::Frame &frame, const void *const *inputs, void *const *outputs);
 
   const tilewright::library::Description &description;
-  const tilewright::library::Variant *variant = nullptr; ///< in the description; set by create()
+  const tilewright::library::Variant *variant = nullptr; ///< the selected variant of the description; set by create()
   tilewright::plan::Plan plan;
   std::vector<tilewright::runtime::Kernel> kernels;
   std::vector<Sizes> inputSizes, outputSizes;
   const uint8_t *weights = nullptr;
   void *mapping = nullptr; ///< address at which the file of weights is mapped
   size_t mappingBytes = 0;
-  std::vector<const void *> inputPointers; ///< by the plan's index; only weights stay the same between calls
+  /// One pointer per input of the plan; only those of weights stay the same between calls.
+  std::vector<const void *> inputPointers;
   std::vector<void *> outputPointers;
   tilewright::runtime::PackedBuffers packed;    ///< empty if the weights are stored packed
   tilewright::runtime::Memory memory;           ///< the memory of the current call, reused by the next one
@@ -103,7 +104,7 @@ private:
   tilewright::library::ProcessGeneration generation;
 
   static constexpr size_t maxFrames = 8;
-  std::vector<std::unique_ptr<tilewright::runtime::Frame>> frames; ///< most recently used first
+  std::vector<std::unique_ptr<tilewright::runtime::Frame>> frames; ///< the most recently used frame first
   std::vector<int64_t> symbols;                                    ///< values of the symbols in the current call
 };
 

@@ -51,16 +51,16 @@ struct Expr {
 
 struct Buffer {
   enum class Kind : uint8_t {
-    Input,    ///< a tensor of the caller; `index` is its position
-    Output,   ///< a tensor that the caller allocated; `index` is its position
-    Arena,    ///< scratch memory of one call, alive from its first to its last use in `steps`
-    Packed,   ///< written by a `once` step, kept between calls
+    Input,    ///< a tensor of the caller; `index` is its position in the inputs
+    Output,   ///< a tensor that the caller allocated; `index` is its position in the outputs
+    Arena,    ///< scratch memory of one call, with a lifetime from its first to its last use in `steps`
+    Packed,   ///< memory that a `once` step writes, and that is kept between calls
     Constant, ///< bytes stored in the plan: `index` is the offset in Plan::constants
   };
   Kind kind = Kind::Arena;
   int64_t index = 0;
   Expr bytes;
-  bool inPlace = false; ///< an Input that steps may write, because the model mutates it
+  bool inPlace = false; ///< true for an Input that steps may write, because the model mutates it
 };
 
 /// A buffer operand of a step: a buffer and the byte offset of the operand in it.
@@ -80,12 +80,12 @@ struct Step {
   std::vector<Operand> operands;     ///< in the kernel's order
   uint64_t writes = 0;               ///< bit i: operand i is written (i < 64; operands from 64 on count as written)
   std::vector<Expr> sizes;           ///< index arguments of the kernel
-  Expr grid;                         ///< number of tiles; 1 runs on thread 0 alone
-  Expr scratchBytes;                 ///< per thread
+  Expr grid;                         ///< number of tiles; thread 0 alone executes a single tile
+  Expr scratchBytes;                 ///< bytes of scratch memory per thread
   Expr bytes;                        ///< number of bytes of a Copy
-  bool checks = false;               ///< a Launch that writes failed checks to the start of its scratch
-  std::vector<std::string> messages; ///< of a Launch with `checks`: the errors of conditions that do not hold
-  Expr flops;                        ///< number of operations of its contractions, for profiles
+  bool checks = false;               ///< true for a Launch that writes failed checks to the start of its scratch
+  std::vector<std::string> messages; ///< for a Launch with `checks`: the errors of conditions that do not hold
+  Expr flops;                        ///< number of operations of the step's contractions, for profiles
   std::string label;                 ///< for profiles and error messages: op names
   std::string schedule;              ///< for profiles: the schedule as text, such as the tile sizes
 };

@@ -8,8 +8,8 @@ namespace tilewright::plan {
 
 /// The work of a step in one call.
 struct StepWork {
-  int64_t flops = 0; ///< operations of the contractions
-  int64_t bytes = 0; ///< bytes of the accessed buffers; of a gathered table at most the result's size
+  int64_t flops = 0; ///< number of operations of the step's contractions
+  int64_t bytes = 0; ///< bytes of the accessed buffers; a gathered table counts at most as many bytes as the result
   int64_t kept = 0;  ///< the part of `bytes` that no step of the call wrote: packed weights, constants, arguments
 };
 

@@ -24,7 +24,8 @@ public:
   /// Runs `program` once and returns its error. On a device, the call may return before the device has finished.
   llvm::Error run(Program &program, int threads);
   /// Runs `program` `calls` times, one call after the other, and returns the mean time of a call in nanoseconds. On a
-  /// device, this is the time of the device, and the contents of its caches are replaced before each call.
+  /// device, the mean time is measured on the device, and the contents of the device's caches are replaced before each
+  /// call.
   llvm::Expected<double> time(Program &program, int threads, int64_t calls = 1);
 
   llvm::ArrayRef<int64_t> symbolValues() const { return symbols; }
@@ -42,7 +43,7 @@ private:
   std::vector<const void *> inputs;
   std::vector<void *> outputs;
   std::vector<int64_t> inputBytes, outputBytes;
-  std::unique_ptr<DeviceTimer> timer; ///< of the device, which has the memory of `inputs` and `outputs`
+  std::unique_ptr<DeviceTimer> timer; ///< timer of the device that has the memory of `inputs` and `outputs`
 };
 
 } // namespace tilewright

@@ -11,12 +11,12 @@ namespace tilewright {
 
 struct TunableKernel {
   KernelModule kernel;
-  tuner::Searched searched;   ///< has fewer than two points if there is nothing to tune
-  ScheduleSpace wide;         ///< adds the schedules that `searched` excludes; without knobs if there are none
+  tuner::Searched searched; ///< has fewer than two points if there is nothing to tune
+  ScheduleSpace wide; ///< space that also has the schedules that `searched` excludes; without knobs if there are none
   tuner::KernelRecord record; ///< key, family, sizes and the default schedule
-  std::vector<int64_t> tiles; ///< of the default schedule; the knobs of a point replace some of them
-  std::string refusal;        ///< why the kernel cannot be tuned separately; empty if it can
-  std::string signature;      ///< without a class of sizes; the key of `record` includes the class
+  std::vector<int64_t> tiles; ///< tiles of the default schedule; the knobs of a point replace some of them
+  std::string refusal;        ///< reason why the kernel cannot be tuned separately; empty if it can
+  std::string signature;      ///< signature without a class of sizes; the key of `record` includes the class
 };
 
 /// Returns each distinct kernel of `module`, which is at the end of the structured stage.

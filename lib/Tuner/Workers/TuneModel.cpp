@@ -82,7 +82,8 @@ private:
     llvm::Expected<std::map<std::string, double>> profile = (*model)->profile();
     if (!profile) {
       const std::string why = "the untuned model cannot be measured: " + llvm::toString(profile.takeError());
-      // Another process may use the device, or there may not be enough memory for a second copy of the parameters.
+      // On a device, the worker may fail because another process uses the device, or because there is not enough memory
+      // for a second copy of the parameters.
       return isOnDevice() ? llvm::make_error<NoTuneWorker>(why) : llvm::createStringError(why);
     }
     double total = 0;
@@ -406,9 +407,10 @@ private:
     return llvm::Error::success();
   }
 
-  static constexpr double smallShare = 0.005;               ///< tier quick ignores kernels below this part of the time
+  /// Tier quick ignores kernels that take less than this share of the model's time.
+  static constexpr double smallShare = 0.005;
   static constexpr double lastRace = 25;                    ///< seconds
-  std::map<std::string, std::string> chosen;                ///< entries of a schedule file by kernel
+  std::map<std::string, std::string> chosen;                ///< entries of a schedule file, by kernel
   std::vector<std::optional<tuner::KernelRecord>> recorded; ///< per kernel
   std::vector<tuner::KernelRecord> others;                  ///< all existing records, including similar kernels
   std::vector<TunableKernel *> fresh;                       ///< the kernels for which this tuning writes records

@@ -178,9 +178,9 @@ private:
     return made.get();
   }
 
-  /// In each round, calls every program the same number of times, at most 64, so that the fastest program runs for
-  /// about 0.1 ms, on a device at most 16 times. If every program takes longer, each is called once. The order of the
-  /// programs varies between rounds.
+  /// Calls every program the same number of times in each round. The number is at most 64 (16 on a device), and such
+  /// that the fastest program runs for about 0.1 ms. If every program takes longer, each is called once. The order of
+  /// the programs varies between rounds.
   llvm::Expected<json::Value> race(const json::Object &request) {
     const int64_t rounds = request.getInteger("rounds").value_or(1);
     const double limit = request.getNumber("limit").value_or(0);
@@ -212,7 +212,7 @@ private:
       for (int warm = 0; warm < 4 && failures[lane].empty(); ++warm) {
         llvm::Expected<double> took = call->time(*lanes[lane], options.threads);
         if (!took && onDevice)
-          return took.takeError(); // the device may not be able to run the other lanes
+          return took.takeError(); // after this error, the device may not be able to run the other lanes
         if (!took) {
           failures[lane] = llvm::toString(took.takeError());
           break;
@@ -264,7 +264,7 @@ private:
                                                            : compileChecked(*copy, *target, with(request));
     if (!checked)
       return checked.takeError();
-    // The comparison reads results on the host. On a device, `call` has its memory there.
+    // The comparison reads results on the host. If the programs run on a device, the memory of `call` is on the device.
     std::optional<RandomCall> onHost;
     if (target->hasDevices()) {
       llvm::Expected<RandomCall> made = RandomCall::make(*module, call->symbolValues());

@@ -21,7 +21,7 @@ public:
   WorkerProcess(const WorkerProcess &) = delete;
 
   /// Returns the answer to `request`. `deadline` is the maximum number of seconds between two lines of the answer.
-  /// `onLine` is called for the lines before the last and may change the deadline.
+  /// `onLine` is called for each line before the last one, and may change the deadline.
   llvm::Expected<llvm::json::Object>
   ask(llvm::json::Object request, double deadline,
       llvm::function_ref<void(const llvm::json::Object &, double &deadline)> onLine = nullptr);
