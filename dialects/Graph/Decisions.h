@@ -25,7 +25,7 @@ namespace tilewright::graph {
 struct PassDecision {
   llvm::StringRef pass, kind;
   bool done;
-  std::string subject, reason; ///< `reason` explains why something was not done
+  std::string subject, reason; ///< `reason` explains why the optimization was not applied
 };
 
 /// The decisions of one pass over one function or module. Each is emitted as a remark when it is added.

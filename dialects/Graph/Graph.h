@@ -49,11 +49,11 @@ struct SymbolicSize {
 /// Returns the symbolic sizes of `function`, in the order of its `index` arguments. Default names are s0, s1, ...
 llvm::SmallVector<SymbolicSize> symbolicSizesOf(mlir::FunctionOpInterface function);
 
-// Code generators also read the following attributes, which AttributeNames.h defines.
+// Code generators also read the attributes below, which AttributeNames.h defines.
 using tilewright::fromStartAttrName, tilewright::intoAttrName, tilewright::nameAttrName, tilewright::staticAttrName;
 /// Attribute of @main: relations between its symbolic sizes that each call checks (lib/Graph/GuardSizes.cpp).
 inline constexpr llvm::StringLiteral guardsAttrName = "tw.guards";
-/// The decisions of passes with their reasons, for the report. The attribute is on a function or on the module.
+/// Attribute of a function or of the module: the decisions of passes with their reasons, for the report.
 inline constexpr llvm::StringLiteral decisionsAttrName = "tw.decisions";
 /// Discardable unit attribute of convolutions and pooling ops that --tw-propagate-layout has changed to channels-last.
 /// Shapes are N x spatial x C, and weights spatial x C/groups x F (transposed convolutions: spatial x C x F/groups).

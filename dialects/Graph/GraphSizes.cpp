@@ -137,8 +137,8 @@ SizePolynomial quotientOf(AffineExprKind kind, AffineExpr lhs, AffineExpr rhs) {
   }
   if (single)
     splitMultiples(numerator, divisor, whole);
-  // A numerator that is 0, or a constant that splitMultiples() has reduced modulo the constant divisor d, is in [0, d).
-  // Its quotient is then 0, and its remainder is the numerator itself.
+  // A numerator in [0, d), where d is the constant divisor, has the quotient 0, and the remainder is the numerator
+  // itself. This is the case for 0, and for a constant that splitMultiples() has reduced modulo d.
   bool small = numerator.empty() || (constant && numerator.size() == 1 && numerator.begin()->first.empty());
   if (single && small)
     return kind == AffineExprKind::Mod ? numerator : whole;

@@ -23,8 +23,8 @@ namespace {
 /// The list to which the verifier in this thread adds the rules that it cannot decide; null if they are not requested.
 thread_local SmallVectorImpl<SizeRule> *openRules = nullptr;
 
-/// Returns a - b if the difference is a constant. Otherwise returns std::nullopt. In this case, also adds the
-/// relation a == b, or a >= b if `atLeast`, to `openRules` unless that is null.
+/// Returns a - b if the difference is a constant. Otherwise returns std::nullopt and, unless `openRules` is null, adds
+/// a relation to `openRules`: a == b or, if `atLeast`, a >= b.
 std::optional<int64_t> knownDifference(AffineExpr a, AffineExpr b, bool atLeast) {
   std::optional<int64_t> difference = a == b ? 0 : constantOf(canonicalSize(a - b));
   if (!difference && openRules)

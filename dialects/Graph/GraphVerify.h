@@ -10,11 +10,11 @@ using Sizes = llvm::SmallVector<mlir::AffineExpr>;
 
 /// Returns the value of a constant size, or nullopt.
 std::optional<int64_t> constantOf(mlir::AffineExpr expr);
-/// Returns true if `a` and `b`, two sizes that must be equal, differ by a nonzero constant. A difference that depends
-/// on symbols becomes a rule of the verified op (SizeRules.h).
+/// Returns true if the sizes `a` and `b`, which must be equal, differ by a nonzero constant. If their difference
+/// depends on symbols, adds a rule of the verified op (SizeRules.h).
 bool surelyDiffer(mlir::AffineExpr a, mlir::AffineExpr b);
-/// Returns true if `a`, a size that must be at least `b`, is less than `b` by a constant. A difference that depends on
-/// symbols becomes a rule, too.
+/// Returns true if the size `a`, which must be at least `b`, is less than `b` by a constant. If their difference
+/// depends on symbols, adds a rule of the verified op.
 bool surelyBelow(mlir::AffineExpr a, mlir::AffineExpr b);
 /// Returns the text of a shape, such as "2x(s0)x64".
 std::string printSizes(llvm::ArrayRef<mlir::AffineExpr> sizes);
@@ -36,13 +36,13 @@ mlir::LogicalResult checkElement(mlir::Operation *op, unsigned number, llvm::Str
                                  mlir::Type expected);
 /// Checks that the elements of all `values` are floats; otherwise reports constraint `number`.
 mlir::LogicalResult checkFloats(mlir::Operation *op, unsigned number, mlir::ValueRange values);
-/// Checks that the elements of all `operands`, whose first is the input, and of all `results` are floats, that either
-/// all operands or no operands are of f64, and that results are of f64 only if the input is; otherwise reports
-/// constraint `number`. The op computes in f64 for an input of f64, and in f32 for other inputs.
+/// Checks the element types of `operands`, whose first is the input, and of `results`: all are floats, either all
+/// operands or no operands are f64, and results are f64 only if the input is. Otherwise reports constraint `number`.
+/// The op computes in f64 for an f64 input, and in f32 for other inputs.
 mlir::LogicalResult checkComputeTypes(mlir::Operation *op, unsigned number, mlir::ValueRange operands,
                                       mlir::ValueRange results);
 /// Returns false if `from` surely does not broadcast to `to` by NumPy's rules. A size of `from` that is not 1 must
-/// equal the size of `to`. If this depends on symbols, it becomes a rule, too.
+/// equal the size of `to`. If their equality depends on symbols, adds a rule of the verified op.
 bool broadcasts(llvm::ArrayRef<mlir::AffineExpr> from, llvm::ArrayRef<mlir::AffineExpr> to);
 
 } // namespace tilewright::graph

@@ -17,9 +17,9 @@ struct ReshapeGroup {
   llvm::SmallVector<int64_t, 2> from, to;
 };
 
-/// Returns the grouping with the most groups that describes the reshape. Trailing unit dimensions belong to the last
-/// group. The list is empty if no grouping is known to have equal products of sizes in each group, or if a shape has
-/// rank 0.
+/// Returns the groups of dimensions that describe the reshape. There are as many groups as possible, and trailing unit
+/// dimensions belong to the last group. The list is empty if no grouping is known to have equal products of sizes in
+/// each group, or if a shape has rank 0.
 llvm::SmallVector<ReshapeGroup> reshapeGroups(llvm::ArrayRef<mlir::AffineExpr> from,
                                               llvm::ArrayRef<mlir::AffineExpr> to);
 

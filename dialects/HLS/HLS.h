@@ -42,8 +42,8 @@ mlir::MemRefType withMemory(mlir::MemRefType type, PartitionAttr banks, Memory m
 PartitionAttr banksOf(mlir::MemRefType type);
 /// Returns the memory of `type`. Arrays without a memory space are in bram.
 Memory memoryOf(mlir::MemRefType type);
-/// isUltra() returns true for the two layouts of an UltraRAM. hasWords() returns true for memories whose words consist
-/// of one element of each bank, so that the banks are not separate memories.
+/// isUltra() returns true for the two layouts of an UltraRAM. hasWords() returns true for a memory whose words consist
+/// of one element of each bank. The banks of such a memory are not separate memories.
 inline bool isUltra(Memory memory) { return memory == Memory::Uram || memory == Memory::UramWords; }
 inline bool hasWords(Memory memory) { return memory == Memory::BramWords || memory == Memory::UramWords; }
 

@@ -111,8 +111,8 @@ static LogicalResult verifyWrites(LaunchOp launch, ArrayRef<BufferOp> buffers) {
 }
 
 /// Checks the constraints launch_c3, launch_c4 and copy_c2, which concern the kinds of buffers, in one pass over the
-/// program. If each op searched for its buffers, the verification of an op would take time proportional to the number
-/// of buffers.
+/// program. If each op searched for its buffers, its verification would take time proportional to the number of
+/// buffers.
 LogicalResult ProgramOp::verifyRegions() {
   SmallVector<BufferOp> buffers(getBody().getOps<BufferOp>());
   for (Operation &op : getBody().front()) {

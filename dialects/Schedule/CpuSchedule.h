@@ -28,8 +28,8 @@ const CpuKnob *findCpuKnob(llvm::StringRef name);
 /// Value of `block` for the largest number of rows that the registers and the L1 cache allow.
 inline constexpr int64_t wholeBlocks = 16;
 
-/// Returns the value of a knob of the schedule of `kernel`, or `otherwise` if the kernel is null or its schedule does
-/// not set it: `knobOr(kernel, &CpuScheduleAttr::getKBlock, 128)`.
+/// Returns the value of a knob of the schedule of `kernel`, for example by `knobOr(kernel, &CpuScheduleAttr::getKBlock,
+/// 128)`. Returns `otherwise` if the kernel is null or its schedule does not set the knob.
 int64_t knobOr(mlir::func::FuncOp kernel, int64_t (CpuScheduleAttr::*knob)() const, int64_t otherwise);
 
 } // namespace tilewright::schedule

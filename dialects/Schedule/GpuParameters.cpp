@@ -95,8 +95,8 @@ std::string whyInvalid(const GpuParameters &parameters) {
 
 namespace {
 
-/// The knobs of a schedule with the variables that have their values: parameters, or numbers from which parameters are
-/// computed.
+/// The knobs of a schedule, and the variables that have their values. A variable is a parameter, or a number from which
+/// parameters are computed.
 class KnobVariables {
 public:
   explicit KnobVariables(const GpuParameters &of) : p(of) { bind(); }
@@ -191,12 +191,13 @@ private:
     }
   }
 
-  bool usesWarpGroups() const { return p.consumers > 0; } // of attention; no knob has the value 0
+  bool usesWarpGroups() const { return p.consumers > 0; } // for attention; no knob has the value 0
 
   GpuParameters p;
-  /// The rows (rows), threads (fma), or rows and columns of a warp or warp group (mma, wgmma).
+  /// For `rows`, the number of rows; for `fma`, of threads; for `mma` and `wgmma`, of rows and columns of a warp or
+  /// warp group.
   int64_t rows = 0, columns = 0;
-  int64_t warps = 0; ///< attention without consumers
+  int64_t warps = 0; ///< number of warps, for attention without consumers
 };
 
 } // namespace

@@ -15,15 +15,16 @@ namespace tilewright::schedule {
 struct GpuParameters {
   using Kind = GpuKind;
   Kind kind = Kind::Elements;
-  int64_t threads = 256;        ///< threads per block
-  int64_t vector = 1;           ///< adjacent elements that one thread computes
-  int64_t group = 32;           ///< threads of a block that share a row: a warp, all threads, or one per warp
-  bool rowsAcrossLanes = false; ///< for rows: consecutive lanes have consecutive rows, which the warps share
-  // Parameters of mma, wgmma, fma and attention (`k` not of attention, `cluster` also of rows):
+  int64_t threads = 256; ///< threads per block
+  int64_t vector = 1;    ///< adjacent elements that one thread computes
+  int64_t group = 32;    ///< threads of a block that share a row: a warp, all threads, or one per warp
+  /// For `rows`: true if consecutive lanes have consecutive rows, which the warps of the block share.
+  bool rowsAcrossLanes = false;
+  // Parameters of `mma`, `wgmma`, `fma` and `attention`. `attention` has no `k`, and `rows` has `cluster`, too.
   int64_t m = 0, n = 0, k = 0;    ///< size of a block's tile
-  int64_t warpsM = 0, warpsN = 0; ///< warps that share the tile, for mma
-  int64_t consumers = 0;          ///< warp groups that share the tile, for wgmma; attention with 0 uses mma.sync
-  int64_t tileM = 0, tileN = 0;   ///< size of a thread's tile, for fma; lines and pixels of it, for windows
+  int64_t warpsM = 0, warpsN = 0; ///< for `mma`: warps that share the tile
+  int64_t consumers = 0;          ///< for `wgmma`: warp groups that share the tile; attention with 0 uses mma.sync
+  int64_t tileM = 0, tileN = 0;   ///< for `fma`: size of a thread's tile; for `windows`: lines and pixels of it
   int64_t tileRowsPerBand = 1;    ///< mma, wgmma: rows of tiles that consecutive blocks process column by column
   int64_t tilesPerBlock = 1;      ///< wgmma: tiles that a block computes one after the other
   int64_t cluster = 1;            ///< wgmma: blocks that share B's tile; rows: blocks that share a row

@@ -20,8 +20,8 @@ Combiner combinerOf(ScanKind kind);
 std::optional<Combiner> combinerOf(ScatterKind kind);
 /// Returns the combiner that `op`, an op of the arith dialect, computes; nullopt for any other op.
 std::optional<Combiner> combinerOf(mlir::Operation *op);
-/// Returns the op that combines the partial results of result `number`: the body of `op` yields combiner(accumulator,
-/// new), and does not use the accumulator elsewhere. Returns null if there is no such op.
+/// Returns the op that combines the partial results of result `number`. The body of `op` must yield
+/// combiner(accumulator, new), and must not use the accumulator elsewhere. Returns null if there is no such op.
 mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
 
 /// Returns true if the result depends on the order in which elements of this type are combined.

@@ -32,8 +32,8 @@ std::string describe(Operation *op) {
   return op->getName().stripDialect().str();
 }
 
-/// Returns a map from `loops` dimensions. Loop `loopOfDim[i]` indexes dimension i; if it is -1, the whole dimension is
-/// read.
+/// Returns a map from `loops` dimensions. Loop `loopOfDim[i]` indexes dimension i. If `loopOfDim[i]` is -1, the whole
+/// dimension i is read.
 static AffineMap readMap(int64_t loops, ArrayRef<int64_t> loopOfDim, MLIRContext *context) {
   SmallVector<AffineExpr> exprs;
   for (int64_t loop : loopOfDim)
@@ -98,9 +98,9 @@ AffineMap operandMap(OpOperand &operand) {
   return readMap(loops, loopOfDim, context);
 }
 
-/// Returns, for each dimension of the result, the row of the cluster along which the result's users are tiled. The row
-/// is -1 if a user reads the whole dimension, or if two users are tiled along different rows. Sets `used` to false if
-/// no member of the cluster uses the result.
+/// Returns, for each dimension of the result, the row of the cluster along which the users of the result are tiled. The
+/// row is -1 if a user reads the whole dimension, or if two users are tiled along different rows. Sets `used` to false
+/// if no member of the cluster uses the result.
 static SmallVector<int64_t> rowsOfResult(OpResult result, const llvm::DenseMap<Operation *, SmallVector<int64_t>> &rows,
                                          bool &used) {
   auto rank = cast<ShapedType>(result.getType()).getRank();

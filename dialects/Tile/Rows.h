@@ -21,8 +21,8 @@ struct RowMap {
   int64_t numRows = 0;
 };
 
-/// Returns the rows of `members` (linalg ops and tileable tw_tile ops in program order, the anchor last), or nullopt
-/// with the reason why the members cannot be tiled together.
+/// Returns the rows of `members`, which are linalg ops and tileable tw_tile ops in program order, the anchor last. If
+/// the members cannot be tiled together, returns nullopt and sets the reason.
 std::optional<RowMap> computeRows(llvm::ArrayRef<mlir::Operation *> members, std::string &reason);
 
 /// Returns the map from the loops (numLoops()) of the op that has `operand` to the operand's elements. The op is a

@@ -18,10 +18,11 @@
 #include "dialects/Tile/TileOps.h.inc"
 
 namespace tilewright::tile {
-/// Returns true if the scatter writes rows: adjacent elements along the innermost dimension of the source are adjacent
-/// in the destination, too. The innermost index of an element is then unchanged, and the other indices do not depend on
-/// it. In addition, source and destination must have at least two dimensions and static innermost sizes, the innermost
-/// size of the source must be at least 2 and at most that of the destination, and the elements must not be i1.
+/// Returns true if the scatter writes rows, that is, if adjacent elements along the innermost dimension of the source
+/// are adjacent in the destination, too. The innermost index of an element is then unchanged, and the other indices do
+/// not depend on it. In addition, source and destination must have at least two dimensions and static innermost sizes.
+/// The innermost size of the source must be at least 2 and at most that of the destination, and the elements must not
+/// be i1.
 bool writesRows(ScatterOp scatter);
 /// Returns 1 if `divisor` is 0, otherwise `divisor`; tw_tile.divisor has the same result. If `isZero` is not null, sets
 /// it to a value that is true if `divisor` is 0.

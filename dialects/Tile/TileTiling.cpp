@@ -29,8 +29,8 @@ void wholeOf(OpBuilder &builder, Location loc, Value value, Folds &offsets, Fold
     sizes.push_back(tensor::getMixedSize(builder, loc, value, dim));
 }
 
-/// Sets `cutOffsets` and `cutSizes` to `offsets` and `sizes` in the leading dimensions. In the other dimensions, they
-/// cover all of `value`.
+/// Sets `cutOffsets` and `cutSizes` to `offsets` and `sizes` in the leading dimensions. In the other dimensions, sets
+/// them so that they cover all of `value`.
 void leadingOf(OpBuilder &builder, Location loc, Value value, ArrayRef<OpFoldResult> offsets,
                ArrayRef<OpFoldResult> sizes, Folds &cutOffsets, Folds &cutSizes) {
   wholeOf(builder, loc, value, cutOffsets, cutSizes);
@@ -322,9 +322,9 @@ LogicalResult PackOp::getResultTilePosition(OpBuilder &builder, unsigned, ArrayR
 
 //===--- attention: loops batch, head, row ------------------------------------===//
 
-/// Returns the dimension of `operand` (0 query, 1 key, 2 value, 3 result; for the gradient also 4 gradient of the
-/// result, and 5 to 7 gradients of query, key and value) that corresponds to dimension `dim` of the order batch, head,
-/// row, column.
+/// Returns the dimension of `operand` that corresponds to dimension `dim` of the order batch, head, row, column.
+/// `operand` is 0 for the query, 1 for the key, 2 for the value, and 3 for the result. For the gradient, it may also be
+/// 4 for the gradient of the result, and 5 to 7 for the gradients of query, key and value.
 template <typename Op> static int64_t dimOf(Op op, int64_t operand, int64_t dim) {
   std::optional<ArrayRef<int64_t>> permutations = op.getPermutations();
   return permutations ? (*permutations)[operand * 4 + dim] : dim;

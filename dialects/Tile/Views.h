@@ -13,8 +13,8 @@ inline bool isViewOfAll(mlir::Operation *op) {
   return mlir::isa<mlir::tensor::ExpandShapeOp, mlir::tensor::CollapseShapeOp, mlir::tensor::CastOp>(op);
 }
 
-/// Returns the value of which `value` is a view, through any number of such ops and of slices; `value` if it is no
-/// view.
+/// Returns the value of which `value` is a view, through any number of such ops and of slices. Returns `value` itself
+/// if it is not a view.
 inline mlir::Value viewedValue(mlir::Value value) {
   for (mlir::Operation *op = value.getDefiningOp();
        op && (isViewOfAll(op) || mlir::isa<mlir::tensor::ExtractSliceOp>(op)); op = value.getDefiningOp())

@@ -22,7 +22,7 @@ inline constexpr llvm::StringLiteral staticAttrName = "tw.static";
 inline constexpr llvm::StringLiteral nameAttrName = "tw.name";
 /// On a result of @main: the index of the tensor argument into whose memory the result is written.
 inline constexpr llvm::StringLiteral intoAttrName = "tw.into";
-/// Op attribute (unit) of ops that read or write at computed indices: a negative index is an error and does not count
+/// Attribute of ops that read or write at computed indices (unit): a negative index is an error, and does not count
 /// from the end.
 inline constexpr llvm::StringLiteral fromStartAttrName = "tw.from_start";
 
@@ -37,10 +37,10 @@ inline constexpr llvm::StringLiteral opAttrName = "tw.op";
 /// Attribute of an op in a kernel (unit): the op multiplies f32, and may round its operands to tf32, which has a 10-bit
 /// mantissa.
 inline constexpr llvm::StringLiteral tf32AttrName = "tw.tf32";
-/// Attribute of kernels and launches (an attribute of dialects/Schedule, or of a plug-in): the schedule.
+/// Attribute of kernels and launches: the schedule, an attribute of dialects/Schedule or of a plug-in.
 inline constexpr llvm::StringLiteral scheduleAttrName = "tw.schedule";
-/// Attribute of a call (unit): the callee computes values of parameters, such as packed weights, and the runtime stores
-/// the results for later calls.
+/// Attribute of a call (unit): the callee computes values of parameters, such as packed weights. The runtime stores the
+/// results for later calls.
 inline constexpr llvm::StringLiteral onceAttrName = "tw.once";
 /// Attribute of a kernel's result argument (integers): the indices of the arguments whose memory the result may use.
 inline constexpr llvm::StringLiteral overAttrName = "tw.over";
@@ -56,9 +56,9 @@ inline constexpr llvm::StringLiteral checksAttrName = "tw.checks";
 /// Attribute of kernels and launches (array of strings): messages of tw_tile.require. The status of a failed call
 /// contains an index into the array.
 inline constexpr llvm::StringLiteral messagesAttrName = "tw.messages";
-/// `sizesBetweenAttrName` is an attribute of kernels and launches (array of two integers): the kernel is launched if
-/// the product of its symbolic sizes is between these numbers, where the second number -1 means that there is no
-/// maximum. `otherSizesAttrName` is an attribute of the call: the kernels for other ranges.
+/// `sizesBetweenAttrName` is an attribute of kernels and launches (array of two integers). The kernel is launched if
+/// the product of its symbolic sizes is between these numbers; -1 as the second number means that there is no maximum.
+/// `otherSizesAttrName` is an attribute of the call that lists the kernels for other ranges.
 inline constexpr llvm::StringLiteral sizesBetweenAttrName = "tw.sizes_between", otherSizesAttrName = "tw.other_sizes";
 
 // Attributes of kernels while they are tuned.
@@ -73,9 +73,10 @@ inline constexpr llvm::StringLiteral signatureAttrName = "tw.signature", familyA
 
 namespace hls {
 
-/// `valueAttrName`, on an argument of @main: a weight's elements, which are constant in every call. On the module after
-/// --tw-hls-embed-weights: `embeddedAttrName` lists the indices of the model's tensor arguments that are constants of
-/// the design, and `arrangedAttrName` the elements of the ports that follow those of the model's arguments.
+/// `valueAttrName` is an attribute of an argument of @main: the elements of a weight, which are constant in every call.
+/// The other two are attributes of the module after --tw-hls-embed-weights. `embeddedAttrName` lists the indices of the
+/// model's tensor arguments that are constants of the design. `arrangedAttrName` lists the elements of the ports that
+/// follow those of the model's arguments.
 inline constexpr llvm::StringLiteral valueAttrName = "tw_hls.value", embeddedAttrName = "tw_hls.embedded",
                                      arrangedAttrName = "tw_hls.arranged";
 

@@ -30,9 +30,9 @@ public:
   void log(llvm::raw_ostream &os) const override { os << text; }
   std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
 
-  std::string text;                    ///< for users
+  std::string text;                    ///< text of the error, for users
   std::optional<int64_t> neededDsp;    ///< the smallest number of multipliers with which the model fits, if it is known
-  std::optional<int64_t> availableDsp; ///< the number of multipliers of the part, if the budget has more
+  std::optional<int64_t> availableDsp; ///< number of multipliers of the part, if the budget has more than the part
 };
 
 /// Adds to the metadata of `diagnostic` the smallest number of multipliers that the model needs.

@@ -31,9 +31,8 @@ struct CacheEntry {
 llvm::Expected<std::vector<CacheEntry>> listCache(std::string &folder);
 
 /// Returns a text about the entry with the key `key`, or about the only entry whose key starts with `key`. The text
-/// lists the components of the key, and those components that differ in the most similar entry of the same module. The
-/// different components are the reason why that entry was not reused. If no other entry has the same module, the text
-/// says so.
+/// lists the components of the key, and the components that differ in the most similar entry of the same module. These
+/// differences are the reason why that entry was not reused. If no other entry has the same module, the text says so.
 llvm::Expected<std::string> explainCache(llvm::StringRef key);
 
 /// Deletes the least recently used entries until at most `bytes` remain. With `everything`, also deletes the entries

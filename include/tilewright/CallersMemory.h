@@ -24,12 +24,12 @@ public:
   /// Informs the caller that the inputs with these indices are not read again.
   virtual void release(const std::vector<int32_t> &inputs) = 0;
 
-  /// Returns the CUstream on which a call on a GPU submits its work; 0: the default stream of the device.
+  /// Returns the CUstream to which a call on a GPU submits its work. 0 is the default stream of the device.
   virtual uint64_t stream() { return 0; }
 
-  /// Returns device memory, aligned to 256 bytes, for a call on a GPU. The memory stays allocated until the work that
-  /// is in the stream when the call returns has finished. If the function returns null, the program allocates the
-  /// memory.
+  /// Returns device memory, aligned to 256 bytes, for a call on a GPU. The memory stays allocated until the device has
+  /// finished the work that is in the stream when the call returns. If the function returns null, the program allocates
+  /// the memory.
   virtual void *scratch(int64_t bytes) { return nullptr; }
 };
 

@@ -1,9 +1,10 @@
 //===- Compiler.h - Session: compiles a module with options to a Program -----===//
 //
-// The input is a module whose function @main consists of `tw` ops (include/tilewright/GraphBuilder.h builds one from
-// the nodes of a torch graph). The arguments of @main are the symbolic sizes (`index`, attributes tw.symbol, tw.min,
-// tw.max), followed by the tensors; tensors marked tw.static are parameters and buffers. Every tensor is dense and
-// row-major in the dimension order of its type: a caller whose tensor is a permutation of a dense one passes the
+// The input is a module whose function @main consists of `tw` ops. include/tilewright/GraphBuilder.h builds one from
+// the nodes of a torch graph. The arguments of @main are the symbolic sizes (`index`, attributes tw.symbol, tw.min,
+// tw.max), followed by the tensors. Tensors marked tw.static are parameters and buffers. Every tensor is dense and
+// row-major in the dimension order of its type. If a caller's tensor is a permutation of a dense one, the caller passes
+// the permuted type and adds a tw.permute.
 // permuted type and adds a tw.permute.
 //
 //===----------------------------------------------------------------------===//
@@ -31,24 +32,25 @@ namespace tilewright {
 struct Options {
   std::string target = "cpu";     ///< a registered target: cpu, cuda, hls, reference, or a plug-in's
   std::string cpu = "native";     ///< a value of TILEWRIGHT_CPU
-  TargetValues own;               ///< the values of the options that the target declares
+  TargetValues own;               ///< values of the options that the target declares
   std::string rounding = "fused"; ///< "fused": no rounding between fused ops; "eager": results are rounded as in eager
   std::string dumpDirectory;      ///< folder for the IR of every stage; later graphs: graph-1, ... in it; empty: none
   std::string scheduleFile; ///< the user's schedules, JSON (lib/Codegen/CPU/Schedule/OverrideSchedules.cpp) or .mlir
                             ///< (ApplyScripts.cpp)
   bool cache = true;        ///< use the object cache on disk
-  std::string startAt;      ///< the module is already lowered to the end of this stage; empty: it is a graph
+  std::string startAt;      ///< stage to whose end the module is already lowered; empty: the module is a graph
   std::string check;        ///< "reference": every call compares each kernel with the reference; empty: no
-  int threads = 0;          ///< number of threads to plan for; 0: all that the process may use
-  /// Use of measured schedules (Tuner.h): "records" uses those in `records`, "strict" makes a kernel that can be
-  /// tuned but has no record an error, "off" uses none, "stamp" is for the tuner itself: it annotates kernels with
-  /// their spaces and keys.
+  int threads = 0;          ///< number of threads to plan for; 0: all threads that the process may use
+  /// Use of measured schedules (Tuner.h). "records" uses the schedules in `records`. "strict" makes a kernel that can
+  /// be tuned but has no record an error. "off" uses no measured schedules. "stamp", for the tuner itself, annotates
+  /// kernels with their spaces and keys.
   std::string tune = "records";
   std::string records;        ///< folder of the records; empty: defaultRecordsFolder()
-  bool deterministic = false; ///< tuned schedules keep the default's order of sums: no bit of a result changes
+  bool deterministic = false; ///< true: tuned schedules keep the default's order of sums, so no bit of a result changes
   /// If true, calls do not check sizes: the caller guarantees that the size guards hold (torch.compile checks them).
   bool sizesHold = false;
-  bool portable = false; ///< the code uses only the instruction sets of the machine description, no other CPU features
+  /// True: the code uses only the instruction sets of the machine description, no other CPU features.
+  bool portable = false;
 };
 
 /// A decision of a pass, as text for users.
@@ -56,13 +58,13 @@ struct Decision {
   std::string kind; ///< "fusion", "quantize", "pack" or "vectorize" (dialects/Graph/Decisions.h)
   bool done = false;
   std::string subject; ///< the ops that the decision concerns
-  std::string reason;  ///< the reason why it is not done
+  std::string reason;  ///< reason why the optimization is not applied
   std::string where;   ///< the user's file:line
 };
 
 struct CompileReport {
   int64_t operations = 0, kernels = 0, distinctKernels = 0, cachedKernels = 0;
-  std::vector<std::pair<std::string, double>> stageMilliseconds; ///< in order
+  std::vector<std::pair<std::string, double>> stageMilliseconds; ///< milliseconds of each stage, in order
   std::vector<Decision> decisions;
   std::vector<std::string> stepLines; ///< the user's file:line of each step that can fail at run time; else empty
   std::string cache;                  ///< "hit: ...", "miss: ..." or "off: ...", with the reason
@@ -107,10 +109,10 @@ public:
   virtual ~Program() = default;
 
   /// Runs the graph on `inputs` (the tensors, in order) and writes `outputs`, which the caller has allocated dense and
-  /// row-major. `symbols` has one value per symbolic size; `versions`, if not null, has one version counter per input.
+  /// row-major. `symbols` has one value per symbolic size. `versions`, if not null, has one version counter per input.
   /// `threads` is the maximum number of threads. `memory`, if not null, allocates outputs and frees inputs while the
-  /// program runs: the pointer of an output is read after memory->take() has set it. Returns false with the reason in
-  /// `error`.
+  /// program runs; the pointer of an output is then read after memory->take() has set it. Returns false with the reason
+  /// in `error`.
   virtual bool run(const void *const *inputs, void *const *outputs, const int64_t *symbols, const uint64_t *versions,
                    int threads, RunError &error, CallersMemory *memory) = 0;
 
@@ -129,7 +131,7 @@ public:
   /// Enables or disables the timing of each step. Must not be called while a call is running. If a target does not
   /// support it, times() stays empty.
   virtual void profile(bool) {}
-  /// Returns the times of the steps since profile(true); flops and bytes are those of one call with these symbols.
+  /// Returns the times of the steps since profile(true). `flops` and `bytes` are those of one call with these symbols.
   virtual std::vector<KernelTime> times(const int64_t *symbols) { return {}; }
 
   /// Returns a timer of the device that runs the program. Returns null if the host runs it. Returns null with a reason
@@ -140,8 +142,8 @@ public:
   /// packs no inputs.
   virtual std::vector<bool> packedInputs() const { return {}; }
 
-  /// Sets the callback for packed inputs, before the first call; it is called only for inputs where packedInputs() is
-  /// true.
+  /// Sets the callback for packed inputs, before the first call. The callback is called only for inputs for which
+  /// packedInputs() is true.
   virtual void onPacked(ReleaseInput release) { (void)release; }
 
   /// Returns the number of bytes of the packed parameters that are now in memory.
@@ -166,8 +168,8 @@ public:
 /// Returns true if a compiler in this process has crashed: compile() and lowerTo() then fail immediately.
 bool compilerHasCrashed();
 
-/// Sets a handler that gets a crash's message before compile() or lowerTo() returns it; a program that exits after a
-/// crash can exit in the handler.
+/// Sets a handler that receives the message of a crash before compile() or lowerTo() returns it. A program that exits
+/// after a crash can exit in the handler.
 void onCompilerCrash(std::function<void(const std::string &message)> handler);
 
 /// Runs `work`, the main function of a program, and handles crashes in it as compile() does. Returns the result of

@@ -22,7 +22,7 @@ namespace tilewright {
 /// Every buffer is aligned to 16 bytes.
 struct DeviceKernel {
   std::string name;
-  int64_t threads = 0; ///< per block; the plan's grid is the number of blocks
+  int64_t threads = 0; ///< threads per block; the number of blocks is the plan's grid
   int64_t shared = 0;  ///< bytes of dynamic shared memory
   std::vector<TensorMapRecipe> maps;
 };
@@ -45,26 +45,27 @@ llvm::Expected<std::string> emitDeviceArtifact(mlir::ModuleOp module, llvm::Stri
 
 /// The device on which an artifact runs, and options of its calls.
 struct DeviceOptions {
-  /// "emulated": the PTX interpreter; a finding is the error of the call, with kernel and line. "cuda", "cuda:1":
-  /// that GPU, through the NVIDIA driver; "" is "cuda".
+  /// Name of the device. "emulated" is the PTX interpreter; its findings are errors of the call, with kernel and line.
+  /// "cuda" and "cuda:1" are GPUs that the NVIDIA driver runs. "" is "cuda".
   std::string device;
-  bool graph = false; ///< launch a call with the same symbols as the previous call as one CUDA graph
-  bool cache = true;  ///< use the cache of assembled code
+  bool graph = false; ///< true: a call with the same symbols as the previous call is launched as one CUDA graph
+  bool cache = true;  ///< true: use the cache of assembled code
 };
 
 llvm::Expected<std::shared_ptr<Program>> loadDeviceArtifact(llvm::StringRef artifact, const DeviceOptions &options);
 
 /// Assembles the kernels of `artifact` for the device, and stores the result in the cache of assembled code, where a
-/// later loadDeviceArtifact() finds it, possibly in another process. Does nothing if the cache is off, or if there is no
-/// ptxas or no GPU.
+/// later loadDeviceArtifact() finds it, possibly in another process. Does nothing if the cache is off, or if there is
+/// no ptxas or no GPU.
 llvm::Error assembleDeviceArtifact(llvm::StringRef artifact, const DeviceOptions &options);
 
 /// Returns an error if `device` is not the name of a device of a GPU target (DeviceOptions).
 llvm::Error checkDevice(llvm::StringRef device);
 
-/// Returns the compute capability of a GPU, such as 90 for 9.0; 0: `device` is no GPU, or there is no driver.
+/// Returns the compute capability of a GPU, such as 90 for 9.0. Returns 0 if `device` is no GPU, or if there is no
+/// driver.
 int deviceCapability(llvm::StringRef device);
-/// Returns the name of a GPU, such as "NVIDIA H200"; empty: `device` is no GPU, or there is no driver.
+/// Returns the name of a GPU, such as "NVIDIA H200". Returns "" if `device` is no GPU, or if there is no driver.
 std::string deviceName(llvm::StringRef device);
 
 } // namespace tilewright

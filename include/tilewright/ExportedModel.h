@@ -7,10 +7,11 @@
 //   auto module = (*model)->import(session.context());
 //   // program->run: (*model)->weights()[i], where it is not null, is the tensor argument i of @main.
 //
-// The arguments of @main are the symbolic sizes, followed by all tensors, row-major: parameters, buffers and constants
-// (tw.static), and the user's inputs with their names (tw.name). Results are row-major, too; their names are the keys
-// of the returned structure, or numbers. A model that writes its buffers or inputs is rejected. A model with operators
-// that are not in the table of imported operators is rejected, too: the error lists all of them with the user's lines.
+// The arguments of @main are the symbolic sizes, followed by all tensors, which are row-major. The tensors are
+// parameters, buffers and constants (tw.static), and the user's inputs with their names (tw.name). Results are
+// row-major, too; their names are the keys of the returned structure, or numbers. A model that writes its buffers or
+// inputs is rejected. A model with operators that are not in the table of imported operators is rejected, too: the
+// error lists all of them with the user's lines.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_EXPORTEDMODEL_H

@@ -8,7 +8,7 @@
 namespace tilewright {
 
 /// An attribute of fixed-point modules. `inputs` and `outputs` are the formats of the tensors ("16,6,AP_RND,AP_SAT", or
-/// "" for integers), `errors` has a bound on the error of each float result, which holds if no value saturates, and
+/// "" for integers). `errors` has a bound on the error of each float result, which holds if no value saturates.
 /// `layers` has the result of the range analysis for each rounding.
 inline constexpr llvm::StringLiteral fixedAttrName = "tw.fixed";
 

@@ -77,7 +77,7 @@ struct Frame {
 /// dimension at physical position i, outermost first.
 struct DenseLayout {
   std::vector<unsigned> order;
-  bool dense = true; ///< false: the strides are not those of a dense tensor, and row-major order is assumed instead
+  bool dense = true; ///< false: the strides are not those of a dense tensor, so row-major order is assumed
 };
 
 struct BuiltInput {
@@ -88,7 +88,7 @@ struct BuiltInput {
 /// A result of the graph and its required strides.
 struct OutputSpec {
   ValueRef value;
-  std::vector<Size> strides; ///< empty: row-major
+  std::vector<Size> strides; ///< required strides; empty: row-major
   int64_t into = -1;         ///< index of the input whose memory the result overwrites, or -1; such outputs come last
 };
 
@@ -135,7 +135,8 @@ public:
   /// Sets the graph's results, and returns the memory layout of each.
   llvm::Expected<std::vector<DenseLayout>> setOutputs(const std::vector<OutputSpec> &outputs);
 
-  /// Returns true if a random op was imported: the function then has one more, last argument, `seed`: tensor<1xi64>.
+  /// Returns true if a random op was imported. The function then has an additional last argument, `seed`:
+  /// tensor<1xi64>.
   bool needsSeed() const;
 
   /// Returns the normal form of an expression, for example to compare two sizes.

@@ -16,10 +16,10 @@ namespace tilewright {
 struct HostMachine {
   std::string name;      ///< a value of TILEWRIGHT_CPU
   std::string key;       ///< machines with equal keys can run each other's code
-  std::string recordKey; ///< identifies the machine in tuning records: `key` without the L1 cache and the rates
+  std::string recordKey; ///< key of the machine in tuning records: `key` without the L1 cache and the rates
   MachineShape shape;
-  bool fma = false; ///< AVX2 and FMA are available, the minimum of the cpu target
-  int threads = 1;  ///< logical CPUs that the process may use
+  bool fma = false; ///< true if AVX2 and FMA, the minimum of the target cpu, are available
+  int threads = 1;  ///< number of logical CPUs that the process may use
 };
 
 /// Returns the description of the machine `cpu`. The names "native" and "" mean the machine that TILEWRIGHT_CPU names,

@@ -27,14 +27,16 @@ struct LibraryOptions {
   };
   Kind kind = Kind::Shared;
   std::string path;             ///< path of the files, without suffix; the folder is created
-  std::string model;            ///< prefix of the C names; empty: from `path`
-  bool externalWeights = false; ///< write weights to <path>.weights, which is mapped when an instance is created
-  bool packed = true;           ///< pack weights now, if this CPU can; else each time an instance is created
+  std::string model;            ///< prefix of the C names; empty: derived from `path`
+  bool externalWeights = false; ///< true: weights are in <path>.weights, which is mapped when an instance is created
+  /// True: weights are packed now, if this CPU can; false: they are packed each time an instance is created.
+  bool packed = true;
   /// One entry per tensor argument of @main. An entry that is not null makes the argument a weight of the library, and
   /// points to the elements of the weight, dense and row-major in the argument's type. The elements are read until
   /// writeLibrary() returns. If the entry is null or missing, the argument is an input of every call.
   llvm::ArrayRef<const void *> weights;
-  /// Called after each step with its name: "structured (x86-64-v3)", "weights (x86-64-v3)", "linked".
+  /// Callback that is called after each step with the name of the step: "structured (x86-64-v3)", "weights
+  /// (x86-64-v3)", "linked".
   std::function<void(llvm::StringRef step)> progress;
 };
 

@@ -31,11 +31,11 @@ struct LibraryManifest {
   struct Tensor {
     std::string name, dtype;        ///< `dtype` is numpy's name, or "bfloat16"
     std::vector<std::string> sizes; ///< numbers, symbols, or expressions of symbols
-    bool written = false;           ///< a call writes this input
+    bool written = false;           ///< true if a call writes this input
   };
   struct Kernel {
     std::string name, operations, schedule;
-    int64_t calls = 0; ///< launches of the kernel in one run of the model
+    int64_t calls = 0; ///< number of launches of the kernel in one run of the model
   };
   struct Variant {
     std::string cpu; ///< the CPU that the code was compiled for
@@ -94,7 +94,7 @@ public:
   /// A step of a run: a kernel or a copy.
   struct Step {
     std::string operations; ///< operations of the model that the step computes, with their lines
-    double seconds = 0;     ///< summed over all threads and runs since profile()
+    double seconds = 0;     ///< sum of the times on all threads and in all runs since profile()
   };
   std::vector<Step> steps();
 

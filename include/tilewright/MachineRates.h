@@ -3,8 +3,8 @@
 //   "f32=157 bf16=1280 f16=1280 int8=2560 l2=80 l3=22 dram=11 task=20 kernel=1000"
 //
 // The same text is used in the file of a calibration, in the option of the pass that selects schedules, and in the key
-// of the object cache. Numbers are rounded to powers of 2^(1/4), so that two measurements of a machine seldom differ,
-// and schedules depend on the rates only through this text.
+// of the object cache. Numbers are rounded to powers of 2^(1/4), so that two measurements of a machine seldom differ.
+// Schedules depend on the rates only through this text.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_MACHINERATES_H

@@ -41,8 +41,8 @@ struct Parameter {
 /// A PTX module and the memory of its .global and .const variables.
 class Module {
 public:
-  /// Parses `text`. On failure returns null, and `error` is "<file>:<line>:<column>: <what is wrong>". Instructions
-  /// are checked when a kernel that reaches them is executed.
+  /// Parses `text`. On failure, returns null and sets `error` to "<file>:<line>:<column>: <what is wrong>".
+  /// Instructions are checked later, when a kernel that reaches them is executed.
   static std::unique_ptr<Module> read(const std::string &text, const std::string &file, std::string &error);
   ~Module();
 
@@ -74,7 +74,7 @@ public:
   /// `data` must outlive the runs. Two allocations must not overlap.
   void add(void *data, uint64_t bytes, std::string name, bool initialised = true, bool constant = false);
   void remove(const void *data);
-  /// Returns the allocations by address.
+  /// Returns the allocations, sorted by address.
   const std::map<uint64_t, Allocation> &all() const { return list; }
 
 private:
@@ -85,32 +85,34 @@ using Dimensions = std::array<uint32_t, 3>;
 
 struct Launch {
   std::string kernel;
-  Dimensions grid = {1, 1, 1};            ///< blocks
-  Dimensions block = {1, 1, 1};           ///< threads
-  Dimensions cluster = {0, 0, 0};         ///< blocks per cluster; zeros: as in the kernel, else one
-  uint64_t dynamicShared = 0;             ///< bytes
-  uint64_t seed = 0;                      ///< for the order in which blocks and warps run; 0: blocks start in order
+  Dimensions grid = {1, 1, 1};    ///< blocks
+  Dimensions block = {1, 1, 1};   ///< threads
+  Dimensions cluster = {0, 0, 0}; ///< blocks per cluster; zeros: the number that the kernel specifies, or one
+  uint64_t dynamicShared = 0;     ///< bytes
+  uint64_t seed = 0;              ///< seed for the order in which blocks and warps run; 0: blocks start in order
   uint64_t stepLimit = uint64_t(1) << 36; ///< maximum number of warp instructions, over all warps
-  uint32_t residentBlocks = 8;            ///< blocks that run at the same time
+  uint32_t residentBlocks = 8;            ///< number of blocks that run at the same time
 };
 
 enum class Kind : uint8_t {
   OutOfBounds,
   Misaligned,
   ReadOnly,            ///< a write to constant or parameter memory
-  UninitialisedMemory, ///< a read of shared memory, or of an allocation, that nothing has written
+  UninitialisedMemory, ///< a read of shared memory, or of an allocation, that has not been written
   UninitialisedRegister,
   Race,
-  AsyncNotWaited,     ///< access to memory that an unfinished cp.async, bulk copy or wgmma writes or reads
-  MissingProxyFence,  ///< ordinary writes that the async proxy (bulk copies, wgmma) may not see
-  MbarrierMisuse,     ///< not initialized, overflow of counts, a phase that is not one of the last two
-  RegisterInFlight,   ///< access to a register of a wgmma before its wait
-  MissingMatrixFence, ///< registers written before a wgmma without a wgmma.fence in between
+  AsyncNotWaited,    ///< an access to memory that an unfinished cp.async, bulk copy or wgmma writes or reads
+  MissingProxyFence, ///< ordinary writes that are possibly not visible to the async proxy (bulk copies, wgmma)
+  /// An mbarrier that is not initialized, a count that overflows, or a phase that is not one of the last two.
+  MbarrierMisuse,
+  RegisterInFlight,   ///< an access to a register of a wgmma before the wait for this wgmma
+  MissingMatrixFence, ///< a register that is written before a wgmma, without a wgmma.fence in between
   RegisterBudget,     ///< setmaxnreg.inc to fewer, or setmaxnreg.dec to more registers than the threads have
-  BarrierDivergence,  ///< threads of a warp or warps of a warp group diverge where an instruction requires all
-  BarrierMismatch,    ///< thread counts of a barrier that differ, or a wrong order at the barrier of a cluster
-  ExitAtBarrier,      ///< a thread exited while others wait for it
-  ExitedBlock,        ///< access to shared memory of a block of the cluster that has exited or may have exited
+  /// Threads of a warp, or warps of a warp group, that diverge at an instruction that all must execute.
+  BarrierDivergence,
+  BarrierMismatch, ///< thread counts of a barrier that differ, or a wrong order at the barrier of a cluster
+  ExitAtBarrier,   ///< a thread that has exited while other threads wait for it
+  ExitedBlock,     ///< an access to shared memory of a block of the cluster that may have exited
   Deadlock,
   StepLimit,
   BadOperand, ///< a value that the ISA forbids, or an executed trap
@@ -120,11 +122,12 @@ const char *name(Kind kind);
 /// The instruction, and the thread or the threads of a warp, to which a finding refers. A race and some other findings
 /// have two sides.
 struct Side {
-  uint32_t line = 0;            ///< in the PTX text
-  std::string instruction;      ///< as written in the PTX text
-  std::string location;         ///< the user's line, from .loc and //@tw comments; may be empty
-  Dimensions block = {0, 0, 0}; ///< index; after the end of its cluster: its number in the order of starts, 0, 0
-  uint32_t warp = 0, lane = 0;  ///< lane 255: several lanes
+  uint32_t line = 0;       ///< line number in the PTX text
+  std::string instruction; ///< text of the instruction in the PTX
+  std::string location;    ///< the user's line, from .loc and //@tw comments; may be empty
+  /// Index of the block; after the end of its cluster: its number in the order of starts, 0, 0.
+  Dimensions block = {0, 0, 0};
+  uint32_t warp = 0, lane = 0; ///< lane 255 means several lanes
 };
 
 struct Finding {
@@ -141,8 +144,10 @@ struct AccessCost {
   uint32_t line = 0;
   std::string instruction;
   uint64_t executions = 0;
-  uint64_t extraWavefronts = 0;           ///< shared memory: bank conflicts, beyond one wavefront per phase
-  uint64_t sectors = 0, leastSectors = 0; ///< global memory: 32-byte sectors touched, and needed for the bytes
+  /// Wavefronts in shared memory, because of bank conflicts, in addition to one wavefront per phase.
+  uint64_t extraWavefronts = 0;
+  /// 32-byte sectors of global memory that are accessed, and that the bytes need at least.
+  uint64_t sectors = 0, leastSectors = 0;
 };
 
 struct Report {
@@ -150,7 +155,7 @@ struct Report {
   std::vector<AccessCost> costs;
   uint64_t instructions = 0; ///< number of executed warp instructions
   uint64_t seed = 0;
-  bool finished = true; ///< false: deadlock or step limit, results are incomplete
+  bool finished = true; ///< false: the results are incomplete because of a deadlock or the step limit
 
   std::string text() const;
   std::string json() const;

@@ -26,13 +26,13 @@ struct RunError {
   };
 
   RunError() = default;
-  /// The conversions let a function write `error = "..."` if nothing but the text matters.
+  /// These conversions allow a function to write `error = "..."` if the error has only a text.
   RunError(std::string text) : text(std::move(text)) {}
   RunError(const char *text) : text(text) {}
   RunError(Kind kind, std::string text) : kind(kind), text(std::move(text)) {}
 
   Kind kind = Kind::Other;
-  std::string text;            ///< for users; if `step` is set, the user's line can be appended in parentheses
+  std::string text;            ///< text for users; if `step` is set, the user's line can be appended in parentheses
   std::optional<size_t> step;  ///< the index in plan.steps of the step that failed
   std::optional<size_t> input; ///< the index of the input that the error concerns
 };

@@ -28,9 +28,9 @@ namespace tilewright {
 
 struct Knob {
   std::string name;
-  std::vector<int64_t> values; ///< ascending
+  std::vector<int64_t> values; ///< values of the knob in ascending order
   int64_t initial = 0;         ///< the value that the target chooses without measuring; one of `values`
-  /// True if the knob's value determines the order in which floats are summed, and so the last bits of results.
+  /// True if the knob's value determines the order in which floats are summed, and thus the last bits of results.
   bool reorders = false;
 };
 
@@ -50,10 +50,10 @@ struct Constraint {
   };
   Kind kind = Kind::ProductAtMost;
   std::vector<size_t> knobs;  ///< indices of the knobs; empty for SumAtMost
-  std::vector<int64_t> sizes; ///< per knob; empty for ProductAtMost and SumAtMost
+  std::vector<int64_t> sizes; ///< one size per knob; empty for ProductAtMost and SumAtMost
   int64_t factor = 1, limit = 0, value = 0;
   std::string why;
-  std::vector<Term> terms; ///< of SumAtMost
+  std::vector<Term> terms; ///< terms of the sum, for SumAtMost
 };
 
 using SchedulePoint = std::vector<int64_t>; ///< a value per knob

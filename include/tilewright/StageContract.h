@@ -17,7 +17,7 @@ namespace tilewright {
 enum class IRForm {
   Graph,   ///< ops of `tw`, and ops on scalars
   Tensors, ///< linalg and tw_tile on tensors, with or without loops; no op of `tw`
-  Buffers, ///< kernels on memrefs that return nothing, with or without a plan
+  Buffers, ///< kernels on memrefs that have no results, with or without a plan
 };
 
 /// Succeeds if the functions of `root` (a function, or a module with kernels) have the form `form`. Otherwise emits an

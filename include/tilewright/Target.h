@@ -50,8 +50,8 @@ public:
 
   /// Returns the machine's part of the key of the object cache: machines with equal keys can run each other's code.
   virtual std::string machineKey(const Options &options) = 0;
-  /// Returns a key of the properties on which measured times depend. Tuning records are valid on machines with an equal
-  /// key.
+  /// Returns a key of the properties on which measured times depend. Tuning records are valid on all machines with an
+  /// equal key.
   virtual std::string recordKey(const Options &options) { return machineKey(options); }
   /// Returns the rates on which the default schedules depend. They are part of machineKey(), but not of recordKey(), so
   /// records stay valid if the rates are measured again.
@@ -64,11 +64,11 @@ public:
   virtual KernelLimits kernelLimits(const Options &) const { return {}; }
   /// Adds passes after kernel formation that select and apply schedules.
   virtual void buildTiled(mlir::OpPassManager &pm, const Options &options) = 0;
-  /// Returns true if the passes of buildTiled() leave kernels with a schedule as they are. The tuner then takes kernels
-  /// from the IR after these passes, which may have made, split and merged kernels, and runs the passes again with
-  /// other schedules. Otherwise it takes kernels from the IR before these passes.
+  /// Returns true if the passes of buildTiled() do not change kernels that have a schedule. The tuner then takes
+  /// kernels from the IR after these passes, which may have created, split and merged kernels, and runs the passes
+  /// again with other schedules. Otherwise, the tuner takes kernels from the IR before these passes.
   virtual bool keepsScheduledKernels() const { return false; }
-  /// Adds passes that convert to memrefs and vectors; @main becomes the plan.
+  /// Adds passes that convert to memrefs and vectors, and that turn @main into the plan.
   virtual void buildVector(mlir::OpPassManager &pm, const Options &options) = 0;
   /// Adds passes that lower to the input of emit().
   virtual void buildLowering(mlir::OpPassManager &pm, const Options &options) = 0;
@@ -79,7 +79,8 @@ public:
 
   /// Returns the lowered module as bytes that load() reads, possibly in another process.
   virtual llvm::Expected<std::string> emit(mlir::ModuleOp module, const Options &options) = 0;
-  /// Does a part of the work of load() in advance, possibly in another process: assembles the code for a device.
+  /// Does a part of the work of load() in advance, possibly in another process. For example, it assembles the code for
+  /// a device.
   virtual llvm::Error prepareToLoad(llvm::StringRef, const Options &) { return llvm::Error::success(); }
   /// Returns the program of an artifact of emit().
   virtual llvm::Expected<std::shared_ptr<Program>> load(llvm::StringRef artifact, const Options &options) = 0;
@@ -106,7 +107,8 @@ llvm::Error configure(Target &target, Options &options);
 /// Returns the target of `options` after it has checked and completed them.
 llvm::Expected<Target *> configuredTarget(Options &options);
 
-/// Returns " (did you mean 'x'?)" for the name in `known` that is most similar to `name`; empty if none is similar.
+/// Returns " (did you mean 'x'?)" for the name in `known` that is most similar to `name`. Returns "" if none is
+/// similar.
 std::string suggestName(llvm::StringRef name, llvm::ArrayRef<std::string> known);
 
 /// Returns the names of all targets.

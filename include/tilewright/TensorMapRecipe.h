@@ -30,7 +30,7 @@ namespace tilewright {
 struct TensorMapRecipe {
   enum class Element : uint8_t { F16, BF16, I8, TF32 }; ///< TF32: f32 in memory, which the load rounds to tf32
   struct Dimension {
-    uint32_t box = 1;            ///< elements of the dimension that one load copies
+    uint32_t box = 1;            ///< number of elements of the dimension that one load copies
     int64_t factor = 1;          ///< number of elements = `factor` * the launch's sizes with the indices `sizes`
     std::vector<uint32_t> sizes; ///< indices into the launch's sizes
     // The following numbers are used only by the dimensions of pixels of a map of windows. The first window begins at
@@ -39,14 +39,14 @@ struct TensorMapRecipe {
     int32_t lower = 0, upper = 0;
   };
 
-  /// The largest step of a map of windows, and the limits of its corners if it has one, two and three dimensions of
-  /// pixels: a corner is at least -limit and less than limit (PTX ISA, "im2col mode").
+  /// The largest step of a map of windows, and the limits of the corners of a map with one, two and three dimensions of
+  /// pixels. A corner is at least -limit and less than limit (PTX ISA, "im2col mode").
   static constexpr int32_t mostStep = 8, cornerLimits[] = {1 << 15, 1 << 7, 1 << 4};
 
   uint32_t buffer = 0; ///< index in the launch's buffers
   Element element = Element::BF16;
-  uint32_t swizzle = 128; ///< bytes
-  uint32_t pixels = 0;    ///< pixels of a load, for a map of windows; 0 for other maps
+  uint32_t swizzle = 128; ///< period of the swizzle in bytes
+  uint32_t pixels = 0;    ///< for a map of windows, the number of pixels of a load; 0 for other maps
   std::vector<Dimension> dimensions;
 
   /// Returns true if the dimension has the numbers of windows: it is neither the first nor the last of a map of

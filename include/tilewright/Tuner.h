@@ -24,34 +24,36 @@ enum class TuneTier {
 
 struct TuneOptions {
   TuneTier tier = TuneTier::Quick;
-  double seconds = 0;         ///< time limit for the whole model; 0: 90 for quick, 900 for full
-  int trials = 0;             ///< maximum number of schedules per kernel; 0: the default of the tier
-  bool deterministic = false; ///< no bit of a result changes: only schedules with the default's order of sums
-  bool again = false;         ///< measure kernels that have a record, too
-  double replay = 0; ///< measure the recorded schedule and the default of this share of the kernels; write no records
+  double seconds = 0; ///< time limit for the whole model; 0: 90 for quick, 900 for full
+  int trials = 0;     ///< maximum number of schedules per kernel; 0: the default of the tier
+  /// True: only schedules with the default's order of sums are used, so no bit of a result changes.
+  bool deterministic = false;
+  bool again = false; ///< true: kernels that have a record are measured, too
+  /// Share of the kernels whose recorded schedule is measured against the default; if not 0, no records are written.
+  double replay = 0;
   /// Values of the symbolic sizes, in order. A missing value is 8, or the bound of the size's range that is nearest to
   /// 8. The other classes of sizes (lib/Tuner/SizeClasses.h) are tuned afterwards (TuneReport::otherSizes).
   std::vector<int64_t> sizes;
-  std::vector<std::string> worker; ///< a program and its arguments that call runTuneWorker()
+  std::vector<std::string> worker; ///< command line of a program that calls runTuneWorker()
   /// Called when a kernel has been tuned, with a line of text, the number of tuned kernels, the number of all kernels,
   /// and an upper bound of the remaining time in seconds.
   std::function<void(const std::string &line, size_t done, size_t all, double secondsLeft)> progress;
-  std::function<bool()> interrupted; ///< true: stop, and keep the results so far
+  std::function<bool()> interrupted; ///< if it returns true, the tuner stops and keeps the results so far
 };
 
 /// The result for one kernel of a model.
 struct TunedKernel {
   std::string name, operations, key;
-  int64_t calls = 0;  ///< calls of the kernel in the model
+  int64_t calls = 0;  ///< number of calls of the kernel in the model
   double share = 0;   ///< share of the kernel in the untuned model's time
-  int64_t points = 0; ///< schedules in the kernel's space
+  int64_t points = 0; ///< number of schedules in the kernel's space
   int64_t measurements = 0;
-  bool recorded = false;       ///< a record existed; nothing was measured
+  bool recorded = false;       ///< true: a record existed, and nothing was measured
   std::string initial, chosen; ///< schedules; if equal, the default is kept
   double initialNanoseconds = 0, ratio = 1, low = 1, high = 1, noise = 0, seconds = 0;
   std::string verdict;
-  std::vector<SeenSchedule> seen;                            ///< the fastest first
-  std::vector<std::pair<std::string, std::string>> failures; ///< schedule and reason
+  std::vector<SeenSchedule> seen;                            ///< measured schedules, the fastest first
+  std::vector<std::pair<std::string, std::string>> failures; ///< each failed schedule with the reason
 };
 
 struct TuneReport {
@@ -73,7 +75,7 @@ struct TuneReport {
   std::string sizesText() const;
 };
 
-/// No process could be started that compiles and measures schedules; nothing was tuned.
+/// The error that no process which compiles and measures schedules could be started, so nothing was tuned.
 class NoTuneWorker : public llvm::ErrorInfo<NoTuneWorker> {
 public:
   static char ID;
@@ -98,11 +100,11 @@ std::string tunePage(const TuneReport &report, llvm::StringRef model);
 /// Returns `report` as JSON, with all its numbers.
 llvm::json::Value toJson(const TuneReport &report, llvm::StringRef model);
 
-/// A design of target hls, as estimated; nothing is measured.
+/// A design of target hls with its estimate. Nothing is measured.
 struct DesignPoint {
   int64_t offered = 0; ///< multipliers (DSP) that the design may use
   int64_t latency = 0, interval = 0, dsp = 0, bram = 0, uram = 0;
-  bool best = false;   ///< no other design is better in latency or DSP, and at least as good in the other
+  bool best = false;   ///< true: no other design is better in latency or DSP and at least as good in the other number
   std::string refusal; ///< the reason why there is no design
 };
 
@@ -121,7 +123,7 @@ llvm::json::Value toJson(const std::vector<DesignPoint> &points, llvm::StringRef
 /// to standard output until the input is closed. Returns the exit status.
 int runTuneWorker();
 
-/// Returns the spaces of the kernels of `module` as text: knobs, constraints, numbers of points.
+/// Returns the spaces of the kernels of `module` as text: the knobs, the constraints and the numbers of points.
 llvm::Expected<std::string> listSpaces(Session &session, mlir::ModuleOp module, const Options &options);
 
 /// Selects at most `count` random schedules of each kernel other than the default (with the seed `seed`). Returns them
@@ -148,26 +150,28 @@ struct ReplayOptions {
 struct ReplayedTable {
   std::string name;
   int64_t points = 0;
-  int64_t outside = 0;                     ///< schedules outside of the space that were also measured
-  double spread = 1;                       ///< median time / best time; "best" is the fastest of all measured schedules
-  double initial = 1, quick = 1, full = 1; ///< best / default, best / chosen: geometric mean over the runs
+  int64_t outside = 0; ///< schedules outside of the space that were also measured
+  double spread = 1;   ///< median time / best time; "best" is the fastest of all measured schedules
+  /// Geometric means over the runs: best / default, and best / chosen of both tiers.
+  double initial = 1, quick = 1, full = 1;
   double quickMeasurements = 0, fullMeasurements = 0;
   double agreed = 1;    ///< share of pairs of tunings of a tier whose choices are equal, or whose times are within 2%
   double falseWins = 0; ///< share of tunings that replaced the default although all schedules took the same time
   double slower = 0;    ///< share of all tunings whose choice is more than 1% slower than the default
-  int lost = 0;         ///< tunings without a result
+  int lost = 0;         ///< number of tunings without a result
   double transfer = 1;  ///< best / chosen if only 4 schedules are measured, first the best of similar tables; 0: none
 };
 llvm::Expected<std::vector<ReplayedTable>> replayTables(llvm::StringRef folder, const ReplayOptions &options);
 
-/// Returns the folder of records: TILEWRIGHT_RECORDS_DIR, or "records" in the folder of the object cache; empty if
+/// Returns the folder of records: TILEWRIGHT_RECORDS_DIR, or "records" in the folder of the object cache. Returns "" if
 /// there is none.
 std::string defaultRecordsFolder();
 
-/// Checks `tune` and sets `records` to the folder in which schedules are looked up; empty: none.
+/// Checks `tune`, and sets `records` to the folder in which schedules are looked up. An empty path means that there is
+/// none.
 llvm::Error completeTuneOptions(Options &options);
 
-/// Returns a digest of the records in `folder`, for keys of caches; empty if there are none.
+/// Returns a digest of the records in `folder`, for keys of caches. Returns "" if there are none.
 std::string recordsDigest(llvm::StringRef folder);
 
 /// Returns lines about the records in `folder`: a summary of all records, or the full contents of those whose key
