@@ -4,10 +4,10 @@
 // After:   func @kernel_0(...)
 //            attributes {tw.schedule = #tw_cpu.schedule<tiles = [128, 48], order = 1, record = "5f0a1c2297be">}
 //
-// If the folder `records` has a record (Records.h) of a kernel, this pass replaces the kernel's schedule by that of the
-// record. The schedules of other kernels are unchanged. A kernel with symbolic sizes has one record for each class of
-// sizes (SizeClasses.h). If the schedules of the classes differ, each range of classes with the same schedule has its
-// own copy of the kernel:
+// If the folder `records` has a record (Records.h) of a kernel, this pass replaces the kernel's schedule by the
+// schedule of the record. The schedules of other kernels are unchanged. A kernel with symbolic sizes has one record for
+// each class of sizes (SizeClasses.h). Consecutive classes with the same schedule form a range. If there is more than
+// one range, each range has a copy of the kernel:
 //
 // Before:  func @kernel_0(%n: index, ...) attributes {tw.schedule = ...}          call @kernel_0(...)
 // After:   func @kernel_0(%n: index, ...) attributes {tw.schedule = ..., tw.sizes_between = array<i64: 17, -1>}
@@ -118,8 +118,8 @@ private:
     return record.chosen != record.initial && !(deterministic && record.chosenClass != record.initialClass);
   }
 
-  /// Warns, once per process and folder of records, that kernels have records that are not valid, and states the
-  /// reason.
+  /// Warns that kernels have records that are not valid, and states the reason. The warning appears once per process
+  /// and folder of records.
   void warnOfIgnored(ArrayRef<RecordKey> missed) {
     if (missed.empty() || !llvm::sys::fs::exists(records))
       return;

@@ -11,8 +11,8 @@
 //
 // LLVM and the CPUs do not support 8-bit floats, so their values are stored as bytes. Each value is representable in
 // f16, so it is converted to f32 through f16. The conversion from f32 rounds to nearest, ties to even, by integer
-// operations on the bits. f8E4M3FN has no infinities: on overflow, the result is the largest number, and the result is
-// NaN only for NaN. For f8E5M2, the result of an overflow is infinity. torch converts in the same way. Operands are
+// operations on the bits. f8E4M3FN has no infinities: the result of an overflow is the largest number, and only NaN is
+// converted to NaN. For f8E5M2, the result of an overflow is infinity. torch converts in the same way. Operands are
 // scalars or vectors of any shape. The other type of a conversion may be a float or an integer of any bit width.
 //
 // Tests: test/Codegen/Common/expand-float8.mlir, test/Python/test_float8.py
@@ -46,7 +46,7 @@ struct Format {
         largest(isE4m3 ? 0x7e : 0x7c) {}
   bool isE4m3;
   int64_t mantissa, bias;
-  int64_t largest; ///< the result of overflow: 448, or infinity
+  int64_t largest; ///< the result of an overflow: 448, or infinity
 };
 
 /// Emits the integer arithmetic of one conversion.

@@ -129,8 +129,8 @@ private:
     });
   }
 
-  /// Stores a status. The status of a failed condition is overwritten only by that of another failed condition, because
-  /// a failed condition may be the cause of a later invalid index, and its message is more specific.
+  /// Stores a status. Only another failed condition may overwrite the status of a failed condition. A failed condition
+  /// may be the cause of a later invalid index, and its message is more specific.
   void store(Location loc, Value number, Value limit, int64_t what = TILEWRIGHT_FAILED_INDEX) {
     if (!messages || what == TILEWRIGHT_FAILED_CONDITION)
       return overwrite(loc, number, limit, what);

@@ -110,10 +110,10 @@ public:
     op->erase();
   }
 
-  /// Returns the index of the matrix of B for batch index `batch`, which tw_tile.matmul reads from its third input.
-  /// With `from_end`, a negative index counts from the end. An index out of range is replaced by 0 and is not reported.
-  /// If a tile has one batch element, tiling has already replaced the third input by tw_tile.place, which reports such
-  /// an index.
+  /// Returns the index of the matrix of B for batch index `batch`. tw_tile.matmul reads this index from its third
+  /// input. With `from_end`, a negative index counts from the end. An index out of range is replaced by 0 and is not
+  /// reported. If a tile has one batch element, tiling has already replaced the third input by tw_tile.place, which
+  /// reports such an index.
   Value chosenBatch(tile::MatmulOp matmul, Value batch) {
     Value number = memref::LoadOp::create(builder, loc, matmul.getInputs()[2], batch);
     number = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), number);
@@ -142,7 +142,7 @@ public:
     // If windows are single adjacent pixels and the images are contiguous, collapse the lines of the tile into one
     // line.
     bool flat = !merged && isPixelwise(conv) && isOneRun(in) && isOneRun(out);
-    int64_t pixels = flat ? 1 : 2; // the dimension of pixels
+    int64_t pixels = flat ? 1 : 2; // number of the dimension of pixels
     if (flat) {
       SmallVector<ReassociationIndices> together{{0}, {1, 2}, {3}};
       in = memref::CollapseShapeOp::create(builder, loc, in, together);
@@ -273,7 +273,7 @@ private:
         builder, loc, AffineMap::get(2, 0, {builder.getAffineConstantExpr(most), d1 - d0}, builder.getContext()),
         {OpFoldResult(at), end});
   }
-  /// Returns true if each result pixel depends only on the input pixel at the same position.
+  /// Returns true if each pixel of the result depends only on the pixel of the input at the same position.
   bool isPixelwise(tile::ConvolutionOp conv) {
     Value w = conv.getInputs()[1];
     return typeOf(w).getDimSize(1) == 1 && typeOf(w).getDimSize(2) == 1 &&
@@ -294,8 +294,8 @@ private:
     return group == 2 && (element.isF16() ? options.amxF16 : options.amx);
   }
 
-  /// Emits the kernel. Returns the first row that access.rowsDone must still be called for; null if it was never
-  /// called.
+  /// Emits the kernel. Returns the first row for which the caller must still call access.rowsDone. Returns null if the
+  /// kernel has called it for no row.
   Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     access.tileRows = tileRows;
     auto kernel = op->getParentOfType<func::FuncOp>();
@@ -328,7 +328,7 @@ private:
     return {};
   }
 
-  /// Returns the kernel's argument that `value` is, or is a view of; null if there is none.
+  /// Returns the argument of the kernel that is `value`, or of which `value` is a view. Returns null if there is none.
   static BlockArgument argumentOf(Value value) {
     while (Operation *op = value.getDefiningOp()) {
       if (!isa<memref::SubViewOp, memref::CastOp, memref::CollapseShapeOp, memref::ExpandShapeOp, memref::ViewOp,
@@ -348,10 +348,9 @@ private:
   }
 
   /// Returns the loop after `matmul` that iterates over all rows of the result, if an iteration can run as soon as the
-  /// product has computed its row. This is the case if the loop reads only the current row of the result, and writes
-  /// nothing that the product reads later. Ops between the product and the loop are moved before `matmul`. Returns null
-  /// for other loops, and for products without AMX tiles, with a batch dimension, with more than one panel, or with few
-  /// rows.
+  /// product has computed its row. The loop must read only the current row of the result, and must write nothing that
+  /// the product reads later. Ops between the product and the loop are moved before `matmul`. Returns null for other
+  /// loops, and for products without AMX tiles, with a batch dimension, with more than one panel, or with few rows.
   scf::ForOp followingRowLoop(tile::MatmulOp matmul) {
     Value a = matmul.getInputs()[0], b = matmul.getInputs()[1], c = matmul.getOutputs()[0];
     if (!onTiles(b, matmul.getGroup()))
@@ -403,7 +402,7 @@ private:
         legal &= written && written != ofA && written != ofB;
       }
     });
-    // Views of the result may be written, which the checks above do not detect.
+    // The checks above do not detect writes to views of the result.
     for (Operation *user : c.getUsers())
       legal &= !isa<ViewLikeOpInterface>(user);
     if (!legal)

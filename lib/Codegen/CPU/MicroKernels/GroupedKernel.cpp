@@ -46,10 +46,10 @@ constexpr int64_t mostPixels = 14;
 /// The maximum number of channels for which the loop over channels is unrolled in the form `broadcast`. In the form
 /// `spread`, this loop is always unrolled.
 constexpr int64_t mostChannelSteps = 8;
-/// If a window has more than 2 * `longSum` products, its sum is computed as partial sums. A partial sum consists of the
-/// products of one line of the window, for as many channels as result in at most `longSum` products, but for at least
-/// one channel. The rounding error then grows with the length of a partial sum plus the number of partial sums, not
-/// with the total number of products.
+/// If a window has more than 2 * `longSum` products, its sum is computed as partial sums. A partial sum has the
+/// products of one line of the window for a range of channels. The range has at least one channel, and its length is
+/// limited so that the partial sum has at most `longSum` products. The rounding error then grows with the length of a
+/// partial sum plus the number of partial sums, not with the total number of products.
 constexpr int64_t longSum = 64;
 
 class GroupedEmitter : WindowLoops {
@@ -211,8 +211,8 @@ private:
       moved.count = from.count;
       return moved;
     };
-    // The first pixel of the block has the greatest first tap in the image, and the last pixel has the smallest last
-    // tap.
+    // The first pixel of the block has the greatest first tap that is inside of the image. The last pixel has the
+    // smallest last tap that is inside of the image.
     Value begin = smaller(tapsInside(pixels, leftOf(0), width).first, constant(pixels.kernel));
     Value end = larger(tapsInside(pixels, leftOf(block.count - 1), width).second, begin);
     Value grouped = apply(d0() + (d1() - d0()).floorDiv(taps) * taps, {begin, end});
@@ -259,8 +259,8 @@ private:
 
   /// Returns `sums` plus the products of one channel of each group, for the taps firstTapHere + [from, to). In the
   /// first group, this channel has index `channel` + `number` in the input. In the weight, the channel has index
-  /// `weightChannel`. Each pixel of the input is loaded once, and is used for all pairs of a result pixel and a tap
-  /// that need it.
+  /// `weightChannel`. Each pixel of the input is loaded once, and is used for all pairs of a result pixel and a tap to
+  /// which it belongs.
   SmallVector<Value> products(const PixelBlock &block, Value filter, Value channel, int64_t number, Value weightChannel,
                               Value firstTapHere, int64_t from, int64_t to, SmallVector<Value> sums) {
     const int64_t stride = pixels.stride, dilation = pixels.dilation;
@@ -291,8 +291,8 @@ private:
     return sums;
   }
 
-  /// Returns the vector of input values that a vector of filters is multiplied by. `pixel` is the index of the pixel in
-  /// the line of the input.
+  /// Returns the vector of input values by which a vector of filters is multiplied. `pixel` is the index of the pixel
+  /// in the line of the input.
   Value inputVector(Value pixel, Value channel, int64_t number) {
     if (!spread) {
       Value x = memref::LoadOp::create(builder, loc, in, ValueRange{image, window.inLine, pixel, sum(channel, number)});
@@ -316,11 +316,11 @@ private:
   tile::GroupedConvolutionOp op;
   Value in, weight, out;
   Type element, inElement;
-  int64_t channels, filters;         ///< channels of a group; number of filters
-  int64_t groups = 1, perGroup = 1;  ///< number of groups; filters of a group
-  int64_t lanes = 1, vectors = 1;    ///< elements of a vector; vectors of filters per step
-  int64_t blockPixels = 1, taps = 1; ///< pixels of a block; taps of one pass over a block
-  bool spread = false;               ///< a vector contains the filters of several groups
+  int64_t channels, filters;         ///< number of channels of a group; number of filters
+  int64_t groups = 1, perGroup = 1;  ///< number of groups; number of filters of a group
+  int64_t lanes = 1, vectors = 1;    ///< number of elements of a vector; number of vectors of filters per step
+  int64_t blockPixels = 1, taps = 1; ///< number of pixels of a block; number of taps of one pass over a block
+  bool spread = false;               ///< true: a vector contains the filters of several groups
   int64_t channelsPerSum = 0;        ///< channels of a line of the window in a partial sum; 0: all in one sum
   VectorType vectorType;
   Value image, outLine, inLine; ///< batch index; line of the result; first line of the window in the input

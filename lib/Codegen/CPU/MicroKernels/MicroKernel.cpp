@@ -110,7 +110,7 @@ static void emitRows(OpBuilder &builder, Location loc, PanelEmitter &emitter, Op
   }
 }
 
-/// Returns min(begin + reductionBlock, depth).
+/// Returns the end of the K-block that begins at `begin`: the smaller of begin + reductionBlock and depth.
 static Value blockEnd(OpBuilder &builder, Location loc, Value begin, Value depth, int64_t reductionBlock) {
   AffineExpr d0 = builder.getAffineDimExpr(0), d1 = builder.getAffineDimExpr(1);
   return getValueOrCreateConstantIndexOp(
@@ -142,8 +142,8 @@ Value onStack(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes, Type el
   return memref::AllocaOp::create(builder, loc, MemRefType::get(sizes, element), builder.getI64IntegerAttr(64));
 }
 
-/// Returns the buffer into which A is copied for each K-block, or null if A is read in place. A is copied
-/// if all of these conditions hold: `product` is Product::Fma; no reduction loop except the innermost has more than one
+/// Returns the buffer into which A is copied for each K-block. Returns null if A is read in place. A is copied if all
+/// of these conditions hold: `product` is Product::Fma; no reduction loop except the innermost has more than one
 /// iteration; the number of rows is static and at least two blocks; A has a stride of 1 between rows and not along k;
 /// the copy has at most `mostBytes` bytes. If such an A were read in place, each k would be in another cache line,
 /// often in another page, and a block of rows would use only a part of the line.
@@ -228,8 +228,8 @@ static void emitSteps(OpBuilder &builder, Location loc, BlockAccess &access, OpF
   PanelEmitter emitter(builder, loc, access, vectors, lanes, product, elements);
   const int64_t reductionBlock = access.reductionBlock;
   emitter.totalRows = getConstantIntValue(rows).value_or(0);
-  // vpdpbusd needs additional registers: for the sums of B's columns, and for the constant 128 that they are multiplied
-  // by.
+  // vpdpbusd needs additional registers: for the sums of B's columns, and for the constant 128 by which they are
+  // multiplied.
   int64_t blockRows = rowsPerBlock(vectors, registers, product == Product::ByteDot ? vectors + 1 : 0);
   if (access.blockRows > 0 && access.blockRows < schedule::wholeBlocks)
     blockRows = std::min(blockRows, access.blockRows);
@@ -300,8 +300,8 @@ void emitPanels(OpBuilder &builder, Location loc, BlockAccess &access, OpFoldRes
   auto steps = [&] { emitSteps(builder, loc, access, rows, vectors, lanes, registers, product, elements); };
   if (!access.overLines || access.hasSeparateRuns())
     return steps();
-  // Without separate runs, the accumulators stay in registers through the outer reduction loops, so the loop over lines
-  // contains these loops.
+  // If runs are not separate, the accumulators stay in registers through the outer reduction loops. Therefore, the loop
+  // over lines contains these loops.
   auto lines = std::exchange(access.overLines, nullptr);
   lines(steps);
 }

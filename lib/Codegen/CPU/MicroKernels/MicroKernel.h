@@ -14,10 +14,10 @@
 namespace tilewright::cpu {
 
 /// The number of steps of a K-block of the innermost reduction, unless a schedule's knob `k_block` sets another number.
-/// Each block is summed separately and then added to C. A block of B (24 KiB for a panel of 48 columns in f32)
-/// therefore fits in the L1 cache together with the rows of A that it is multiplied by. The bound on the error of a
-/// long sum is proportional to the size of a block plus the number of blocks, not to K, which is the product of the
-/// two.
+/// Each block is summed separately and then added to C. A block of B has 24 KiB for a panel of 48 columns in f32. It
+/// fits in the L1 cache together with the rows of A by which it is multiplied. The bound on the error of a long sum is
+/// proportional to the size of a block plus the number of blocks. Without blocks, it would be proportional to K, the
+/// product of these numbers.
 inline constexpr int64_t defaultReductionBlock = 128;
 
 /// The operands of a product, and how its blocks access them.
@@ -37,21 +37,22 @@ struct BlockAccess {
   mlir::Value panels;      ///< number of panels
   mlir::Value firstColumn; ///< index of the panel's first column in C
   mlir::Value columns;     ///< number of columns of C; stores to later columns are masked
-  /// Not null for a convolution whose lines (rows of pixels) are computed separately, so that each line needs all of B.
-  /// Emits a loop over the lines, sets `rowsBefore` to the number of rows of the previous lines (null if it is not
-  /// known), and calls the body inside.
+  /// Emits a loop over the lines (rows of pixels) of a convolution, sets `rowsBefore` to the number of rows of the
+  /// previous lines (null if it is not known), and calls the body inside. Null unless lines are computed separately, so
+  /// that each line needs all of B.
   std::function<void(llvm::function_ref<void()>)> overLines;
   mlir::Value rowsBefore;
   int64_t rowsInTask = 0; ///< number of rows of all lines of the task
   /// If not null, emits the code after the product for the rows [from, to) of C, which are complete. This code may run
-  /// while later rows are computed. For rows for which the kernel does not call rowsDone, the caller of the kernel
-  /// emits the code.
+  /// while later rows are computed. The caller of the kernel emits the code for rows for which the kernel does not call
+  /// rowsDone.
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
-  bool rhsNear = false;     ///< B is in the L2 cache (packed by the task, or small), so it is not prefetched
-  bool wholePanels = false; ///< `columns` is known to be a multiple of the panel's width
+  bool rhsNear = false;     ///< true: B is in the L2 cache (packed by the task, or small), so it is not prefetched
+  bool wholePanels = false; ///< true: `columns` is known to be a multiple of the panel's width
   int64_t reductionBlock = defaultReductionBlock; ///< number of steps of a K-block
-  int64_t blockRows = 0; ///< rows in registers at a time; 0 or schedule::wholeBlocks: limited by registers and L1 sets
-  int64_t tileRows = 0;  ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
+  /// Rows of a block; 0 or schedule::wholeBlocks: limited by the registers and the sets of the L1 cache.
+  int64_t blockRows = 0;
+  int64_t tileRows = 0; ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns
   /// `lhsRowDim` and `lhsDepthDim` are the dimensions of A that the row number and the innermost reduction loop index.
   /// `outRowDim` is the dimension of C that the row number indexes. The indices of adjacent rows in dimension
   /// `lhsRowDim` of A differ by `lhsRowStep` (the stride of a convolution).
@@ -66,7 +67,7 @@ struct BlockAccess {
   /// an unknown length or is so long that each run should be added to C separately. The limit is lower for operands
   /// that are converted to f32, because they can be converted block by block only if runs are separate.
   bool hasSeparateRuns() const;
-  bool widens = false; ///< operands of less than 32 bits are multiplied in f32
+  bool widens = false; ///< true: operands of less than 32 bits are multiplied in f32
 };
 
 /// Returns the stride of dimension `dim` of the buffer `value` if the buffer's type contains it, otherwise
@@ -94,8 +95,8 @@ int64_t mostRows(mlir::OpFoldResult rows);
 /// registers contain other values.
 int64_t rowsPerBlock(int64_t vectors, int64_t registers, int64_t others = 0);
 
-/// How a step of the reduction multiplies. Fma: one k in f32; PairFma: a pair of k in f32, one after the other;
-/// PairDot: a pair of bf16 by vdpbf16ps; ByteDot: four bytes by vpdpbusd; WordDot: a pair of widened bytes by vpmaddwd.
+/// The multiplication in a step of the reduction. Fma: one k in f32. PairFma: a pair of k in f32, one after the other.
+/// PairDot: a pair of bf16 by vdpbf16ps. ByteDot: four bytes by vpdpbusd. WordDot: a pair of widened bytes by vpmaddwd.
 /// The elements of B that a step multiplies are adjacent along k.
 enum class Product { Fma, PairFma, PairDot, ByteDot, WordDot };
 

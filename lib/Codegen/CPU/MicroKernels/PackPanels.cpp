@@ -143,9 +143,9 @@ private:
 
   /// Packs an input that is contiguous along k. A unit is `group` elements that are consecutive along k. Blocks of
   /// `lanes` columns by `lanes` units are transposed in registers. Columns after the last column of the input are zero.
-  /// If a column may not exist (in one of several panels, or because the number of columns is unknown), it is loaded
-  /// with a mask that is empty if the column does not exist. The address is then that of the last column, because a
-  /// masked load from an unmapped page is slow even if its mask is empty.
+  /// A column possibly does not exist, in one of several panels or because the number of columns is unknown. Such a
+  /// column is loaded with a mask, which is empty if the column does not exist. The address is then that of the last
+  /// column, because a masked load from an unmapped page is slow even if its mask is empty.
   void squares(ArrayRef<Value> ivs) {
     AffineExpr d0 = builder.getAffineDimExpr(0);
     Value whole = getValueOrCreateConstantIndexOp(

@@ -135,9 +135,10 @@ public:
   Value innermostBegin, innermostEnd;
   bool accumulate = false;         ///< C already contains the sum of the previous K-blocks
   SmallVector<Value> outerIndices; ///< indices of the outer reduction loops, if they contain the loop over rows
-  int64_t totalRows = 0;           ///< number of rows of the tile; 0: not static, no prefetch unless rowsBefore is set
-  Value packed;                    ///< packed A (blocks x k x rows of a block); null: A is read in place
-  Value wideLhs, wideRhs;          ///< K-blocks converted to f32; null: converted where they are read
+  /// Number of rows of the tile; 0: not static, so nothing is prefetched unless rowsBefore is set.
+  int64_t totalRows = 0;
+  Value packed;           ///< packed A (blocks x k x rows of a block); null: A is read in place
+  Value wideLhs, wideRhs; ///< K-blocks converted to f32; null: converted where they are read
 
 private:
   int64_t packedRows() const { return cast<MemRefType>(packed.getType()).getDimSize(2); }
@@ -290,8 +291,8 @@ private:
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(multiplyAdd(a, b[v], accumulators[row * vectors + v]));
     }
-    // vpdpbusd needs unsigned bytes of A, so 128 was added to each byte of A. To correct the result, also compute 128
-    // times the sum of each column of B.
+    // vpdpbusd needs unsigned bytes of A, so 128 was added to each byte of A. The result is corrected by 128 times the
+    // sum of each column of B, which is computed here.
     if (product == Product::ByteDot) {
       Value shift = splat(VectorType::get({rhsWidth()}, builder.getI8Type()), builder.getI8IntegerAttr(-128));
       for (int64_t v = 0; v < vectors; ++v)
@@ -465,8 +466,8 @@ private:
   int64_t vectors, lanes;
   VectorType vectorType;
   Product product;
-  int64_t group;           ///< number of k per step
-  bool wholeSteps = false; ///< no emitted step has fewer than `group` k
+  int64_t group;           ///< number of elements along k per step
+  bool wholeSteps = false; ///< true: no emitted step has fewer than `group` elements along k
   Value depth;             ///< K in elements; the innermost reduction runs over steps
   Value packedBlock;
 

@@ -16,10 +16,11 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-constexpr int64_t splitStep = 32;       ///< elements along k in a tile
-constexpr int64_t splitBlock = 192;     ///< elements along k that are split at a time
-constexpr int64_t splitRows = 256;      ///< maximum number of rows of A that are split at a time
-constexpr int64_t splitRowPadding = 32; ///< added to A's row stride: rows would otherwise share cache sets
+constexpr int64_t splitStep = 32;   ///< number of elements along k of a tile
+constexpr int64_t splitBlock = 192; ///< number of elements along k that are split at a time
+constexpr int64_t splitRows = 256;  ///< maximum number of rows of A that are split at a time
+/// Elements that are added to A's row stride, because rows would otherwise share cache sets.
+constexpr int64_t splitRowPadding = 32;
 
 class SplitEmitter {
 public:

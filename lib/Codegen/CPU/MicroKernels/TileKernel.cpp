@@ -100,8 +100,9 @@ private:
     return memref::ExtractStridedMetadataOp::create(builder, loc, value).getStrides()[dim];
   }
 
-  /// Returns the pad for elements of type `of`: a buffer in the kernel's stack frame for tiles of C (if `of` is the
-  /// type of the sums) or of A that are not accessed in place. The first call allocates the buffer.
+  /// Returns the pad for elements of type `of`. The pad is a buffer in the kernel's stack frame for tiles that are not
+  /// accessed in place: tiles of C if `of` is the type of the sums, otherwise tiles of A. The first call allocates the
+  /// buffer.
   Value pad(Type of) {
     bool sums = of == sumElement;
     Value &have = sums ? outPad : lhsPad;
@@ -124,8 +125,9 @@ private:
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     body();
   }
-  /// Emits `body` under a condition on the columns of the current panel: if `whole`, that all of them are columns of C,
-  /// otherwise that some of them are not. If access.wholePanels is set, `body` is emitted without a condition.
+  /// Emits `body` under a condition on the columns of the current panel. If `whole` is true, the condition is that all
+  /// of them are columns of C, otherwise that some of them are not. If access.wholePanels is set, `body` is emitted
+  /// without a condition.
   void inPanel(bool whole, function_ref<void()> body) {
     if (access.wholePanels)
       return body();
@@ -179,8 +181,8 @@ private:
         fetchFrom = Value();
         return tiles;
       });
-    // If K is known, search for a number of K-blocks for which all K-blocks have the same length, which must be a
-    // multiple of the depth of a tile and at most `tileReductionBlock`. If no such number is found, the last K-block
+    // If K is known, search for a number of K-blocks such that all K-blocks have the same length. The length must be a
+    // multiple of the depth of a tile and at most `tileReductionBlock`. If there is no such number, the last K-block
     // may be shorter than the others.
     int64_t block = tileReductionBlock;
     bool even = false;
@@ -555,10 +557,11 @@ private:
   amx::TileType accumulatorType, lhsType, rhsType;
   Value lhsRowStride, rhsRowStride, outRowStride, depth, depthWhole, lhsPad, outPad;
   bool adds, split, lhsDepthContiguous = false, hasTail = false;
-  std::function<void(Value)> duringStep; ///< called in each step, with its k
-  int64_t rowBlocks = 0;                 ///< number of blocks of two tiles of rows; for 128 rows if unknown
-  Value fetchFrom;                       ///< first k of the current K-block; null: no prefetch
-  int64_t fetchDepth = 0;                ///< number of k of the current K-block
+  std::function<void(Value)> duringStep; ///< callback that is called in each step with the k of the step
+  /// Number of blocks of two tiles of rows; computed for 128 rows if the number of rows is unknown.
+  int64_t rowBlocks = 0;
+  Value fetchFrom;        ///< first k of the current K-block; null: no prefetch
+  int64_t fetchDepth = 0; ///< number of elements along k in the current K-block
 };
 } // namespace
 

@@ -33,7 +33,7 @@ inline constexpr int64_t tileReductionBytes = 512;
 int64_t rowsOfTiles(mlir::OpFoldResult rows);
 
 /// Emits the product of `rows` rows from row 0 on with all panels. `panel`, the width of a panel, is 16 or 32 columns.
-/// Returns the first row that access.rowsDone was not called for; null if it was never called.
+/// Returns the first row for which access.rowsDone was not called. Returns null if it was never called.
 mlir::Value emitTilePanels(mlir::OpBuilder &builder, mlir::Location loc, const BlockAccess &access,
                            mlir::OpFoldResult rows, int64_t panel);
 

@@ -16,10 +16,11 @@ using namespace mlir;
 namespace tilewright::cpu {
 namespace {
 
-constexpr int64_t transposedStep = 32;       ///< elements along k in a tile
-constexpr int64_t transposedBlock = 256;     ///< elements along k that are transposed at a time
-constexpr int64_t transposedRows = 256;      ///< maximum number of rows that are transposed at a time
-constexpr int64_t transposedRowPadding = 32; ///< added to the row stride: rows would otherwise share cache sets
+constexpr int64_t transposedStep = 32;   ///< number of elements along k of a tile
+constexpr int64_t transposedBlock = 256; ///< number of elements along k that are transposed at a time
+constexpr int64_t transposedRows = 256;  ///< maximum number of rows that are transposed at a time
+/// Elements that are added to the row stride, because rows would otherwise share cache sets.
+constexpr int64_t transposedRowPadding = 32;
 
 class TransposedEmitter {
 public:

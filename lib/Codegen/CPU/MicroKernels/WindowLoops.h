@@ -17,9 +17,9 @@ namespace tilewright::cpu {
 
 /// Adjacent pixels that are computed together.
 struct PixelBlock {
-  mlir::Value first;          ///< index of the first pixel in the tile
-  int64_t count = 1;          ///< number of pixels
-  mlir::Value left;           ///< input index of the first window's first pixel; negative if that is in the padding
+  mlir::Value first; ///< index of the first pixel in the tile
+  int64_t count = 1; ///< number of pixels
+  mlir::Value left;  ///< input index of the first window's first pixel; negative if this pixel is in the padding
   mlir::Value fromTap, toTap; ///< range of taps in the image, for one pixel near an end of a line; null: see `meets`
   /// Returns true if tap `tap` of the block's pixel `pixel` is in the image, or if this is not known at compile time.
   std::function<bool(int64_t pixel, int64_t tap)> meets = [](int64_t, int64_t) { return true; };
@@ -73,8 +73,8 @@ protected:
   /// the line, grows with the square of the number of taps. Longer lines of a window are therefore computed in a loop.
   static constexpr int64_t mostUnrolledTaps = 32;
   bool hasLongLine() const { return pixels.kernel > mostUnrolledTaps; }
-  /// The counterpart of overPixels() for windows with many taps along a line. Emits `body` for blocks of `most` pixels,
-  /// then for the remaining pixels one at a time. The body determines which taps are in the image.
+  /// Emits `body` for blocks of `most` pixels, and then for the remaining pixels one at a time. This function replaces
+  /// overPixels() for windows with many taps along a line. The body determines which taps are in the image.
   void overPixelsOfLongLines(mlir::Value firstPixel, mlir::Value count, int64_t most,
                              llvm::function_ref<void(const PixelBlock &)> body);
   /// Returns a block of one pixel, the first pixel of `block`. Its window begins at tap `tap` of the window of `block`.

@@ -185,7 +185,7 @@ private:
     return all;
   }
 
-  /// Returns the kernel argument into which `value` is computed; null if there is none.
+  /// Returns the argument of the kernel into which `value` is computed. Returns null if there is none.
   Value destinationOf(Value value) {
     auto dps = value.getDefiningOp<DestinationStyleOpInterface>();
     if (!dps || !llvm::is_contained(members, dps.getOperation()))
@@ -256,7 +256,7 @@ private:
         return tile;
       OpBuilder::InsertionGuard guard(builder);
       builder.setInsertionPointAfter(slice);
-      // The last elements of an input may be in no window, so the slice may be smaller than the computed tile.
+      // Possibly no window contains the last elements of an input, so the slice may be smaller than the computed tile.
       if (failed(verifyCompatibleShape(tile.getType(), slice.getType()))) {
         Folds start(slice.getType().getRank(), builder.getIndexAttr(0)), strides(start.size(), builder.getIndexAttr(1));
         return tensor::ExtractSliceOp::create(builder, slice.getLoc(), tile, start, slice.getMixedSizes(), strides);
@@ -300,7 +300,7 @@ struct ApplySchedule : impl::ApplyScheduleBase<ApplySchedule> {
     func::FuncOp kernel = getOperation();
     Attribute attribute = kernel->getAttr(scheduleAttrName);
     if (!kernel->hasAttr(kernelAttrName) || !attribute ||
-        isa<schedule::CpuScriptAttr>(attribute)) // --tw-apply-scripts has tiled it
+        isa<schedule::CpuScriptAttr>(attribute)) // --tw-apply-scripts has tiled this kernel
       return;
     auto schedule = dyn_cast<schedule::CpuScheduleAttr>(attribute);
     if (!schedule) {

@@ -17,7 +17,7 @@
 namespace tilewright::tiled {
 namespace {
 
-/// The fraction of a task's time that is added because the threads wait for the slowest of them.
+/// The fraction that is added to a task's time because all threads wait for the slowest thread.
 constexpr double heldUp = 0.02;
 
 /// The efficiency of a product's computation, and the fractions of its memory traffic that do not overlap with the
@@ -104,8 +104,8 @@ public:
     if (shape.tiles)
       return divideCeilSigned(rows, 16) * 16;
     int64_t rest = rows % 8;
-    // The remaining rows have too few independent FMAs to hide the FMAs' latency: one or two rows take as long as twice
-    // as many rows, and more rows as long as a whole block.
+    // The remaining rows have too few independent FMAs to hide the latency of FMAs. One or two rows take as long as
+    // twice as many rows. More rows take as long as a whole block.
     return rows - rest + (rest == 0 ? 0 : rest <= 2 ? 2 * rest : 8);
   }
 
@@ -236,7 +236,7 @@ Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, con
 }
 
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine) {
-  constexpr int64_t least = 1024; // elements per task
+  constexpr int64_t least = 1024; // minimum number of elements per task
   // If the work takes less time than this number of kernel launches, tasks have the largest grain, because waking a
   // thread takes several times as long as synchronizing with it.
   constexpr double leastLaunches = 10;

@@ -30,7 +30,7 @@ struct CostMachine {
   MachineRates rates;
   int64_t threads = 2;
   int64_t cacheBytes = 1 << 20;   ///< L2 cache of one core
-  int64_t sharedBytes = 32 << 20; ///< size of the cache beyond the L2 cache; 0: none
+  int64_t sharedBytes = 32 << 20; ///< size of the cache after the L2 cache; 0: there is none
   FirstCache first;
 };
 
@@ -48,8 +48,8 @@ struct ProductShape {
   int64_t panelColumns = 48;
   int64_t bytes = 4;     ///< bytes per element of A and of B
   double rate = 1;       ///< operations per nanosecond of a thread
-  bool tiles = false;    ///< computed by a tile unit, which reads A from the L2 cache
-  bool prepared = false; ///< each task first widens, splits or transposes its operands
+  bool tiles = false;    ///< true: a tile unit, which reads A from the L2 cache, computes the product
+  bool prepared = false; ///< true: each task first widens, splits or transposes its operands
 };
 
 struct ProductTiles {
@@ -64,9 +64,10 @@ Cost costOfProduct(const ProductShape &shape, ProductTiles tiles, const CostMach
 ProductTiles chooseProductTiles(const ProductShape &shape, int64_t leastRows, int64_t mostRows,
                                 const CostMachine &machine);
 
-/// Returns tiles for an unknown number of rows. Averaged over five numbers of rows from 16 to 512, the ratio of the
-/// predicted time of these tiles to that of the best tiles for this number of rows is the smallest, to within 1%. The
-/// number of rows of a tile is a power of two of at least 128, and therefore a multiple of the micro-kernels' blocks.
+/// Returns tiles for an unknown number of rows. For five numbers of rows from 16 to 512, the predicted time of these
+/// tiles is divided by that of the best tiles for this number of rows. The returned tiles have the smallest average
+/// ratio, to within 1%. The number of rows of a tile is a power of two of at least 128, and therefore a multiple of the
+/// micro-kernels' blocks.
 ProductTiles chooseTilesForAnyRows(const ProductShape &shape, int64_t mostRows, const CostMachine &machine);
 
 /// Returns the number of elements per task, at most `most`, of a kernel with `elements` elements that reads and writes

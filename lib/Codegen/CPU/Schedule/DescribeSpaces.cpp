@@ -118,7 +118,7 @@ private:
     }
     if (cut.empty() || wide)
       return;
-    constexpr int64_t mostTasks = 1024; // per thread
+    constexpr int64_t mostTasks = 1024; // maximum number of tasks per thread
     most.limit = std::max<int64_t>(1, mostTasks * machine.threads / std::max<int64_t>(others, 1));
     Constraint least = most;
     least.kind = Constraint::Kind::TasksAtLeast;
@@ -181,7 +181,7 @@ private:
       std::vector<int64_t> kBlocks;
       // A K-block other than the default is offered if there are more than `fewSteps` groups of k and at least two
       // thirds as many as the K-block has. A wide space also contains all K-blocks shorter than the default.
-      constexpr int64_t fewSteps = 96; // groups of k that are always one K-block, unless the space is wide
+      constexpr int64_t fewSteps = 96; // number of groups of k that are always one K-block, unless the space is wide
       for (int64_t value : {32, 128, 256, 512})
         if (value == kBlock || (2 * value <= 3 * steps && steps > fewSteps) || (wide && value < kBlock))
           kBlocks.push_back(value);
@@ -232,7 +232,8 @@ private:
   bool plain() {
     SmallVector<AffineExpr> sizes = tile::sizesOf(members.back()->getResult(0));
     SmallVector<std::pair<size_t, int64_t>> cut;
-    std::vector<std::pair<int64_t, int64_t>> whole; // per row: the index of its knob or -1, and the size of its tile
+    // For each row: the index of its knob or -1, and the size of its tile.
+    std::vector<std::pair<int64_t, int64_t>> whole;
     int64_t others = 1, left = 2;
     for (int64_t row = 0; row < rows->numRows; ++row)
       left -= estimate(sizes[row]) > 1;
@@ -272,7 +273,7 @@ private:
   func::FuncOp kernel;
   const CostMachine &machine;
   const ProductMachine &products;
-  const bool wide; ///< includes schedules that are known to be slow
+  const bool wide; ///< true: the space includes schedules that are known to be slow
   SmallVector<Operation *> members;
   SmallVector<int64_t> tiles;
   std::optional<RowMap> rows;

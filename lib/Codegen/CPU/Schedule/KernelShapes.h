@@ -39,10 +39,10 @@ bool readsTransposed(tile::MatmulOp matmul);
 
 /// The shape of a kernel without products.
 struct RowsShape {
-  int64_t elements = 1;       ///< number of elements computed or read, whichever is larger
+  int64_t elements = 1;       ///< number of elements that are computed or read, whichever is larger
   int64_t inside = 1;         ///< number of these elements per index of the row dimensions
   double bytesPerElement = 1; ///< bytes that are read and written per element
-  bool readAgain = false;     ///< rows are reduced, then read once more
+  bool readAgain = false;     ///< true: rows are reduced, and then read once more
 };
 
 RowsShape rowsShapeOf(llvm::ArrayRef<mlir::Operation *> members, const tile::RowMap &rows);

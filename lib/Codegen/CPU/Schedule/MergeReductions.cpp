@@ -36,7 +36,8 @@ bool onlyIdentities(linalg::GenericOp op, ValueRange operands) {
   return true;
 }
 
-/// Returns the elementwise op whose elements `reduction` reads, one per iteration; null if the two cannot be merged.
+/// Returns the elementwise op that computes the elements `reduction` reads, one per iteration. Returns null if the two
+/// ops cannot be merged.
 linalg::GenericOp producerOf(linalg::GenericOp reduction) {
   if (reduction.getNumReductionLoops() == 0 ||
       reduction.getIteratorTypesArray().back() != utils::IteratorType::reduction)

@@ -8,15 +8,15 @@
 //   func @pack_0(%w, %packed) { tw_tile.pack ... }
 //   func @main: %p = call @pack_0(%w, %e) {tw.once}; call @kernel_0(%x, %p, %e)
 //
-// The panel width depends on N, the vector width and the instructions, but not on the number of rows of A, so the same
-// packed form of a weight is used for any number of rows of A. If B is a parameter, it is packed once. If the graph
-// computes B, B is packed at each call, unless the product has fewer than 8 rows. Such a product reads B unpacked
-// (linalg.contract remains), unless k is contiguous in B and K is above 1 and less than the number of lanes of a
-// vector. If B consists of slices that are selected from a parameter (a mixture of experts), the product reads the
+// The panel width depends on N, the vector width and the instructions, but not on the number of rows of A. Therefore,
+// the same packed form of a weight is used for any number of rows of A. If B is a parameter, it is packed once. If the
+// graph computes B, it is packed at each call, unless the product has fewer than 8 rows. Such a product reads B
+// unpacked (linalg.contract remains), unless k is contiguous in B and K is above 1 and less than the number of lanes of
+// a vector. If B consists of slices that are selected from a parameter (a mixture of experts), the product reads the
 // packed parameter, and the indices of the slices are the third input of tw_tile.matmul. If k is not contiguous in A,
 // as in the gradient of a weight, a separate kernel transposes A if servesMany() returns true, for example if the
-// product has enough columns to amortize the copy. A contraction without a micro-kernel, or whose B the kernel computes
-// or another op of the kernel reads, is not changed.
+// product has enough columns to amortize the copy. A contraction is not changed if there is no micro-kernel for it, if
+// the kernel computes B, or if another op of the kernel reads B.
 //
 // Tests: test/Codegen/CPU/Schedule/resolve-layouts.mlir, test/Codegen/CPU/Schedule/resolve-few-rows.mlir,
 // test/Codegen/CPU/Schedule/resolve-transposed.mlir, test/Codegen/CPU/Schedule/resolve-chosen.mlir
@@ -47,8 +47,8 @@ namespace {
 /// The value that replaces a kernel's argument, such as a packed operand, and how it is computed from the argument.
 struct Prepared {
   RankedTensorType type;
-  SmallVector<AffineExpr> sizes; ///< expressions of the kernel's index arguments
-  Attribute how;                 ///< calls with the same source share a replacement of equal type and `how`
+  SmallVector<AffineExpr> sizes; ///< sizes as expressions of the kernel's index arguments
+  Attribute how; ///< kind of the computation; calls with the same source share a replacement of equal type and `how`
   StringRef name;
   function_ref<Value(OpBuilder &, Location, Value source, Value destination)> make;
 };
@@ -85,9 +85,9 @@ public:
     return success();
   }
 
-  /// Moves each call that prepares an operand right before the first user of its result. Otherwise, all prepared forms
-  /// (such as the packed form of an activation that is saved for the backward graph) would be live from the first
-  /// kernel on.
+  /// Moves each call that prepares an operand right before the first user of its result. Otherwise, all prepared
+  /// operands would be live from the first kernel on, for example the packed form of an activation that is saved for
+  /// the backward graph.
   void sinkPrepared() {
     for (auto &[key, made] : preparedOf) {
       Operation *first = nullptr, *call = made.getDefiningOp();
@@ -415,7 +415,8 @@ private:
     return atLeast(outSizes[outSizes.size() - 2], 8) && atLeast(outSizes.back(), f32 ? 4 * panel : 1);
   }
 
-  /// Makes the callers of `kernel` transpose `argument` by `permutation`, and sets `permutation` to the identity.
+  /// Changes the callers of `kernel` so that they transpose `argument` by `permutation`. Then sets `permutation` to the
+  /// identity.
   void transpose(func::FuncOp kernel, BlockArgument argument, SmallVector<int64_t> &permutation) {
     SmallVector<AffineExpr> sizes, loops(permutation.size());
     SmallVector<AffineExpr> from = tile::sizesOf(argument);
@@ -441,7 +442,8 @@ private:
     prepare(kernel, argument, {typeOf(sizes, element), sizes, AffineMapAttr::get(read), "transpose", copy});
   }
 
-  /// Makes the callers of `kernel` compute `what` from `argument`, and pass the result instead of `argument`.
+  /// Changes the callers of `kernel` so that they compute `what` from `argument`, and pass the result instead of
+  /// `argument`.
   void prepare(func::FuncOp kernel, BlockArgument argument, const Prepared &what) {
     const unsigned number = argument.getArgNumber();
     for (func::CallOp call : callsOf(kernel))
@@ -497,8 +499,8 @@ private:
     return have = made.getResult(0);
   }
 
-  /// Returns a kernel that computes `what` from a value of type `source`, which is the old type of argument `argument`
-  /// of `kernel`. If the module already has an equal kernel, returns this kernel.
+  /// Returns a kernel that computes `what` from a value of type `source`, the previous type of argument `argument` of
+  /// `kernel`. If the module already has an equal kernel, returns this kernel.
   func::FuncOp preparing(RankedTensorType source, unsigned indices, func::FuncOp kernel, unsigned argument,
                          const Prepared &what) {
     AffineMap sourceSizes = cast<AffineMapAttr>(kernel.getArgAttr(argument, sizesAttrName)).getValue();
@@ -533,7 +535,7 @@ private:
   ResolveLayoutsOptions options;
   OpBuilder builder;
   llvm::MapVector<std::tuple<Value, RankedTensorType, Attribute>, Value> preparedOf;
-  llvm::DenseMap<std::pair<Value, size_t>, Value> mergedOf; ///< results of mergeWindow() by weight and rank
+  llvm::DenseMap<std::pair<Value, size_t>, Value> mergedOf; ///< results of mergeWindow(); keys: the weight and the rank
   std::vector<std::pair<std::tuple<RankedTensorType, RankedTensorType, Attribute, AffineMap, AffineMap>, func::FuncOp>>
       preparations;
 };

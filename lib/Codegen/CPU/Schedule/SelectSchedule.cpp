@@ -4,13 +4,14 @@
 // After:   func @kernel_0(...) attributes {tw.kernel,
 //            tw.schedule = #tw_cpu.schedule<tiles = [64, 48], nanoseconds = 9300, bound = L2>}
 //
-// `tiles` has one size per row dimension of the kernel (dialects/Tile/Rows.h), which is the number of its indices that
-// one task computes. A size of 0 means that the dimension is not tiled. `k_block` is set for products with few rows and
-// a long K whose right-hand side exceeds the L2 cache. For products and elementwise kernels, the cost model
-// (CostModel.h) selects the candidate with the lowest predicted time, and determines the resource that limits the
-// kernel. Exceptions are products whose kernel also reduces rows, and elementwise kernels with symbolic sizes or little
-// work. For convolutions and attention, limits on the pixels, rows and bytes of a task and the number of threads
-// determine the sizes. If a kernel already has a schedule, the user has set it, and the pass does not change it.
+// `tiles` has one size per row dimension of the kernel (dialects/Tile/Rows.h). The size is the number of indices of
+// this dimension that one task computes. A size of 0 means that the dimension is not tiled. `k_block` is set for
+// products with few rows and a long K whose right-hand side exceeds the L2 cache. For products and elementwise kernels,
+// the cost model (CostModel.h) selects the candidate with the lowest predicted time, and determines the resource that
+// limits the kernel. The cost model is not used for products whose kernel also reduces rows, and for elementwise
+// kernels with symbolic sizes or little work. For convolutions and attention, the number of threads and limits on the
+// pixels, rows and bytes of a task determine the sizes. If a kernel already has a schedule, the user has set it, and
+// the pass does not change it.
 //
 // Tests: test/Codegen/CPU/Schedule/select-schedule.mlir, test/Codegen/CPU/Schedule/select-columns.mlir,
 // test/Codegen/CPU/Schedule/select-grouped.mlir, test/Codegen/CPU/Schedule/select-transposed.mlir,
@@ -43,9 +44,9 @@ namespace {
 
 using llvm::divideCeilSigned;
 
-/// Returns how many lines of `value`, one for each index of dimension `dim`, fit into the L1 cache and the L1 TLB at
-/// the same time, rounded down to a power of two, and at least `least`. If the stride of the lines has a large power of
-/// two as a factor, the lines map to few sets of the cache.
+/// Returns the number of lines of `value` that fit into the L1 cache and the L1 TLB at the same time. There is one line
+/// for each index of dimension `dim`. The number is rounded down to a power of two, and is at least `least`. If the
+/// stride of the lines has a large power of two as a factor, the lines map to few sets of the cache.
 int64_t linesKept(Value value, int64_t dim, const FirstCache &cache) {
   constexpr int64_t pageBytes = 4096;
   constexpr int64_t pages = 64; // entries of the L1 data TLB: 64 to 96 on x86 with AVX2
@@ -134,15 +135,15 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
 
   static bool sizesAreKnown(func::FuncOp kernel) { return tile::indexArguments(kernel).empty(); }
 
-  /// If `member` is an unbatched product without AMX tiles that has few rows, a long K, and a B that exceeds the L2
-  /// cache, returns the number of steps of its K-blocks, otherwise 0. With few rows, the time to read B dominates. Long
-  /// contiguous runs of B are read faster than short runs, as long as the K-block of A fits into the L1 cache. If B
-  /// fits into the L2 cache, the length of the runs has no effect.
+  /// Returns the number of steps of the K-blocks of `member` if it is an unbatched product without AMX tiles that has
+  /// few rows, a long K, and a B that exceeds the L2 cache. Otherwise returns 0. With few rows, the time to read B
+  /// dominates. Long contiguous runs of B are read faster than short runs, if the K-block of A fits into the L1 cache.
+  /// If B fits into the L2 cache, the length of the runs has no effect.
   ///
-  /// Longer K-blocks are less accurate, because more products are added to one partial sum. A sum of f32 or f64 has at
-  /// least eight partial sums if the blocks are longer than usual: with positive operands, a sum of 768 terms in blocks
-  /// of 512 had 3.5 times the error of MKL's, and 1.5 times in blocks of 128, in the same time (Xeon with AVX-512, 2
-  /// rows, 4096 columns).
+  /// Longer K-blocks are less accurate, because more products are added to one partial sum. If the blocks are longer
+  /// than usual, a sum of f32 or f64 has at least eight partial sums. For a sum of 768 positive terms, the error was
+  /// 3.5 times that of MKL with blocks of 512, and 1.5 times with blocks of 128. The time was the same (Xeon with
+  /// AVX-512, 2 rows, 4096 columns).
   static constexpr int64_t mostStreamedRows = 64, longKBlock = 512, usualKBlock = 128, leastPartialSums = 8;
   int64_t kBlockOfStream(Operation *member) const {
     auto matmul = dyn_cast<MatmulOp>(member);
@@ -155,7 +156,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
                          shape.k * shape.panels * shape.panelColumns * shape.bytes > cacheBytes;
     if (!streams)
       return 0;
-    const bool wide = shape.bytes >= 4; // the error of narrower operands' products is larger than that of their sum
+    // For narrower operands, the error of the products exceeds the error of their sum.
+    const bool wide = shape.bytes >= 4;
     return wide ? std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(shape.k) / leastPartialSums)), usualKBlock,
                                       longKBlock)
                 : longKBlock;
@@ -331,7 +333,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
     cost = costOfElements(elements, bytes, grain, machine);
     int64_t mostColumns = INT64_MAX;
     SmallVector<int64_t> least = leastOfRows(members, *rows, sizes, machine.first, mostColumns);
-    int64_t ahead = 1; // product of the smallest tile sizes of the rows that the loop has not reached
+    int64_t ahead = 1; // product of the smallest tile sizes of the rows that have not been visited
     for (int64_t count : least)
       ahead *= count;
     for (int64_t row = rows->numRows - 1; row >= 0; --row) {

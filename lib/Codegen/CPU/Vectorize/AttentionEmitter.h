@@ -15,8 +15,8 @@ namespace tilewright::vector_stage {
 /// Lowers tw_tile.attention_gradient to loops over blocks of keys and rows (ExpandAttentionGradient.cpp).
 llvm::LogicalResult expandAttentionGradient(tile::AttentionGradientOp op, const ExpandAttentionOptions &options);
 
-/// If attention has at most this number of rows, as in a decoding step, keys and values are not packed. The limit is
-/// lower for operands that are packed in pairs of k, because their products are faster.
+/// If attention has at most `fewRows` rows, as in a decoding step, keys and values are not packed. `fewRowsOfPairs` is
+/// the limit for operands that are packed in pairs of k. It is lower because their products are faster.
 constexpr int64_t fewRows = 4, fewRowsOfPairs = 2;
 
 class AttentionEmitter {
@@ -67,9 +67,9 @@ protected:
   void multiply(Value a, Value panels, Value to, bool depthFirst = false);
 
   void fill(Value value, float with);
-  /// Creates a linalg.generic over loops i, j, k; each map is written as the loops that index the operand ("ij", "i",
-  /// "0j", where 0 is a constant index). If `reduceLast` is set, the last loop is a reduction, otherwise all loops are
-  /// parallel.
+  /// Creates a linalg.generic over the loops i, j and k. Each map is written as the loops that index the operand, such
+  /// as "ij", "i" or "0j", where 0 is a constant index. If `reduceLast` is set, the last loop is a reduction. All other
+  /// loops are parallel.
   void generic(mlir::ValueRange ins, mlir::ValueRange outs, Names inMaps, Names outMaps, int64_t loops,
                llvm::function_ref<void(mlir::OpBuilder &, mlir::Location, mlir::ValueRange)> body,
                bool reduceLast = false);
@@ -104,9 +104,10 @@ protected:
   mlir::OpBuilder builder;
   mlir::Location loc;
   mlir::Type f32, element;
-  int64_t group, depth; ///< consecutive k packed together, and the multiple to which k is padded in packed operands
-  Value mask;           ///< of rank 4; null without a mask
-  Value firstRow;       ///< first row of a causal tile; null: row 0
+  /// Group: number of consecutive k packed together; depth: k is padded to a multiple of this number.
+  int64_t group, depth;
+  Value mask;     ///< mask of rank 4; null if there is none
+  Value firstRow; ///< first row of a causal tile; null: row 0
   bool causal;
   double scale;
 

@@ -58,8 +58,8 @@ BodyEmitter::Guard BodyEmitter::guardOf(memref::LoadOp load) {
   auto taken = dyn_cast<arith::SelectOp>(*load->user_begin());
   if (!taken || taken.getTrueValue() != load.getResult())
     return {};
-  // The condition under which the loaded value is used may be a conjunction. Search for the condition of the guard in
-  // it.
+  // The condition under which the loaded value is used may be a conjunction. Search the conjunction for the condition
+  // of the guard.
   SmallVector<Value> conditions{taken.getCondition()};
   while (!conditions.empty()) {
     Value condition = conditions.pop_back_val();
@@ -335,8 +335,8 @@ SmallVector<Value> BodyEmitter::emitElements(OpBuilder &builder, const IRMapping
 }
 
 /// Emits `combiner` as one FMA if it adds a product of f32 or f64 to the accumulator, the product has no other use, and
-/// both ops may be contracted. Otherwise returns null. LLVM would also form an FMA, but in a sum of two products, the
-/// surrounding code would determine which of the products it contracts. Schedules with the same order of sums would
+/// both ops may be contracted. Otherwise returns null. LLVM would also form an FMA. However, in a sum of two products,
+/// LLVM's choice of the contracted product depends on the surrounding code. Schedules with the same order of sums would
 /// then not have bitwise equal results.
 Value BodyEmitter::sumOfProducts(OpBuilder &builder, Operation &combiner, const IRMapping &values) {
   auto add = dyn_cast<arith::AddFOp>(combiner);

@@ -125,7 +125,7 @@ public:
       builder.setInsertionPointToStart(loop.getBody());
       step(loop.getInductionVar(), blockSize(loop.getInductionVar(), keys, block));
     }
-    // A row that attends to no key has l = 0 and acc = 0, so that its result is 0, or 0 * NaN with `nan_rows`.
+    // If a row attends to no key, l = 0 and acc = 0. The result of such a row is 0, or, with `nan_rows`, 0 * NaN.
     Type outElement = elementOf(out);
     generic({acc, l}, {out}, {"ij", "i"}, {"ij"}, 2, [&](OpBuilder &b, Location at, ValueRange in) {
       Value zero = number(b, at, 0), one = number(b, at, 1);
@@ -219,11 +219,11 @@ private:
   /// The unit of scores and of their maxima. Raw: scores are the unscaled results of the product. The maximum is
   /// subtracted from a score before the difference is scaled, so that the difference is exactly 0 for the maximum. Raw
   /// is used if no score is masked and the scale is positive. Binary: scores are exponents of 2, because e^x = 2^(x
-  /// log2 e). Natural: scores are exponents of e. Natural is used if a mask is added, because the mask may contain the
-  /// lowest finite number, which must not be scaled: a row whose scores all have this number still has weights.
+  /// log2 e). Natural: scores are exponents of e. Natural is used if a mask is added. The mask may contain the lowest
+  /// finite number, which must not be scaled, so that a row whose scores all have this number still has weights.
   enum class Unit { Raw, Binary, Natural } unit;
-  bool once = false;   ///< there is only one block of keys
-  bool direct = false; ///< there are few rows: keys and values are read without packing
+  bool once = false;   ///< true: there is only one block of keys
+  bool direct = false; ///< true: there are few rows, so keys and values are read without packing
 };
 
 struct ExpandAttention : impl::ExpandAttentionBase<ExpandAttention> {

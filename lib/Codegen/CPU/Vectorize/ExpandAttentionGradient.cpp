@@ -31,8 +31,8 @@ using namespace mlir;
 namespace tilewright::vector_stage {
 namespace {
 
-/// The maximum numbers of rows and keys of a tile of scores. An L2 cache can contain two such tiles and the panels that
-/// they are multiplied by.
+/// The maximum numbers of rows and keys of a tile of scores. An L2 cache can contain two such tiles and the panels by
+/// which they are multiplied.
 constexpr int64_t gradientRows = 128, gradientKeys = 256;
 
 class AttentionGradientExpander : AttentionEmitter {
@@ -125,9 +125,9 @@ private:
   /// Returns true if the gradients of a block of keys and values are computed in transposed form.
   bool sumsAreTransposed() const { return group > 1; }
 
-  /// Returns true if weights are powers of e, and false if they are powers of 2. They are powers of e if a mask is
-  /// added, or in f32. In f32, if one key has the whole weight of a row, its score must be rounded in the same way as
-  /// the row's log-sum-exp, so that their difference is exactly 0 and the weight is 1. Therefore, if no mask is added,
+  /// Returns true if weights are powers of e, and false if they are powers of 2. They are powers of e in f32, or if a
+  /// mask is added. If one key has the whole weight of a row in f32, its score must be rounded in the same way as the
+  /// row's log-sum-exp. Their difference is then exactly 0, and the weight is 1. Therefore, if no mask is added,
   /// block() limits scores to the log-sum-exp. The limit also prevents LLVM from contracting the product and the
   /// difference to an FMA, which would use the unrounded product.
   bool isNatural() const { return addsMask() || element.isF32(); }
@@ -212,8 +212,8 @@ private:
     accumulate(transpose(qBlock, queryTransposed), packed(ds, weightRows, /*columnsFirst=*/false), pairsK, sumK);
   }
 
-  /// Computes `part` = `a` * b, where b is the matrix in `panels`, and adds `part` to `sum`. If `part` is null,
-  /// computes `sum` = `a` * b instead. `depthFirst` is as in multiply().
+  /// Adds `a` * b to `sum`, where b is the matrix in `panels`. The product is first stored in `part`. If `part` is
+  /// null, the product replaces `sum` instead. `depthFirst` is as in multiply().
   void accumulate(Value a, Value panels, Value part, Value sum, bool depthFirst = false) {
     multiply(a, panels, part ? part : sum, depthFirst);
     if (part)

@@ -1,10 +1,10 @@
 //===- ExpandLoops.cpp - lowers scans, sorts and scatters to loops -------------------===//
 //
 // ScanLoops.h lowers scans, and ScatterLoops.h lowers scatters. A sort becomes, for each row, a stable bottom-up merge
-// sort of (value, index) pairs in scratch memory. NaN is the largest value. If only the first k results are needed
-// (topk with a small k), one pass over the row maintains the first k of the elements that have been read, in sorted
-// order. An element is inserted if it precedes the last of them. Rows of bytes that are long, or whose length is
-// symbolic, are sorted by counting: the position of an element is the number of elements that precede it.
+// sort of (value, index) pairs in scratch memory. NaN is the largest value. A topk with a small k needs only the first
+// k results. In this case, one pass over the row maintains a sorted list of the first k of the elements that have been
+// read. An element is inserted if it precedes the last element of the list. Rows of bytes that are long, or whose
+// length is symbolic, are sorted by counting: the position of an element is the number of elements that precede it.
 //
 // Test: test/Codegen/CPU/Vectorize/expand-loops.mlir
 //

@@ -7,9 +7,9 @@
 //     the body with j = 0 and with j = 1, each on 16 elements of %i: two vectors
 //     their elements interleaved: two vectors, which are stored one after the other }
 //
-// If the trip count of the loop over %i is not a multiple of the vector length, a masked remainder follows. Innermost
-// loops of two iterations occur in complex numbers and rotary embeddings, and innermost loops of three iterations in
-// colors and coordinates. A vector along such a loop would use only two or three of sixteen lanes. Instead, the body is
+// If the trip count of the loop over %i is not a multiple of the vector length, a masked remainder follows. Complex
+// numbers and rotary embeddings have innermost loops of two iterations. Colors and coordinates have innermost loops of
+// three iterations. A vector along such a loop would use only two or three of sixteen lanes. Instead, the body is
 // copied for each iteration of the innermost loop. In each copy, the index of this loop is a constant, so that
 // selections by this index are folded. BodyEmitter::readStrided() deinterleaves inputs whose elements along %i have a
 // small stride (isSmallStride()).

@@ -31,8 +31,8 @@ enum class Access { Uniform, Contiguous, Scattered };
 /// Returns the access of `operand` (a memref or scalar operand of `op`) along loop `loop`.
 Access accessAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 
-/// Returns the stride, in elements, of a Scattered operand along `loop` if the stride is small, otherwise 0. If the
-/// stride is small, whole vectors are loaded, and shuffles select their elements (BodyEmitter.h).
+/// Returns the stride, in elements, of a Scattered operand along `loop` if the stride is small, otherwise 0. For a
+/// small stride, whole vectors are loaded, and shuffles select the elements of the operand (BodyEmitter.h).
 int64_t smallStride(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 inline bool isSmallStride(int64_t elements) { return elements >= 2 && elements <= 4; }
 
@@ -48,7 +48,7 @@ struct VectorLoop {
   int64_t loop = -1; ///< -1: no loop is vectorized, and the op is executed element by element
   bool reduction = false;
   int64_t lanes = 1;
-  llvm::StringLiteral reason = ""; ///< why no loop is vectorized
+  llvm::StringLiteral reason = ""; ///< reason why no loop is vectorized
 };
 
 /// Returns true if all body ops have a vector form: elementwise ops, constants, indices, and loads at computed indices.

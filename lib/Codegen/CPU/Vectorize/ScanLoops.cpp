@@ -4,11 +4,11 @@
 // After:   for each row { a = -inf; for j { a = max(a, x[j]); y[j] = a } }
 //
 // If the scan is not along the last dimension, vectors have 16 consecutive elements of the last dimension. The tail is
-// a masked vector, or is scanned column by column if elements have fewer than 32 bits. If the scan is along the last
-// dimension, operations that are exact in any order (maxima, minima, sums and products of integers) process 16 elements
-// at a time. First, the elements of a vector are scanned in four shuffle steps (2, 4, 8, 16 elements), which do not
-// depend on the previous vector. Then the result is combined with the running value. As in eager, a running sum or
-// product of f32 is computed in f64.
+// a masked vector. If elements have fewer than 32 bits, the tail is scanned column by column instead. If the scan is
+// along the last dimension, operations that are exact in any order (maxima, minima, sums and products of integers)
+// process 16 elements at a time. First, the elements of a vector are scanned in four shuffle steps (2, 4, 8, 16
+// elements), which do not depend on the previous vector. Then the result is combined with the running value. As in
+// eager, a running sum or product of f32 is computed in f64.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_topk_argmax_and_scans.py
 //

@@ -13,10 +13,10 @@
 //   out[at] = held
 //
 // If the scatter has a combiner, the row of the result is kept in registers while consecutive rows of the source have
-// the same destination (as in the gradient of an embedding bag): LLVM promotes stack accesses with constant indices to
-// values. If a row is longer than the registers allow, the remaining columns are accumulated in memory. If only this
-// scatter reads the rows that an op computes, the op is fused into the scatter (RowProducer.h), and rows of the tables
-// that the op indexes are prefetched.
+// the same destination, as in the gradient of an embedding bag. This is possible because LLVM promotes stack accesses
+// with constant indices to values. If a row is longer than the registers allow, the remaining columns are accumulated
+// in memory. If only this scatter reads the rows that an op computes, the op is fused into the scatter (RowProducer.h),
+// and rows of the tables that the op indexes are prefetched.
 //
 // Tests: test/Codegen/CPU/Vectorize/expand-loops.mlir, test/Python/ops/test_scatter_of_fused_producers.py
 //
@@ -36,7 +36,7 @@ namespace tilewright::vector_stage {
 namespace {
 
 constexpr int64_t vectorBytes = 64, blockBytes = 4 * vectorBytes; ///< blocks are unrolled (VectorizeLoops.cpp)
-constexpr int64_t heldBytes = 4 * blockBytes;                     ///< half of the vector registers of AVX-512
+constexpr int64_t heldBytes = 4 * blockBytes;                     ///< bytes of half of the vector registers of AVX-512
 
 class ScatterLoops : LoopNest {
 public:
@@ -172,10 +172,10 @@ private:
     });
   }
 
-  /// Returns the blocks of columns that are kept in registers while the index does not change from row to row (none if
-  /// `kind` is Set). A block has one to four whole vectors, or half, a quarter, ... of a vector at the end of a row.
-  /// All blocks together have at most `heldBytes` bytes. The last columns are not a masked vector, because a masked
-  /// load would force the row to the stack.
+  /// Returns the blocks of columns that are kept in registers while the index does not change from row to row. There
+  /// are none if `kind` is Set. A block has one to four whole vectors, or half, a quarter, ... of a vector at the end
+  /// of a row. All blocks together have at most `heldBytes` bytes. The last columns are not a masked vector, because a
+  /// masked load would force the row to the stack.
   SmallVector<Block> heldBlocks(int64_t width) {
     Type element = typeOf(out).getElementType();
     const int64_t bytes = std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
@@ -387,7 +387,8 @@ private:
   tile::ScatterOp op;
   Value source, out;
   tile::ScatterKind kind;
-  linalg::GenericOp producer; ///< computes the rows of the source if only this scatter reads them; otherwise null
+  /// Op that computes the rows of the source, if only this scatter reads them; otherwise null.
+  linalg::GenericOp producer;
 };
 } // namespace
 

@@ -193,7 +193,7 @@ private:
     }
     SmallVector<Value> totals;
     for (size_t number = 0; number < outputs; ++number) {
-      SmallVector<Value> parts; // combined pairwise
+      SmallVector<Value> parts; // the values are combined pairwise
       for (int64_t chain = 0; chain < accumulatorSets; ++chain)
         parts.push_back(loop.getResult(chain * outputs + number));
       while (parts.size() > 1) {
@@ -500,7 +500,7 @@ private:
   Value zero;
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> parallel, reductions;
-  SmallVector<unsigned> combined; ///< the results that are not stored step by step
+  SmallVector<unsigned> combined; ///< numbers of the results that are not stored step by step
 };
 
 struct VectorizeLoops : impl::VectorizeLoopsBase<VectorizeLoops> {
@@ -544,8 +544,8 @@ private:
 } // namespace
 
 /// Returns the ratio of 32 bits to the width of the widest type that `op` reads, computes or writes. The ratio is 4 for
-/// at most 8 bits, 2 for at most 16 bits, and 1 for wider types. A vector of `op` can have this many times as many
-/// elements as a vector of 32-bit elements.
+/// at most 8 bits, 2 for at most 16 bits, and 1 for wider types. A vector of `op` can have more elements than a vector
+/// of 32-bit elements by this factor.
 static int64_t narrowness(linalg::LinalgOp op) {
   unsigned widest = 1;
   auto see = [&](Type type) {

@@ -41,7 +41,7 @@ namespace cpu {
 namespace {
 
 /// Returns the expanded function, or std::nullopt if there is no formula. `shortened` is true if the op has the flag
-/// afn, because its result is rounded to 16 bits.
+/// afn. Ops with this flag have results that are rounded to 16 bits.
 using Expander = std::function<std::optional<Lanes>(ArrayRef<Lanes>, bool shortened)>;
 
 bool isVectorOfDouble(Type type) { return isa<VectorType>(type) && getElementTypeOrSelf(type).isF64(); }

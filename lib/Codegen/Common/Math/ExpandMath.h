@@ -25,10 +25,11 @@ Lanes logWithSpecials(Lanes x, Lanes result);
 // With AVX-512, the error of exp is 0.9 ULP. If `shortened`, the relative error is 2^-17, which suffices for results
 // that are rounded to 16 bits.
 Lanes expandExp(Lanes x, bool avx512, bool shortened = false);
-Lanes expandLogistic(Lanes a, Lanes d);                         ///< a / d, d = 1 + e^z; error 1.1 ULP; 0 if d > 2^125
-Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< the error is 2^-18 if `shortened`
+Lanes expandLogistic(Lanes a, Lanes d); ///< a / d with d = 1 + e^z; the error is 1.1 ULP; the result is 0 if d > 2^125
+Lanes expandExp2(Lanes x, bool avx512, bool shortened = false); ///< if `shortened`, the relative error is 2^-18
 Lanes expandExpM1(Lanes x);
-Lanes expandTanh(Lanes x); ///< 1.5 ULP with AVX-512; more with AVX2, whose reciprocal instruction has 12 bits
+/// Error of 1.5 ULP with AVX-512; larger with AVX2, whose reciprocal instruction has 12 bits.
+Lanes expandTanh(Lanes x);
 Lanes expandErf(Lanes x);
 
 // ExpandMathLog.cpp
