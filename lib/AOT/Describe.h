@@ -13,7 +13,7 @@ struct VariantContents {
   std::string cpu;
   uint64_t instructionSets = 0;
   std::vector<uint8_t> plan;                    ///< serialized, without constants
-  std::vector<LibraryManifest::Kernel> kernels; ///< in the order of the plan
+  std::vector<LibraryManifest::Kernel> kernels; ///< kernels in the order of the plan
   std::string prefix;                           ///< prefix of the kernels' names in the object code
   std::vector<Weight> weights;
   bool packed = true; ///< true if weights are in the layout that kernels read; else create() packs them
@@ -21,7 +21,7 @@ struct VariantContents {
 
 /// The contents of a Description (lib/Runtime/Library/Description.h), except for the interface of the model.
 struct Contents {
-  std::vector<VariantContents> variants; ///< in descending order of the number of instruction sets
+  std::vector<VariantContents> variants; ///< variants in descending order of the number of their instruction sets
   std::vector<uint8_t> weightData;       ///< the weights of all variants
   std::string weightsFile;               ///< empty if the weights are in the library
   std::vector<uint8_t> weightsId;

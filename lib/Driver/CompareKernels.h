@@ -32,7 +32,7 @@ namespace tilewright {
 
 /// The type of a buffer's elements.
 struct ElementKind {
-  std::string name;                           ///< as MLIR prints it
+  std::string name;                           ///< name in the form that MLIR prints
   const llvm::fltSemantics *floats = nullptr; ///< null: integers
   unsigned bytes = 0;
 

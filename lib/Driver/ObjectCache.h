@@ -106,7 +106,7 @@ private:
   std::string disabled;
   struct Seen {
     std::map<std::string, bool> warned;       ///< kinds of problems already reported
-    std::map<std::string, std::string> notes; ///< by key: events of its entry in this process
+    std::map<std::string, std::string> notes; ///< for each key: the events of its entry in this process
     int64_t bytesSincePrune = 0;
   };
   runtime::ForkSafe<Seen> seen;

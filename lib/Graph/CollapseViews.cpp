@@ -58,7 +58,7 @@ struct Collapse {
     return c;
   }
 
-  /// Returns the dimension of `to` into which `dim`, and no other dimension, is merged; std::nullopt if there is none.
+  /// Returns the dimension of `to` into which only `dim` is merged. Returns std::nullopt if there is none.
   std::optional<int64_t> alone(int64_t dim) const {
     for (auto [t, group] : llvm::enumerate(groups))
       if (group.from.size() == 1 && group.from[0] == dim)
@@ -105,7 +105,7 @@ private:
     return known;
   }
 
-  /// Returns an operand in the lower rank, with NumPy's broadcasting; null if that would need a copy.
+  /// Returns an operand in the lower rank, with NumPy's broadcasting. Returns null if a copy would be needed.
   Value operandIn(Location loc, Value operand, const Collapse &c) {
     if (auto broadcast = operand.getDefiningOp<BroadcastOp>())
       operand = broadcast.getInput();
@@ -141,7 +141,7 @@ private:
     return BroadcastOp::create(builder, loc, tensorWithSizes(c.to, collapsibleType(lower).getElementType()), lower);
   }
 
-  /// Computes the op in the lower rank and returns its results; empty if that is impossible.
+  /// Computes the op in the lower rank and returns its results. Returns an empty list if that is impossible.
   SmallVector<Value> inLowerRank(Operation *op, const Collapse &c) {
     if (op->hasTrait<Elementwise>())
       return elementwise(op, c);
@@ -217,7 +217,7 @@ private:
   }
 
   /// The dimensions of the result that come from the indices may be merged with each other, but not with other
-  /// dimensions.
+  /// dimensions. Returns the results like inLowerRank().
   SmallVector<Value> indexed(TakeOp op, const Collapse &c) {
     int64_t dim = op.getDim(), count = op.getIndices().size();
     int64_t end = dim + int64_t(c.from.size()) + count - collapsibleType(op.getInput()).getRank();
@@ -248,11 +248,11 @@ private:
     return {rebuilt(op, operands, {c.to})->getResult(0)};
   }
 
-  /// Returns how the dimensions of a reduction's input merge, if those of its result (with or without the reduced
-  /// dimensions) merge by `c`. Returns std::nullopt if a reduced dimension is between dimensions that merge.
+  /// Returns the merge of the dimensions of a reduction's input. `c` is the merge of the dimensions of its result, with
+  /// or without the reduced dimensions. Returns std::nullopt if a reduced dimension is between dimensions that merge.
   template <typename OpTy> std::optional<Collapse> spaceOfReduction(OpTy op, const Collapse &c) {
     Sizes space = sizesOf(collapsibleType(op.getInput()));
-    SmallVector<int64_t> spaceDim; // for each dimension of the result, the dimension of the input
+    SmallVector<int64_t> spaceDim; // the dimension of the input for each dimension of the result
     for (int64_t d = 0; d < int64_t(space.size()); ++d)
       if (op.getKeepdim() || !llvm::is_contained(op.getDims(), d))
         spaceDim.push_back(d);

@@ -8,16 +8,16 @@
 // After:
 //   %o, %l = tw.attention %q, %k, %v mask(%mask) {scale = 0.125, nan_rows} : ... -> tensor<2x4x8x64xbf16>, ...
 //
-// Models that do not call scaled_dot_product_attention then also compute attention without storing the scores. Between
-// the products there may be casts between float types, reshapes that preserve rows and columns, multiplications and
-// divisions by constants next to the first product, additions of masks, and tw.where that replaces scores by -inf or
-// by a number so low (at most -1e30) that adding a score does not change it. Each of these values must have only one
-// user. A row whose scores are all -inf has NaN results, as after the softmax (`nan_rows`), unless the softmax is
-// `safe`.
+// Models that do not call scaled_dot_product_attention then also compute attention without storing the scores. The
+// following ops may be between the products: casts between float types; reshapes that preserve rows and columns;
+// multiplications and divisions by constants next to the first product; additions of masks; and tw.where that replaces
+// scores by -inf, or by a number so low (at most -1e30) that adding a score does not change it. Each of these values
+// must have only one user. A row whose scores are all -inf has NaN results, as after the softmax (`nan_rows`), unless
+// the softmax is `safe`.
 //
 // With the option `tensor-cores-only`, the pass changes only attention of bf16 and f16 whose head sizes are multiples
-// of 8 up to 256: the target cuda computes other attention with the products and the softmax that it had before. If the
-// pass finds products around a softmax that it does not change, a decision of the kind "fusion" states the reason
+// of 8 up to 256. The target cuda computes other attention as the original products and softmax. If the pass finds
+// products around a softmax that it does not change, a decision of the kind "fusion" states the reason
 // (dialects/Graph/Decisions.h).
 //
 // Test: test/Graph/match-attention.mlir, test/Python/test_written_attention.py
@@ -40,7 +40,8 @@ namespace {
 
 using Shape = SmallVector<AffineExpr>;
 
-/// Returns the number of which all elements of `value` are copies, if `value` is a constant, else std::nullopt.
+/// Returns the number that all elements of the constant `value` have. Returns std::nullopt if `value` is not such a
+/// constant.
 std::optional<double> constantNumber(Value value) {
   while (isa_and_nonnull<CastOp, ReshapeOp, BroadcastOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
@@ -65,8 +66,8 @@ bool preservesMatrices(ReshapeOp reshape) {
 /// Two products, the softmax between them, and the steps from the first product to the softmax in the order of
 /// execution.
 struct WrittenAttention {
-  /// Adds `tensor` to the scores or, if `number` is set, replaces the scores by it where the boolean `tensor` is equal
-  /// to `where`.
+  /// A step adds `tensor` to the scores. If `number` is set, the step instead replaces scores by `number` where the
+  /// boolean `tensor` is equal to `where`.
   struct Step {
     Value tensor;
     std::optional<double> number;
@@ -79,7 +80,7 @@ struct WrittenAttention {
   SmallVector<Step> steps;
 };
 
-/// Follows the operands of the second product back to the first.
+/// Finds the first product and the steps after it, by following the operands of the second product backwards.
 class WrittenAttentionFinder {
 public:
   /// Returns the attention whose second product is `result`. Otherwise returns std::nullopt, and sets `reason` if the
@@ -110,7 +111,7 @@ public:
   }
 
 private:
-  /// Returns the value before casts of floats and reshapes that preserve matrices.
+  /// Returns the value from which `value` is computed by casts of floats and by reshapes that preserve matrices.
   Value beforeViews(Value value) {
     while (true) {
       Operation *op = value.getDefiningOp();
@@ -137,8 +138,8 @@ private:
     return sizesOf(value) == sizesOf(after) && isa<FloatType>(elementOf(value)) && leadsToProduct(value);
   }
 
-  /// Records the step that computes `value`, and returns the scores before it. Returns null and sets `reason` if it is
-  /// not supported.
+  /// Records the step that computes `value`, and returns the scores before this step. Returns null and sets `reason` if
+  /// the step is not supported.
   Value beforeStep(Value value, std::string &reason) {
     Operation *op = value.getDefiningOp();
     chain.push_back(value);
@@ -235,7 +236,7 @@ private:
   /// other dimensions.
   bool chooseHeads() {
     Shape of = sizesOf(written.scores);
-    auto take = [&](Value value) { // returns false if the batch dimensions of `value` differ
+    auto take = [&](Value value) { // the result is false if the batch dimensions of `value` differ
       Shape shape = sizesOf(value);
       if (shape.size() == 4 && !batch) {
         batch = shape[0];

@@ -203,8 +203,8 @@ private:
   /// is known to be 0, and `sumOfA` unless zb is known to be 0.
   Value corrected(Value sum, Value za, Value zb, int64_t count, function_ref<Value()> sumOfA,
                   function_ref<Value()> sumOfB) {
-    // The terms that do not depend on a are combined first: if b, zb and za are parameters or constants, these terms
-    // are computed once.
+    // The terms that do not depend on a are combined first. If b, zb and za are parameters or constants, these terms
+    // are computed only once.
     if (!isZero(za)) {
       Value ofColumns = elementwise<MulOp>(sumOfB(), za);
       if (!isZero(zb))

@@ -28,13 +28,13 @@ mlir::IntegerType containerOf(mlir::Type element);
 /// The stored tensor of a tensor of narrow elements.
 struct StoredTensor {
   mlir::RankedTensorType type;
-  bool byRows = false; ///< at most the last dimension differs from that of the tensor
+  bool byRows = false; ///< true: at most the last dimension differs from that of the tensor
 };
 
-/// Returns the stored tensor of `type`. If elements are not packed, its elements are containers. Otherwise, its
-/// elements are bytes: if a row consists of whole bytes, the last dimension becomes the number of bytes of a row; if
-/// not, the whole tensor becomes a vector of bytes. Both forms have the same contents in memory. Returns nullopt if
-/// elements are packed and the number of bytes depends on symbolic sizes and is not known to be whole.
+/// Returns the stored tensor of `type`. If elements are not packed, the elements of the stored tensor are containers.
+/// Otherwise, they are bytes. If a row consists of whole bytes, the last dimension becomes the number of bytes of a
+/// row. If not, the whole tensor becomes a vector of bytes. Both forms have the same contents in memory. Returns
+/// nullopt if elements are packed, and the number of bytes depends on symbolic sizes and is not known to be whole.
 std::optional<StoredTensor> storedTensor(mlir::RankedTensorType type);
 
 /// Returns the number of bytes of `count` elements of `bits` bits, or null if it is not known to be whole.
@@ -43,8 +43,8 @@ mlir::AffineExpr wholeBytes(mlir::AffineExpr count, unsigned bits);
 /// Returns the containers of a stored tensor. `type` is the tensor of narrow elements.
 mlir::Value loadContainers(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value stored,
                            mlir::RankedTensorType type);
-/// Returns the stored tensor of containers, of which only the low bits are used: values beyond the range of the narrow
-/// type wrap around.
+/// Returns the stored tensor of `containers`. Only the low bits of a container are used, so values outside of the range
+/// of the narrow type wrap around.
 mlir::Value storeContainers(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value containers,
                             mlir::RankedTensorType type);
 

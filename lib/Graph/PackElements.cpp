@@ -72,7 +72,7 @@ struct PackElements : impl::PackElementsBase<PackElements> {
   }
 
 private:
-  llvm::DenseMap<Value, RankedTensorType> narrowTypes; ///< of stored tensors: the types before this pass
+  llvm::DenseMap<Value, RankedTensorType> narrowTypes; ///< for stored tensors: the types before this pass
 
   /// Returns the type of `value` before this pass.
   RankedTensorType narrowType(Value value) {
@@ -170,7 +170,7 @@ private:
     return success();
   }
 
-  /// Makes `op` compute with containers.
+  /// Changes `op` so that it computes with containers.
   LogicalResult compute(Operation *op) {
     OpBuilder builder(op);
     for (OpOperand &operand : op->getOpOperands()) {

@@ -11,9 +11,9 @@
 //   %3 = tw.convolution %2, %v' {tw.channels_last} : ...
 //
 // Every convolution of 1 to 3 dimensions is converted to channels-last, and a permute of its result restores the user's
-// order. An argument that is stored in channels-last memory has such a permute, too. If an op can be computed in the
-// permuted order (elementwise ops, pooling, reductions, pads, slices, flips, concatenations, softmax, reshapes,
-// indexing), the permute is moved after the op, until it reaches the permute in front of the next convolution and
+// order. An argument that is stored in channels-last memory has such a permute, too. Many ops can be computed in the
+// permuted order: elementwise ops, pooling, reductions, pads, slices, flips, concatenations, softmax, reshapes and
+// indexing. The permute is moved after each such op, until it reaches the permute in front of the next convolution and
 // cancels with it. A final walk, from consumers to producers, computes elementwise ops in the order of the permutes
 // that read them. 1-D convolutions become 2-D convolutions of height 1.
 //
@@ -371,7 +371,7 @@ private:
     SmallVector<int64_t> dims = llvm::map_to_vector(op.getDims(), [&](int64_t d) { return order[d]; });
     llvm::sort(dims);
     LayoutSizes space = laidOutSizes(input), kept;
-    Order positions(space.size(), -1); // for each dimension of the input, its position in the new result
+    Order positions(space.size(), -1); // the position in the new result of each dimension of the input
     for (int64_t d = 0; d < int64_t(space.size()); ++d) {
       bool reduced = llvm::is_contained(dims, d);
       if (reduced && !op.getKeepdim())

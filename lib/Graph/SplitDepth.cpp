@@ -10,14 +10,14 @@
 //   %r = tw.convolution (tw.reshape %d : -> tensor<8x28x28x192xf32>), %v {tw.channels_last, padding = [1, 1], ...}
 //   %1 = tw.reshape %r : -> tensor<1x8x28x28x32xf32>
 //
-// Each plane of the result reads several planes of the input. These are concatenated as channels of one image, and the
-// product sums over them, so that all optimizations of 2-D convolutions apply. A transposed convolution (the gradient
-// of the input) reads the planes in the opposite order. With a stride s along the depth, the transposed convolution is
-// divided into s phases. Phase r computes the planes of the result whose index modulo s is r, by a transposed
-// convolution with stride 1 along the depth and only the taps that contribute to these planes. The results of the
-// phases are then interleaved. The gradient of the weight is a sum over the planes of the input. For each plane of the
-// input, the gradients of the result's planes that read this plane are concatenated as filters. With a stride along the
-// depth, the gradient is a sum over the planes of the result instead.
+// Each plane of the result reads several planes of the input. These planes are concatenated as channels of one image,
+// and the product sums over them, so that all optimizations of 2-D convolutions apply. A transposed convolution (the
+// gradient of the input) reads the planes in the opposite order. With a stride s along the depth, the transposed
+// convolution is divided into s phases. Phase r computes the planes of the result whose index modulo s is r. It is a
+// transposed convolution with stride 1 along the depth and only the taps that contribute to these planes. The results
+// of the phases are then interleaved. The gradient of the weight is a sum over the planes of the input. For each plane
+// of the input, the gradients of the result's planes that read this plane are concatenated as filters. With a stride
+// along the depth, the gradient is a sum over the planes of the result instead.
 //
 // The pass does not split depthwise convolutions (their loops are over channels), windows of more than 16 planes,
 // transposed convolutions with both a stride and a dilation along the depth, convolutions of a symbolic depth that need
@@ -216,7 +216,8 @@ private:
                     to);
   }
 
-  /// Returns batch x depth x height x width x channels as images; null if batch x depth is not a size.
+  /// Returns batch x depth x height x width x channels as images. Returns null if batch x depth cannot be expressed as
+  /// a size.
   Value planesOf(Value value) {
     Sizes sizes = sizesOfValue(value);
     if (!isa<AffineConstantExpr>(sizes[0]) && !isa<AffineConstantExpr>(sizes[1]))
@@ -224,8 +225,8 @@ private:
     return reshaped(value, {sizes[0] * sizes[1], sizes[2], sizes[3], sizes[4]});
   }
 
-  /// Returns `value`, padded with enough planes of zeros that no tap reads outside of the result, and sets `before` to
-  /// the number of planes before `value`. Returns null if the number of planes after `value` is not constant.
+  /// Returns `value`, padded with planes of zeros so that no tap reads outside of the result. Sets `before` to the
+  /// number of planes before `value`. Returns null if the number of planes after `value` is not constant.
   Value surrounded(Value value, const Planes &planes, int64_t &before) {
     Sizes sizes = sizesOfValue(value);
     const int64_t least = *llvm::min_element(planes.firsts), most = *llvm::max_element(planes.firsts);

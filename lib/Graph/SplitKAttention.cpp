@@ -36,10 +36,10 @@ namespace tilewright {
 namespace graph {
 namespace {
 
-/// Returns the number of parts into which the keys are split, which is a divisor of the number of keys. It is the
-/// smallest divisor for which there are at least four tasks for each of `threads` threads. If several heads share keys,
-/// there must be at least 16 tasks for each thread, because a part then stays in the caches for all heads that read it.
-/// If these parts would have fewer than 512 keys, it is the largest divisor for which parts have at least 512 keys.
+/// Returns the number of parts into which the keys are split. The number is the smallest divisor of the number of keys
+/// for which there are at least four tasks for each of `threads` threads. If several heads share keys, there must be at
+/// least 16 tasks for each thread, because a part then stays in the caches for all heads that read it. Parts with fewer
+/// than 512 keys are not allowed. If the number would result in such parts, it is the largest divisor that does not.
 /// Returns 1 if the keys are not split.
 int64_t partsOfKeys(AttentionOp op, int64_t threads) {
   constexpr int64_t mostRows = 4, leastKeys = 512; // a block of the kernel has 512 keys

@@ -17,7 +17,7 @@ namespace tilewright::explain {
 
 struct PassTime {
   std::string name;        ///< command-line flag of the pass, such as tw-form-kernels
-  double milliseconds = 0; ///< of all runs; function passes may run on several threads concurrently
+  double milliseconds = 0; ///< total time of all runs; function passes may run on several threads concurrently
   int64_t runs = 0;
 };
 

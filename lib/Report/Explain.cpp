@@ -193,7 +193,7 @@ private:
   llvm::StringMap<std::string> dtypes;          ///< by kernel
   llvm::StringSet<> kernels, copies;            ///< all kernels found so far, and those that only copy
   size_t fusions = 0;                           ///< decisions about fusion that were taken
-  std::map<std::string, std::set<int>> members; ///< by kernel, the sets of its operations
+  std::map<std::string, std::set<int>> members; ///< for each kernel: the sets of its operations
 };
 
 } // namespace

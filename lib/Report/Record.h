@@ -40,7 +40,7 @@ struct StageRecord {
 struct KernelRecord {
   std::string name, operations, schedule;
   bool once = false;                          ///< a `once` step launches the kernel, which packs parameters
-  int64_t launches = 0;                       ///< in the `once` steps and in one call
+  int64_t launches = 0;                       ///< number of launches in the `once` steps and in one call
   std::optional<double> expectedMicroseconds; ///< predicted by the cost model, for one launch
   std::string bound;                          ///< the limiting resource in the cost model: compute, L2, ...
   std::string dtype;                          ///< dtype of the contraction's operands; empty without a contraction
@@ -48,8 +48,9 @@ struct KernelRecord {
   int64_t bytes = 0;                          ///< bytes of the buffers that it reads and writes, summed over `launches`
   int64_t codeBytes = -1;                     ///< -1 if unknown
   std::vector<int> origins;                   ///< sorted
-  std::optional<double> measuredMicroseconds; ///< of all launches in a call, mean over threads (and measured.calls)
-  std::optional<double> roofMicroseconds;     ///< of all launches in a call, at the machine's peak rates
+  /// Measured time of all launches in a call, mean over threads (and measured.calls).
+  std::optional<double> measuredMicroseconds;
+  std::optional<double> roofMicroseconds; ///< time of all launches in a call at the machine's peak rates
 };
 
 struct EdgeRecord {

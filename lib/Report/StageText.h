@@ -13,7 +13,7 @@ struct StageText {
   };
   std::string name;
   std::vector<std::string> lines;
-  std::vector<int> sets; ///< per line, index into Origins::sets(); -1 for none
+  std::vector<int> sets; ///< one index into Origins::sets() per line; -1 for none
   std::vector<Function> functions;
 };
 

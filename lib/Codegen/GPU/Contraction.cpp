@@ -152,7 +152,7 @@ static bool isZeroFill(Value value) {
 /// The results of a kernel that depend on a contraction, and the ops that compute them.
 struct ComputedResults {
   SmallVector<Value> values;
-  SmallVector<linalg::LinalgOp> ops; ///< in the kernel's order, without linalg.fill
+  SmallVector<linalg::LinalgOp> ops; ///< ops in the kernel's order, without linalg.fill
 };
 
 /// Returns, for each value of `computed` and for each of its dimensions, the loop of `op` that indexes this

@@ -33,8 +33,7 @@ namespace tilewright::hls {
 namespace {
 
 /// Returns [name, type] of each tensor in `types`. `nameOf` returns the name of a port in the model, or null. A port
-/// without a name is named `fallback` plus its number. `fallback` is also the prefix of a name that begins with a
-/// digit.
+/// without a name gets the name `fallback` plus its number. A name that begins with a digit gets the prefix `fallback`.
 SmallVector<Attribute> describePorts(func::FuncOp main, TypeRange types, StringRef fallback,
                                      function_ref<StringAttr(unsigned)> nameOf) {
   Builder builder(main.getContext());

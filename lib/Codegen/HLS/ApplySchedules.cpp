@@ -97,9 +97,9 @@ public:
   }
 
 private:
-  /// Sets `distance` to the number of iterations from one update of an element to the next update of this element: the
-  /// product of the trip counts of the loops that are inside all reduction loops. `distance` remains 0 if the number is
-  /// 1 or unknown.
+  /// Sets `distance` to the number of iterations between two consecutive updates of the same element. This number is
+  /// the product of the trip counts of the loops that are inside all reduction loops. `distance` remains 0 if the
+  /// number is 1 or unknown.
   void findDistance(ArrayRef<int64_t> outer) {
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1)
       return;

@@ -21,7 +21,7 @@ public:
   /// factors `unrolls[i]`, or std::nullopt if there is no such array.
   std::optional<size_t> overfull(llvm::ArrayRef<llvm::ArrayRef<int64_t>> unrolls) const;
   /// Returns true if `array` needs more than `mostBanks` banks when `nest` has the unroll factors `instead`, and all
-  /// other nests have those of `unrolls`.
+  /// other nests have the unroll factors in `unrolls`.
   bool isOverfull(size_t array, llvm::ArrayRef<llvm::ArrayRef<int64_t>> unrolls, size_t nest,
                   llvm::ArrayRef<int64_t> instead) const;
   /// Returns the nests that access an array, without duplicates.

@@ -23,7 +23,7 @@ struct BlockNest {
 /// writes in the same block.
 struct BlockGroup {
   std::map<size_t, int64_t> loops; ///< the loop of each nest, by the index of the nest
-  int64_t extent = 0;              ///< trip count, which all these loops have
+  int64_t extent = 0;              ///< trip count of all these loops
 };
 
 /// Returns groups of at least two of `nests`. No member of a group must wait for a whole array of another member. The

@@ -56,7 +56,7 @@ Picked leastSum(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<double> weights,
 /// The cycles of the critical path, of the slowest launch, and of the longest path through each launch.
 struct Times {
   int64_t latency = 0, slowest = 0;
-  std::vector<int64_t> through; ///< the longest path through each launch
+  std::vector<int64_t> through; ///< cycles of the longest path through each launch
 
   Times(llvm::ArrayRef<NestCosts> nests, llvm::ArrayRef<LaunchStep> steps, llvm::ArrayRef<size_t> picked) {
     std::vector<int64_t> cycles(steps.size()), end(steps.size()), tail(steps.size());

@@ -208,12 +208,14 @@ private:
   }
 
   std::vector<Step> steps;
-  llvm::DenseMap<Value, int64_t> ready, ended; ///< when a task's result may be read; when it is complete
-  llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack; ///< when each block is written; when it is released
+  /// Ready: cycle at which a task's result may be read; ended: cycle at which it is complete.
+  llvm::DenseMap<Value, int64_t> ready, ended;
+  /// HandedOn: cycles at which blocks are written; givenBack: cycles at which they are released.
+  llvm::DenseMap<Value, std::vector<int64_t>> handedOn, givenBack;
 };
 
-/// If all iterations of an unrolled loop update the same element, returns the cycles that each iteration after the
-/// first adds to the latency, because the updates are executed one after another. Otherwise returns 0.
+/// Returns the cycles that each iteration of an unrolled loop after the first adds to the latency. If all iterations
+/// update the same element, the updates are executed one after another. Otherwise, returns 0.
 int64_t chainThrough(affine::AffineForOp loop) {
   int64_t longest = 0;
   loop.walk([&](affine::AffineStoreOp store) {

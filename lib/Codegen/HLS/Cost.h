@@ -27,8 +27,8 @@ OperatorCost operatorCost(mlir::Operation *op);
 struct BodyCost {
   int64_t depth = 0; ///< cycles from the first load to the last store
   int64_t dsp = 0, lut = 0, ff = 0;
-  int64_t operators = 0; ///< operators that could be shared
-  int64_t macs = 0;      ///< products that are added to an element of an array
+  int64_t operators = 0; ///< number of operators that could be shared
+  int64_t macs = 0;      ///< number of products that are added to an element of an array
 };
 BodyCost bodyCost(mlir::Block &body);
 
@@ -60,7 +60,7 @@ int64_t blockMemories(StreamType type);
 struct NestEstimate {
   std::string label;
   int64_t iterations = 0, ii = 0, copies = 1, cycles = 0, dsp = 0, lut = 0, ff = 0;
-  int64_t blocks = 1; ///< number of blocks that its iterations form; blocks run one after another
+  int64_t blocks = 1; ///< number of blocks of iterations; blocks run one after another
   int64_t macs = 0;   ///< number of products added to elements, in all iterations
 };
 /// The estimate of a task, whose nests run one after another.

@@ -23,8 +23,9 @@ constexpr int64_t mostIterations = int64_t(1) << 26;
 
 enum class StepKind { Add, Subtract, Multiply, SignExtend, ZeroExtend };
 
-/// One step: registers[to] = registers[left] <kind> registers[right], wrapped to `width` bits. SignExtend, which is
-/// also used for truncations, and ZeroExtend ignore `right`. `operandWidth` is the width of the left operand in bits.
+/// One step: registers[to] = registers[left] <kind> registers[right], wrapped to `width` bits. SignExtend and
+/// ZeroExtend ignore `right`. SignExtend is also used for truncations. `operandWidth` is the width of the left operand
+/// in bits.
 struct Step {
   StepKind kind;
   unsigned to, left, right, width, operandWidth;
@@ -44,7 +45,7 @@ bool hasBytes(Type element) {
 /// The elements of a tensor, and for each loop the distance in elements between the accesses of consecutive iterations.
 struct Elements {
   std::vector<char> bytes;
-  unsigned width = 0; ///< bytes of one element
+  unsigned width = 0; ///< number of bytes of one element
   SmallVector<int64_t> strides;
 
   int64_t at(int64_t index) const {

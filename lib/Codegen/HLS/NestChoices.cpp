@@ -90,7 +90,7 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   }
   const int64_t between = recurrence(op), ports = portInterval(op), scattered = scatteredLoads(op);
   BodyCost body = bodyCost(*op.getBlock());
-  body.depth += 2; // load and store
+  body.depth += 2; // cycles of the load and of the store
 
   // Select the parallel loops that are placed inside the reduction loops: those of the last dimensions of the result,
   // until there are at least `wantedDistance` iterations between two updates of the same element.
@@ -112,7 +112,8 @@ SmallVector<Choice> choicesOf(linalg::LinalgOp op, bool shares, std::optional<Bl
   for (int64_t loop : along)
     if (copied.size() < 2)
       copied.push_back(loop);
-  int64_t reduction = -1; // the innermost reduction loop, if it may be unrolled: only one loop indexes the result
+  // The innermost reduction loop, if it may be unrolled because only one loop indexes the result.
+  int64_t reduction = -1;
   for (int64_t loop : order)
     if (op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction && sizes[loop] > 1)
       reduction = loop;

@@ -40,8 +40,8 @@ namespace {
 /// passed.
 struct Group {
   SmallVector<Value> values;
-  int64_t blocks = 0, blockWords = 0; ///< block memories, with separate banks and with words
-  int64_t banks = 0, words = 0;       ///< UltraRAMs, with separate banks and with words
+  int64_t blocks = 0, blockWords = 0; ///< block memories: with separate banks, and with words
+  int64_t banks = 0, words = 0;       ///< UltraRAMs: with separate banks, and with words
   bool mayMove = true;
   bool mayBeWords = false;
   int64_t ultra = 0; ///< UltraRAMs in the form that needs fewer of them

@@ -16,8 +16,8 @@ using namespace mlir;
 namespace tilewright::hls {
 namespace {
 
-/// A helper function for an operation that C++ lacks, or for which C++ has several names. The helper is printed before
-/// the functions of the design if their text calls it.
+/// A helper function for an operation that C++ does not have, or that has several names in C++. The helper is printed
+/// before the functions of the design if their text calls it.
 struct Helper {
   llvm::StringLiteral name, text;
 };

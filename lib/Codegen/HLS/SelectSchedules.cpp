@@ -5,12 +5,12 @@
 // After (with a budget of 20 multipliers):
 //   linalg.contract {tw_hls.schedule = #tw_hls.schedule<order = [2, 0, 1], unroll = [1, 4, 1], ii = 1>} ...
 //
-// If the next op that uses an array after it is filled with a constant accumulates into the array (for example a sum or
+// If an array is filled with a constant, and the next op that uses the array accumulates into it (for example a sum or
 // a maximum), the attribute `tw_hls.initial` of this op replaces the fill. NestChoices.h determines the possible
 // schedules of a nest. The schedules of all nests are selected together (ChooseTogether.h), first without groups. A
-// group consists of nests that could pass their results to each other in blocks (BlockGroups.h), so that they run in
+// group consists of nests that can pass their results to each other in blocks (BlockGroups.h), so that they run in
 // parallel. Groups are tried with several block sizes, and the selection treats a group as one nest. The pass selects
-// the group that reduces the design's latency most, and repeats this with the remaining groups until no group reduces
+// the group that reduces the design's latency most. It repeats this with the remaining groups until no group reduces
 // the latency by more than 1%, or until the limit on the number of tried selections is reached. Schedules that together
 // need more banks of an array than HLS tools allow are removed (BankLimits.h).
 //
@@ -43,7 +43,7 @@ namespace {
 struct Nest {
   linalg::LinalgOp op;
   int64_t launches = 1;
-  SmallVector<Choice> choices; ///< in the order of increasing multipliers and decreasing cycles
+  SmallVector<Choice> choices; ///< choices with increasing multipliers and decreasing cycles
 };
 
 /// Returns, for each launch of the plan in order, the nests of its kernel and the launches that compute its operands.

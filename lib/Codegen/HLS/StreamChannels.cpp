@@ -264,7 +264,7 @@ struct HlsStreamChannels : impl::HlsStreamChannelsBase<HlsStreamChannels> {
       if (function->hasAttr(topAttrName)) {
         if (failed(Streamer(function).run()))
           return signalPassFailure();
-        widenMovers(function); // for the arrays that have not become queues
+        widenMovers(function); // widen the movers of the arrays that have not become queues
       }
   }
 };

@@ -73,7 +73,7 @@ struct Pair {
         width(std::max({a.width(), b.width(), left.bits(), right.bits()})) {}
   int fraction;
   Range left, right;
-  int width; ///< sufficient for both numbers
+  int width; ///< bit width that is sufficient for both numbers
 };
 } // namespace
 

@@ -14,7 +14,7 @@ struct Number {
   int fraction = 0;
   Range range;
   double error = 0;   ///< the largest deviation from the float graph, unless a value overflows
-  bool exact = false; ///< not rounded to a format yet
+  bool exact = false; ///< true: the number has not been rounded to a format
   std::string layer;  ///< the layer whose format is used
 
   int width() const;

@@ -102,7 +102,8 @@ private:
       std::string text;
       if (isFloat(argument.getType())) {
         Number number;
-        // If no format is specified for a weight that the caller passes, the weight has its layer's format.
+        // If the user has not specified a format for a weight that the caller passes, the weight has the format of its
+        // layer.
         const StringRef called = name ? name.getValue() : "";
         const Format format = formats.named(called).value_or(formatOf(layerOf(called)));
         original[argument] = argument.getType();
@@ -151,8 +152,8 @@ private:
     return quantize(weight, fractionFor(weight, width), width);
   }
 
-  /// Returns a value rounded to its layer's format, or as it is if it already has a format. All consumers read the same
-  /// number.
+  /// Returns a value in a format. A value that is still exact is rounded to the format of its layer. All consumers read
+  /// the same number.
   Number rounded(Value value) {
     Number &number = *values[value].number;
     if (number.exact)
@@ -168,7 +169,7 @@ private:
     return result;
   }
 
-  /// Rejects widths above 63 bits; one bit is left for the addition in a rounding.
+  /// Rejects widths above 63 bits. One of the 64 bits is reserved for the addition in a rounding.
   void checkWidth(Operation *op, int width, StringRef layer) {
     constexpr int widest = 63;
     const std::string text =
@@ -269,9 +270,10 @@ private:
             [=](int64_t i) { return last ? i % filters : i / depth; });
   }
 
-  /// Converts sums of `depth` products. Their range follows from the weights if these are known; otherwise it is the
-  /// worst case. If `lhs` (or `rhs`) is a known weight, its element i contributes to result ofLeft(i) of `lefts`
-  /// results (or to result ofRight(i) of `rights` results), where results that use the same weights are counted once.
+  /// Converts sums of `depth` products. If the weights are known, their elements determine the range of the sums.
+  /// Otherwise, the worst case is assumed. If `lhs` is a known weight, its element i contributes to result ofLeft(i) of
+  /// `lefts` results. If `rhs` is a known weight, its element i contributes to result ofRight(i) of `rights` results.
+  /// Results that use the same weights are counted once.
   void product(Operation *op, Value lhs, Value rhs, int64_t depth, int64_t lefts,
                llvm::function_ref<int64_t(int64_t)> ofLeft, int64_t rights,
                llvm::function_ref<int64_t(int64_t)> ofRight) {
@@ -553,7 +555,7 @@ private:
   llvm::DenseMap<Value, Type> original;
 
 public:
-  SmallVector<Attribute> errors; ///< for each float result, its largest error
+  SmallVector<Attribute> errors; ///< the largest error of each float result
 };
 
 struct FixedPoint : impl::FixedPointBase<FixedPoint> {

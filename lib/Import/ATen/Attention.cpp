@@ -19,7 +19,7 @@ namespace {
 /// head size is symbolic, the factor is not a constant, and the query is multiplied by it.
 struct Scale {
   double constant = 1;
-  Value factor; ///< in the type in which scores are accumulated; null if the factor is the constant
+  Value factor; ///< factor in the type in which scores are accumulated; null if the factor is the constant
 };
 
 /// Returns 1 / sqrt(head size).

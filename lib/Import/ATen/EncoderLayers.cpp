@@ -32,7 +32,7 @@ bool demandTensor(Node &n, Value value, ArrayRef<AffineExpr> sizes, Type element
 /// The projections of multi-head attention.
 struct HeadProjections {
   int64_t width = 1, heads = 1;
-  Value weight, bias;       ///< of queries, keys and values: [3 width, width] and [3 width]
+  Value weight, bias;       ///< weight and bias of queries, keys and values: [3 width, width] and [3 width]
   Value outWeight, outBias; ///< of the result
 };
 

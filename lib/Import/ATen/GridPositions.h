@@ -22,7 +22,7 @@ struct GridTaps {
 
 /// For each position of the grid, one of the pixels around it: a combination of one tap per dimension.
 struct GridPixel {
-  ArrayRef<GridTap> taps; ///< by dimension of the image
+  ArrayRef<GridTap> taps; ///< taps of each dimension of the image
   Value weight;           ///< the product of the weights; null: 1
   Value inside;           ///< false for a pixel outside the image
   Value index;            ///< the index in the flattened image; that of another pixel if `inside` is false
@@ -49,7 +49,7 @@ public:
   SmallVector<AffineExpr> results; ///< N, C and the sizes of the grid
   AffineExpr positions;            ///< number of positions per image
   Value pixels;                    ///< [N, C, number of pixels]
-  SmallVector<GridTaps> taps;      ///< by dimension of the image
+  SmallVector<GridTaps> taps;      ///< taps of each dimension of the image
 
 private:
   Value number(double value) { return n.scalar(value, type); }

@@ -159,7 +159,7 @@ Results mode(Node &n) {
   Value begins = n.op<LogicalOrOp>({n.compare<NeOp>(sorted.values, before), n.compare<EqOp>(position, zero)}, n.i1());
   Value begin = n.where(begins, position, zero); // where a run begins, otherwise 0
   begin = n.scan(ScanKind::Max, begin, rows.dim);
-  Value length = n.op<SubOp>({position, begin}); // of the run up to each element, minus 1
+  Value length = n.op<SubOp>({position, begin}); // length of the run up to each element, minus 1
   auto type = tensorWithSizes(reducedSizes(n, rows, false), index);
   Value longest = ArgReduceOp::create(n.builder, n.loc, type, length, ReduceKind::Max, rows.dim, false);
   Results found = selectAt(n, rows, sorted, n.reshape(longest, reducedSizes(n, rows, true)));

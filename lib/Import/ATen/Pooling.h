@@ -19,7 +19,7 @@ RankedTensorType batchedType(RankedTensorType type, int64_t spatial);
 /// The windows of adaptive pooling along one dimension. Window i is from floor(i * in / out) to
 /// ceil((i + 1) * in / out), where `in` and `out` are the sizes of the dimension in the input and in the result.
 struct AdaptiveWindows {
-  Value start, end; ///< of each window, as [out, 1] in i64
+  Value start, end; ///< bounds of each window, as [out, 1] in i64
 };
 AdaptiveWindows adaptiveWindows(Node &n, AffineExpr in, AffineExpr out);
 

@@ -35,8 +35,8 @@ enum class OperatorKind : uint8_t {
 /// The memory in which eager torch stores the results of an operator whose operands are real. The lazy conjugate of a
 /// real tensor is the tensor itself.
 enum class Aliasing : uint8_t {
-  Fresh,       ///< in newly allocated memory
-  View,        ///< in the memory of the first operand, always
+  Fresh,       ///< the result is in newly allocated memory
+  View,        ///< the result is always in the memory of the first operand
   Views,       ///< a list of results, each of them in the memory of the first operand
   Alias,       ///< View, with the same sizes and strides
   Reinterpret, ///< View, whose bytes are read as other values: another dtype, lazy conjugates and negatives

@@ -187,7 +187,7 @@ private:
   }
 
   func::FuncOp main;
-  std::map<unsigned, int64_t> fixed; ///< by index of the symbol
+  std::map<unsigned, int64_t> fixed; ///< for each symbol: its fixed value
 };
 
 } // namespace

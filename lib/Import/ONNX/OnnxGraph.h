@@ -20,7 +20,7 @@ namespace tilewright {
 struct KnownElements {
   mlir::Type element;
   llvm::SmallVector<int64_t> sizes;
-  std::vector<mlir::AffineExpr> integers; ///< of integer and boolean types
+  std::vector<mlir::AffineExpr> integers; ///< elements of integer and boolean types
   std::vector<double> numbers;            ///< of float types
 
   bool isFloat() const { return llvm::isa<mlir::FloatType>(element); }

@@ -41,9 +41,9 @@ private:
   std::string namesOfSizes() const;
 
   std::vector<onnx::ValueInfo> found;
-  std::map<std::string, std::string> symbolOf; ///< by the name of a size in the file
+  std::map<std::string, std::string> symbolOf; ///< for each name of a size in the file: its symbol
   llvm::StringSet<> symbols;
-  llvm::StringMap<std::pair<int64_t, int64_t>> ranges; ///< by symbol, if the user gave one
+  llvm::StringMap<std::pair<int64_t, int64_t>> ranges; ///< for each symbol: its range, if the user has specified one
 };
 
 } // namespace tilewright

@@ -91,7 +91,7 @@ private:
   std::shared_ptr<DriverContext> context;
   std::unique_ptr<GridPlan> plan;
   driver::Module module = nullptr;
-  std::vector<driver::Function> functions; ///< by index of the kernel
+  std::vector<driver::Function> functions; ///< one function per kernel
   driver::Address constants = 0;
   bool blocking = false, asGraph = false;
   std::vector<int64_t> stepNanoseconds; ///< indexed by step; empty if steps are not timed

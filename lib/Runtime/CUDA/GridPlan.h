@@ -31,7 +31,7 @@ struct GridKernel {
 
 /// A buffer operand of a launch.
 struct GridBuffer {
-  uint64_t address = 0; ///< in the device's address space
+  uint64_t address = 0; ///< address in the device's address space
   uint64_t bytes = 0;   ///< upper bound of the number of bytes that the launch accesses, starting at `address`
 };
 

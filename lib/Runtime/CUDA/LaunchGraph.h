@@ -64,7 +64,7 @@ private:
   std::vector<std::vector<uint32_t>> before;
   driver::Graph graph = nullptr;
   driver::GraphExec exec = nullptr;
-  std::vector<Node> nodes;          ///< in the order of the traversal
+  std::vector<Node> nodes;          ///< nodes in the order of the traversal
   std::vector<int32_t> lastOfSteps; ///< for each step: the index of its last node, or -1
   size_t position = 0;              ///< index in `nodes` of the next node of the current traversal
   bool other = false;

@@ -141,7 +141,7 @@ private:
   std::shared_ptr<Ahead> aheadState; ///< set before `ahead` becomes true
 
   ForkMutex packMutex;                ///< see PackLock; never taken while stateMutex is held
-  std::vector<PackHistory> histories; ///< by group, guarded by packMutex
+  std::vector<PackHistory> histories; ///< one history per group; guarded by packMutex
   std::atomic<uint64_t> epoch{0};
   std::atomic<int64_t> packings{0};
   std::unique_ptr<std::atomic<int64_t>[]> busy; ///< time of each step, while profiling is on

@@ -77,7 +77,7 @@ struct Step {
   };
   Kind kind = Kind::Launch;
   int32_t callee = 0;                ///< index into Plan::kernels (Launch) or Plan::hostFunctions (Host)
-  std::vector<Operand> operands;     ///< in the kernel's order
+  std::vector<Operand> operands;     ///< operands in the kernel's order
   uint64_t writes = 0;               ///< bit i: operand i is written (i < 64; operands from 64 on count as written)
   std::vector<Expr> sizes;           ///< index arguments of the kernel
   Expr grid;                         ///< number of tiles; thread 0 alone executes a single tile
@@ -86,8 +86,8 @@ struct Step {
   bool checks = false;               ///< true for a Launch that writes failed checks to the start of its scratch
   std::vector<std::string> messages; ///< for a Launch with `checks`: the errors of conditions that do not hold
   Expr flops;                        ///< number of operations of the step's contractions, for profiles
-  std::string label;                 ///< for profiles and error messages: op names
-  std::string schedule;              ///< for profiles: the schedule as text, such as the tile sizes
+  std::string label;                 ///< names of the ops, for profiles and error messages
+  std::string schedule;              ///< the schedule as text, such as the tile sizes, for profiles
 };
 
 /// Returns true if the step may write its operand `i`. A copy writes its second operand.

@@ -233,8 +233,9 @@ private:
   const Arch &arch;
   OpBuilder builder;
   llvm::DenseMap<func::FuncOp, std::optional<Candidate>> candidates;
-  std::map<std::string, func::FuncOp> joined; ///< by the names of the kernels and the numbers of their arguments
-  llvm::SetVector<StringAttr> replaced;       ///< names of kernels that may have no calls left
+  /// Joined kernels; the key has the names of the kernels and the numbers of their arguments.
+  std::map<std::string, func::FuncOp> joined;
+  llvm::SetVector<StringAttr> replaced; ///< names of kernels that may have no calls left
 };
 
 } // namespace

@@ -15,7 +15,7 @@ inline constexpr llvm::StringLiteral alignedAttrName = "tw_gpu.aligned";
 /// An operand whose element at index i is `image`[i - before], or zero outside of `image`.
 struct PaddedImage {
   mlir::BlockArgument image;
-  llvm::SmallVector<int64_t> before; ///< for each dimension; negative if the first elements are left out
+  llvm::SmallVector<int64_t> before; ///< one offset per dimension; negative if the first elements are left out
   bool aligned = false; ///< the operand is `image` without the zeros at the end of each row (alignedAttrName)
 };
 
@@ -29,7 +29,7 @@ std::optional<PaddedImage> matchPaddedImage(mlir::Value value);
 struct Patches {
   mlir::BlockArgument image;
   int64_t firstImage = 0, images = 0;           ///< the images that the matrix reads
-  llvm::SmallVector<WindowDimension> windows{}; ///< from the slowest to the fastest, without loops
+  llvm::SmallVector<WindowDimension> windows{}; ///< window dimensions from the slowest to the fastest, without loops
   int64_t channels = 0;
   /// If the rows are divided into a batch of matrices, the number of rows of one matrix. Otherwise, the number of all
   /// rows.

@@ -25,7 +25,7 @@ inline int64_t stepOf(mlir::Type element) { return 2 * chunkBytes / bytesOf(elem
 /// A tile in a slot of shared memory.
 struct SharedTile {
   bool alongK;           ///< k is contiguous, else m or n is
-  int64_t rows, columns; ///< in the stored layout: columns are contiguous and a whole number of chunks
+  int64_t rows, columns; ///< numbers in the stored layout: columns are contiguous and a whole number of chunks
   int64_t slotOffset;    ///< offset in the slot
   int64_t elementBytes = 2;
   int64_t bytes() const { return rows * rowStrideInChunks() * chunkBytes; }

@@ -54,7 +54,7 @@ struct MappedOperand {
     llvm::SmallVector<unsigned> loops; ///< loops of the contraction, from the slowest to the fastest
     int64_t factor = 1;                ///< constant factor of the run's size
     llvm::SmallVector<uint32_t> sizes; ///< numbers of the kernel's index arguments that are factors of the size
-    std::optional<WindowDimension> window = {}; ///< for the part Window
+    std::optional<WindowDimension> window = {}; ///< dimension of windows, for the part Window
     /// For the part Depth: if set, the run contains the terms of all products of this batch loop, in order. The number
     /// of terms of one product is a whole number of lines.
     std::optional<unsigned> batch = {};

@@ -11,8 +11,8 @@
 /// AP_TRN rounds down, and AP_TRN_ZERO rounds towards 0. The other modes round to the nearest number. They round a tie
 /// up (AP_RND), towards 0 (AP_RND_ZERO), down (AP_RND_MIN_INF), away from 0 (AP_RND_INF) or to even (AP_RND_CONV).
 enum ap_q_mode { AP_RND, AP_RND_ZERO, AP_RND_MIN_INF, AP_RND_INF, AP_RND_CONV, AP_TRN, AP_TRN_ZERO };
-/// The result for a number that the type cannot represent. SAT: the nearest representable number; SAT_ZERO: 0; SAT_SYM:
-/// as SAT, but a signed type never gets its lowest number, so that its range is symmetric; WRAP: the low bits.
+/// The result for a number that the type cannot represent. SAT: the nearest representable number. SAT_ZERO: 0. SAT_SYM:
+/// like SAT, but a signed type never gets its lowest number, so that its range is symmetric. WRAP: the low bits.
 enum ap_o_mode { AP_SAT, AP_SAT_ZERO, AP_SAT_SYM, AP_WRAP };
 
 template <int W, int I, ap_q_mode Q = AP_TRN, ap_o_mode O = AP_WRAP> struct ap_fixed;
@@ -49,8 +49,8 @@ template <int W, int I, ap_q_mode Q, ap_o_mode O> struct Point<ap_ufixed<W, I, Q
   static Exact exact(const ap_ufixed<W, I, Q, O> &value) { return {value.bits, false, W - I}; }
 };
 
-/// A value without its lowest bits (`bits`), the highest of the dropped bits (`first`), and whether any other dropped
-/// bit is 1 (`others`).
+/// A value without its lowest bits (`bits`), the highest of the dropped bits (`first`), and a flag that is true if any
+/// other dropped bit is 1 (`others`).
 struct Dropped {
   UWide bits;
   bool first, others;
@@ -141,7 +141,8 @@ template <typename A, typename B> struct FixedTypes {
   typedef Point<A> L;
   typedef Point<B> R;
   static constexpr bool anySigned = L::isSigned || R::isSigned;
-  static constexpr int left = L::integer + (anySigned && !L::isSigned), right = R::integer + (anySigned && !R::isSigned);
+  static constexpr int left = L::integer + (anySigned && !L::isSigned),
+                       right = R::integer + (anySigned && !R::isSigned);
   static constexpr int integer = (left > right ? left : right) + 1;
   static constexpr int fractionLeft = L::width - L::integer, fractionRight = R::width - R::integer;
   static constexpr int fraction = fractionLeft > fractionRight ? fractionLeft : fractionRight;
@@ -191,9 +192,7 @@ inline bool lessExact(const Exact &a, const Exact &b) {
     NAME(const T &value) {                                                                                             \
       set(tilewright::Point<T>::exact(value));                                                                         \
     }                                                                                                                  \
-    explicit operator double() const {                                                                                 \
-      return ldexp(SIGNED ? double(tilewright::Wide(bits)) : double(bits), I - W);                                     \
-    }                                                                                                                  \
+    explicit operator double() const { return ldexp(SIGNED ? double(tilewright::Wide(bits)) : double(bits), I - W); }  \
     explicit operator float() const { return float(double(*this)); }                                                   \
     double to_double() const { return double(*this); }                                                                 \
     static NAME of_bits(tilewright::UWide given) {                                                                     \
@@ -230,8 +229,7 @@ typename tilewright::FixedTypes<A, B>::Product operator*(const A &a, const B &b)
 }
 
 #define TILEWRIGHT_AP_FIXED_COMPARE(SIGN, WHAT)                                                                        \
-  template <typename A, typename B>                                                                                    \
-  tilewright::BothFixed<A, B, bool> operator SIGN(const A &first, const B &second) {                                   \
+  template <typename A, typename B> tilewright::BothFixed<A, B, bool> operator SIGN(const A &first, const B &second) { \
     const tilewright::Exact a = tilewright::Point<A>::exact(first), b = tilewright::Point<B>::exact(second);           \
     return WHAT;                                                                                                       \
   }

@@ -23,8 +23,8 @@ public:
     return monitor;
   }
 
-  /// Waits until `ready`, which is called under the lock, returns true. In a deadlock, prints the `what` of all waiting
-  /// tasks and ends the program.
+  /// Waits until `ready` returns true. `ready` is called under the lock. In a deadlock, prints the text `what` of each
+  /// waiting task, and ends the program.
   void wait(std::unique_lock<std::mutex> &lock, const std::string &what, const std::function<bool()> &ready) {
     if (ready())
       return;

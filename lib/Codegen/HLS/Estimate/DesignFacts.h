@@ -17,8 +17,8 @@
 
 namespace tilewright::hls {
 
-/// Returns number / by, rounded up; neither is negative. This folder does not depend on LLVM, which has the function
-/// divideCeil().
+/// Returns number / by, rounded up. Both must not be negative. LLVM has such a function, divideCeil(), but this folder
+/// does not depend on LLVM.
 inline int64_t ceilDiv(int64_t number, int64_t by) { return (number + by - 1) / by; }
 
 /// Number of instances of each operator, by its name.
@@ -42,7 +42,7 @@ struct QueueFacts {
 /// A condition on the loop counters of an iteration: the sum of the terms (coefficient times counter) and the constant
 /// is zero. With `orMore`, the condition is that this sum is at least zero.
 struct Condition {
-  std::vector<std::pair<size_t, int64_t>> terms; ///< loop of the nest, coefficient
+  std::vector<std::pair<size_t, int64_t>> terms; ///< pairs of a loop of the nest and its coefficient
   int64_t constant = 0;
   bool orMore = false;
 };
@@ -58,7 +58,8 @@ struct QueueAccess {
 struct ArrayAccess {
   size_t array = 0;
   int64_t loads = 0, stores = 0, together = 0;
-  int64_t ports = 2; ///< ports of the bank for this task; one if several tasks use an array outside of the design
+  /// Number of the bank's ports for this task; one if several tasks use an array outside of the design.
+  int64_t ports = 2;
 };
 
 /// An element that is written, and read again `distance` iterations later. `path` contains the operators between this
@@ -72,15 +73,15 @@ struct Recurrence {
 /// Parallel sums in an unrolled loop, which is the only loop inside the loop that adds the terms of the sums.
 struct SumColumns {
   int64_t count = 0;
-  bool lastIndex = false;  ///< the counter of the unrolled loop is the last index of the elements
-  bool conditions = false; ///< each term has a separate condition
+  bool lastIndex = false;  ///< true: the counter of the unrolled loop is the last index of the elements
+  bool conditions = false; ///< true: each term has a separate condition
 };
 
 /// A product in the computation of an address: an index that depends on counters of the flattened nest, times a
 /// constant that is not a power of two. If an index depends only on counters of outer loops, synthesis replaces the
 /// product by a running sum.
 struct AddressProduct {
-  int64_t factor = 1; ///< the constant: number of words of a bank between two rows
+  int64_t factor = 1; ///< the constant, which is the number of words of a bank between two rows
   int64_t sums = 0;   ///< number of addresses in which the product is added to something else
   /// True if the product is available before the other operand of the sum. If conditions split the iteration into basic
   /// blocks, synthesis hoists products that do not depend on the innermost counter out of the innermost loop. These
@@ -95,10 +96,11 @@ struct NestFacts {
   std::vector<int64_t> trips;
   int64_t ii = 1; ///< requested II
   bool pipelined = true;
-  bool asked = true;              ///< the II comes from a directive, and quick additions are used to reach it
+  bool asked = true;              ///< true: the II comes from a directive, and quick additions are used to reach it
   OperatorCounts operators, path; ///< operators of all copies; operators on the longest path
   std::vector<AddressProduct> products;
-  std::vector<int64_t> quotients; ///< bits of each index that is divided by a number of banks other than a power of two
+  /// For each index that is divided by a number of banks other than a power of two: its bits.
+  std::vector<int64_t> quotients;
   std::vector<Recurrence> recurrences;
   SumColumns columns;
   std::vector<ArrayAccess> arrays;
@@ -122,7 +124,7 @@ struct TaskFacts {
 
 struct DesignFacts {
   std::string name;
-  bool reassociates = false; ///< sums may be added as a tree
+  bool reassociates = false; ///< true: sums may be added as a tree
   std::vector<ArrayFacts> arrays;
   std::vector<QueueFacts> queues;
   std::vector<TaskFacts> tasks;

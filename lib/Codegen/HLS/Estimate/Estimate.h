@@ -15,8 +15,9 @@ OperatorCost factsOperator(const std::string &name);
 struct NestSchedule {
   int64_t iterations = 1, ii = 1, depth = 0, cycles = 0;
   int64_t quickAdditions = 0; ///< number of additions that must be quick to reach this II
-  OperatorCounts together;    ///< minimum instances, if more operations begin at once than on average over the II
-  bool portsAreFull = false;  ///< all ports of a bank are used in every cycle
+  /// Minimum numbers of instances, if more operations begin in one cycle than on average over the II.
+  OperatorCounts together;
+  bool portsAreFull = false; ///< all ports of a bank are used in every cycle
 };
 NestSchedule scheduleNest(const NestFacts &nest, bool reassociates);
 

@@ -126,7 +126,7 @@ struct QueueTimes {
 struct Runner {
   const TimedTask *task = nullptr;
   size_t nest = 0;
-  int64_t clock = -1; ///< when the nest began; -1 if it has not begun
+  int64_t clock = -1; ///< cycle in which the nest began; -1 if it has not begun
   int64_t late = 0;   ///< number of cycles that this nest has waited for queues
   std::optional<Iterations> iterations;
   bool done = false;
@@ -239,7 +239,7 @@ private:
   const std::vector<QueueFacts> &queues;
   std::vector<QueueTimes> times;
   std::vector<Runner> runners;
-  std::multimap<size_t, size_t> writers; ///< from an array to the tasks that write it
+  std::multimap<size_t, size_t> writers; ///< for each array: the tasks that write it
 };
 
 } // namespace

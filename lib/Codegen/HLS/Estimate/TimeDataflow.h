@@ -10,7 +10,7 @@ namespace tilewright::hls {
 /// a queue. An iteration reads queues when it begins, and writes them `depth` cycles later. The next nest starts
 /// `after` cycles after the last iteration of the nest has ended.
 struct TimedNest {
-  const NestFacts *facts = nullptr; ///< null if the step accesses no queue and takes `cycles`
+  const NestFacts *facts = nullptr; ///< null: the step accesses no queue, and takes `cycles` cycles
   int64_t ii = 1, depth = 1, after = 0, cycles = 0;
 };
 struct TimedTask {

@@ -11,7 +11,7 @@ namespace tilewright::hls {
 /// iterations to enumerate, `banks` may contain all banks, and `words` contains the sizes of the banks.
 struct BankUse {
   std::vector<int64_t> banks; ///< the banks, in ascending order
-  std::vector<int64_t> words; ///< for each of these banks, the number of words that are accessed
+  std::vector<int64_t> words; ///< number of accessed words of each of these banks
   size_t port = 0;            ///< the port; accesses with the same port never access the same bank in the same cycle
 };
 

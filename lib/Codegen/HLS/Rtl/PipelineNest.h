@@ -38,7 +38,7 @@ struct Step {
   enum class Kind { Constant, Counter, Compute, Load, Store, Read, Write };
   Kind kind = Kind::Compute;
   mlir::Operation *op = nullptr;
-  mlir::Value memory;           ///< the array or queue
+  mlir::Value memory;           ///< array or queue that the step accesses
   std::vector<IndexSum> at;     ///< indices of the accessed element; for a Counter, the value of the step
   std::vector<size_t> operands; ///< indices of other steps; for a store or write, the step that computes the value
   llvm::APInt constant;

@@ -53,7 +53,8 @@ void RtlParts::shift(int64_t bits) {
 void RtlParts::product(int64_t width, int64_t bits, int64_t multipliers) {
   lut += multipliers == 0 ? width * width : (multipliers - 1) * bits / 2;
 }
-/// Up to six inputs need one lookup table; seven and eight need two and four, joined by multiplexers of the slice.
+/// A function of up to six inputs needs one lookup table. Seven inputs need two, and eight need four, joined by
+/// multiplexers of the slice.
 void RtlParts::table(int64_t inputs, int64_t bits) { lut += bits * (int64_t(1) << std::max<int64_t>(0, inputs - 6)); }
 
 void RtlParts::chain(int64_t length, int64_t bits) {

@@ -134,7 +134,8 @@ private:
            (following == waits.end() ? "" : prefix + "go_" + text(following->first) + " & ") + "~(" +
                valid(next->first) + " & (" + any + "))");
     }
-    parts.gates(4 + int64_t(waits.size())); // for `running`, `ended`, and the conditions under which stages advance
+    // Gates for `running`, `ended`, and the conditions under which stages advance.
+    parts.gates(4 + int64_t(waits.size()));
     parts.ff += 3 + nest.depth;
     if (nest.ii > 1) {
       parts.gates(2 + bitsFor(nest.ii));
@@ -308,7 +309,8 @@ private:
       return {its, "1'd0"};
     auto [whole, width] = quotientText(its, most, by);
     if (!llvm::isPowerOf2_64(uint64_t(by)))
-      parts.adder(3 * int64_t(bitsUpTo(most))); // for the reciprocal, which has few set bits, and for the remainder
+      // Adders for the reciprocal, which has few set bits, and for the remainder.
+      parts.adder(3 * int64_t(bitsUpTo(most)));
     wire("[" + text(width - 1) + ":0]", name + "_by", whole);
     wire(bits, name + "_left", its + " - (" + timesConstant(name + "_by", by) + ")");
     return {name + "_by", name + "_left"};

@@ -12,7 +12,7 @@ namespace tilewright::hls {
 struct BankRead {
   size_t port = 0;             ///< number of the port among the bank's read ports
   std::string enable, address; ///< expressions
-  std::string data;            ///< the wire that has the element, one cycle later unless the bank is in registers
+  std::string data; ///< wire that has the element one cycle later, or immediately if the bank is in registers
 };
 struct BankWrite {
   size_t port = 0;
@@ -52,7 +52,7 @@ struct RtlQueue {
 /// beginning with the element at `address`.
 struct RtlPort {
   std::string name, enable, address;
-  std::vector<std::string> data; ///< for an output: the values of the lanes
+  std::vector<std::string> data; ///< values of the lanes of an output
   unsigned width = 0;
   int64_t lanes = 0;
   bool isOutput = false;

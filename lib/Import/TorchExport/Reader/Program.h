@@ -30,7 +30,7 @@ using Size = std::variant<int64_t, std::string>;
 struct TensorMeta {
   std::string dtype; ///< torch's name without "torch.": "float32"
   std::vector<Size> sizes;
-  std::vector<Size> strides; ///< in elements; as many as sizes
+  std::vector<Size> strides; ///< strides in elements; as many as sizes
   Size offset = int64_t(0);  ///< offset of the first element in its storage, in elements
   std::string device;        ///< "cpu"
   bool strided = true;       ///< false: sparse or another layout

@@ -104,7 +104,7 @@ private:
   Program &program;
   std::string &error;
   std::set<std::string> wanted;
-  std::map<std::string, Bytes> read; ///< by path; tied weights share an entry
+  std::map<std::string, Bytes> read; ///< contents of each path; tied weights share an entry
 };
 
 std::string describe(const TensorMeta &meta) {
