@@ -84,8 +84,8 @@ std::string whyNotFma(const Schedule &schedule, Contraction contraction);
 /// operand is indexed by all loops of the result. A kernel that consists only of such a product cannot have the
 /// schedule `rows`, except if readsOnce() is true.
 bool isProduct(mlir::linalg::LinalgOp op);
-/// Returns true if `op` reads the elements of at least one operand only once: this operand is indexed by all loops of
-/// the result that have more than one iteration. This is the case for a product of a matrix and a vector.
+/// Returns true if `op` reads the elements of at least one operand only once. All loops of the result that have more
+/// than one iteration index this operand, as in a product of a matrix and a vector.
 bool readsOnce(mlir::linalg::LinalgOp op);
 /// Returns true if the threads that share a row cannot reduce `op` together: it is a product that has a parallel loop
 /// within the row, or that reads both operands repeatedly. `rowOfLoop` has the row of each loop, negative for loops

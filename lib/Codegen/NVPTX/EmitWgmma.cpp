@@ -123,7 +123,7 @@ private:
     return inSlot(shared, slotBytes, slot, operand.slotOffset + offset);
   }
 
-  /// Emits `body` for each of the block's tiles. `code` then has this tile selected, and `body` updates `state`.
+  /// Emits `body` for each of the block's tiles, after it has selected the tile in `code`. `body` updates `state`.
   void forTiles(SmallVector<Value> state, llvm::function_ref<void(MutableArrayRef<Value>)> body) {
     if (schedule.tilesPerBlock == 1)
       return body(state);

@@ -28,9 +28,9 @@ std::optional<AttentionGradient> matchAttentionGradient(mlir::func::FuncOp kerne
 /// and iterates over tiles of the other operand's rows.
 Schedule chooseAttentionGradient(const AttentionGradient &gradient);
 
-/// The layout of a block's shared memory. It begins with the block's own rows of both operands. The slots of the tiles
-/// that the block iterates over follow. A slot also has two statistics per row. Index 0 of the arrays is for rows of
-/// the head size, and index 1 for rows of the value size.
+/// The layout of a block's shared memory. It begins with the block's own rows of both operands. The slots for the tiles
+/// over which the block iterates come after these rows. A slot also has two statistics per row. Index 0 of the arrays
+/// is for rows of the head size, and index 1 for rows of the value size.
 struct GradientTiles {
   GradientTiles(const Schedule &schedule, const AttentionGradient &gradient);
   SharedTile own[2];      ///< the block's own rows, as left operands

@@ -84,7 +84,7 @@ private:
     auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
     if (!kernel || !kernel->hasAttr(kernelAttrName) || !sizesAreKnown(kernel))
       return nullptr;
-    // Passes that make kernels for wgmma have already set their schedules.
+    // Passes that create kernels for wgmma have already set the schedules of these kernels.
     if (auto schedule = kernel->getAttrOfType<schedule::GpuScheduleAttr>(scheduleAttrName);
         schedule && schedule.getKind() != Schedule::Kind::Wgmma)
       return nullptr;

@@ -24,7 +24,7 @@ struct KernelSpace {
   /// Adds the next knob of knobsOf(initial). `values` must be sorted; the function adds the initial value to them. If
   /// `reorders` is true, the knob determines the order of sums.
   void addKnob(std::vector<int64_t> values, bool reorders = false);
-  /// Adds the constraint that the sum of `terms` is at most `limit`. `why` completes "so that ...".
+  /// Adds the constraint that the sum of `terms` is at most `limit`. `why` is the end of the sentence "so that ...".
   void addLimit(int64_t limit, std::vector<Constraint::Term> terms, std::string why);
 };
 

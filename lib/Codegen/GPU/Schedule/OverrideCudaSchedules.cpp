@@ -10,7 +10,8 @@
 // For wgmma, an entry with `cluster` or `tiles_per_block` sets `split_k` to 1 unless it contains it, because `split_k`
 // excludes them.
 //
-// For attention, `consumers` also selects wgmma (1 or 2 warp groups) or mma.sync (0), whose other knobs differ:
+// For attention, `consumers` also selects the instructions: wgmma (1 or 2 warp groups) or mma.sync (0). The other knobs
+// of wgmma and mma.sync differ:
 //   { "attention*": {"consumers": 0, "warps": 2} }
 //
 // If an entry cannot be applied, the error contains the file, the entry and the reason.

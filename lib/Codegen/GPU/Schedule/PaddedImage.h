@@ -6,10 +6,10 @@
 
 namespace tilewright::gpu {
 
-/// Argument attribute (unit) of a kernel that alignRows() has made: a product reads the argument by a
-/// tensor.extract_slice, which leaves out the last elements of each row. These elements are zeros in a model, and
-/// finite numbers when the tuner calls the kernel alone. The other operand is zero there, so they do not change the
-/// result.
+/// Argument attribute (unit) of a kernel that alignRows() has made. A product reads the argument by a
+/// tensor.extract_slice, which leaves out the last elements of each row. The elements that are left out are zeros in a
+/// model, and finite numbers when the tuner calls the kernel alone. They do not change the result, because the other
+/// operand is zero at the same positions.
 inline constexpr llvm::StringLiteral alignedAttrName = "tw_gpu.aligned";
 
 /// An operand whose element at index i is `image`[i - before], or zero outside of `image`.

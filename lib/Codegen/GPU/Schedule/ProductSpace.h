@@ -51,10 +51,10 @@ double nanosecondsOfWaves(int64_t blocks, int64_t together, llvm::function_ref<d
                           const ProductSizes &sizes, const Schedule &schedule, const Arch &arch);
 /// Returns the values of a knob, sorted and without duplicates, including `also`.
 std::vector<int64_t> sortedWith(std::vector<int64_t> values, int64_t also);
-/// Returns the constraint that the sum of `terms` is at most `limit`. `why` completes "so that ...".
+/// Returns the constraint that the sum of `terms` is at most `limit`. `why` is the end of the sentence "so that ...".
 Constraint sumAtMost(int64_t limit, std::vector<Constraint::Term> terms, std::string why);
 /// Returns the constraint that knob number `knob` has the value `value` only if the value of knob number `other` is
-/// less than `limit`. `why` completes "so that ...".
+/// less than `limit`. `why` is the end of the sentence "so that ...".
 Constraint onlyBelow(size_t knob, int64_t value, size_t other, int64_t limit, std::string why);
 /// Returns `initial` or the schedule of `space` with the least predicted time, whichever is predicted to be faster.
 Schedule fastestOf(const ScheduleSpace &space, Schedule initial,

@@ -11,8 +11,9 @@
 // The kernel of the parts may have any schedule for products. The partial sums are stored in the arena. The second
 // kernel adds them in the same order in every run, because there are no atomics (docs/decisions/0034-split-sums.md).
 //
-// The sum of a convolution is split along its channels if the schedule of the parts is wgmma. The image, which is read
-// in windows, is not viewed: the index of its channels becomes part * 64 + c (for parts of 64 channels).
+// The sum of a convolution is split along its channels if the schedule of the parts is wgmma. The image is read in
+// windows, so no view of the image can split its channels. Instead, the index of its channels becomes part * 64 + c
+// (for parts of 64 channels).
 //
 // Other long reductions with a small number of results, which would occupy only a few blocks, are split in the same
 // way:

@@ -9,9 +9,9 @@
 //   A: tensor<2x70x96xbf16>, (m0, m1, k)  ->  a map of (k: 96, m: 140): a run is one dimension of the map
 //   B: tensor<96x64xbf16>, (k, n)         ->  a map of (n: 64, k: 96), boxes of 64 (n) x 64 (k): n is contiguous
 //
-// The image of a convolution (WindowOperand.h) is loaded by a map of windows. The loops of the sum are then divided
-// into the taps of a window and the others, which must be contiguous in both operands. For each tap, the others are a
-// sum like that of a product:
+// The image of a convolution (WindowOperand.h) is loaded by a map of windows. The reduction loops are then divided into
+// the taps of a window and all others. The other reduction loops must be contiguous in both operands. For each tap, the
+// sum over these loops is like that of a product:
 //
 //   A: tensor<8x14x14x96xbf16>, (n, oh + kh - 1, ow + kw - 1, c)  ->  a map of windows of (c: 96, w: 14, h: 14, n: 8)
 //   B: tensor<3x3x96x64xbf16>, (kh, kw, c, f)                     ->  a map of (f: 64, c: 96, taps: 9)

@@ -163,7 +163,7 @@ static Schedule chooseInOrder(Contraction product, const ProductSizes &sizes, co
   // Only the tuner selects clusters, because they have not been measured without a fence in each step (decision 0030).
   ScheduleSpace space = spaceOfWgmma(product, arch, initial);
   space.knobs[WgmmaKnob::cluster].values = {1};
-  if (parts > 1) // the sum is already split
+  if (parts > 1) // SplitSums.h has already split the sum
     space.knobs[WgmmaKnob::splitK].values = {1};
   return fastestOf(
       space, initial, [&](const SchedulePoint &point) { return wgmmaAt(product, point); },

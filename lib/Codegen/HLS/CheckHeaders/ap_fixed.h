@@ -141,8 +141,7 @@ template <typename A, typename B> struct FixedTypes {
   typedef Point<A> L;
   typedef Point<B> R;
   static constexpr bool anySigned = L::isSigned || R::isSigned;
-  static constexpr int left = L::integer + (anySigned && !L::isSigned),
-                       right = R::integer + (anySigned && !R::isSigned);
+  static constexpr int left = L::integer + (anySigned && !L::isSigned), right = R::integer + (anySigned && !R::isSigned);
   static constexpr int integer = (left > right ? left : right) + 1;
   static constexpr int fractionLeft = L::width - L::integer, fractionRight = R::width - R::integer;
   static constexpr int fraction = fractionLeft > fractionRight ? fractionLeft : fractionRight;
@@ -192,7 +191,9 @@ inline bool lessExact(const Exact &a, const Exact &b) {
     NAME(const T &value) {                                                                                             \
       set(tilewright::Point<T>::exact(value));                                                                         \
     }                                                                                                                  \
-    explicit operator double() const { return ldexp(SIGNED ? double(tilewright::Wide(bits)) : double(bits), I - W); }  \
+    explicit operator double() const {                                                                                 \
+      return ldexp(SIGNED ? double(tilewright::Wide(bits)) : double(bits), I - W);                                     \
+    }                                                                                                                  \
     explicit operator float() const { return float(double(*this)); }                                                   \
     double to_double() const { return double(*this); }                                                                 \
     static NAME of_bits(tilewright::UWide given) {                                                                     \
@@ -229,7 +230,8 @@ typename tilewright::FixedTypes<A, B>::Product operator*(const A &a, const B &b)
 }
 
 #define TILEWRIGHT_AP_FIXED_COMPARE(SIGN, WHAT)                                                                        \
-  template <typename A, typename B> tilewright::BothFixed<A, B, bool> operator SIGN(const A &first, const B &second) { \
+  template <typename A, typename B>                                                                                    \
+  tilewright::BothFixed<A, B, bool> operator SIGN(const A &first, const B &second) {                                   \
     const tilewright::Exact a = tilewright::Point<A>::exact(first), b = tilewright::Point<B>::exact(second);           \
     return WHAT;                                                                                                       \
   }
