@@ -8,8 +8,8 @@
 //
 // Without packHere, the `once` steps remain, and w is a weight instead of packed 0.
 //
-// In the plan of a library, all weights are thus inputs. The runtime reads them without copying, and processes share
-// their pages.
+// Therefore, all weights are inputs in the plan of a library. The runtime reads them without copying, and processes
+// share their pages.
 //
 //===----------------------------------------------------------------------===//
 #include "lib/AOT/Weights.h"

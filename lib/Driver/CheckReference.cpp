@@ -10,8 +10,8 @@
 //     return %b, %a, %b }                                return %a, %b }
 //
 // The target runs first, and also returns the results of its kernels. These results are the inputs of the kernels in
-// the other two programs (the reference and plain loops). Each kernel is thus compared on the inputs that it had on the
-// target, and an error is reported for the kernel that caused it.
+// the other two programs (the reference and plain loops). Therefore, each kernel is compared on the inputs that it had
+// on the target, and an error is reported for the kernel that caused it.
 //
 // Test: test/Python/test_check.py
 //
@@ -264,8 +264,8 @@ llvm::Expected<std::shared_ptr<Program>> finishProgram(ModuleOp module, Target &
 
 } // namespace
 
-/// Compiles a program that compares the kernels of `target` with those of `exact` and, if it is not null, of `plain`,
-/// which are compiled with `ofExact`.
+/// Compiles a program that compares the kernels of `target` with those of `exact` and, if `plain` is not null, with
+/// those of `plain`. `exact` and `plain` compile their kernels with the options `ofExact`.
 static llvm::Expected<std::shared_ptr<Program>> compileWith(ModuleOp module, Target &target, const Options &options,
                                                             Target &exact, Target *plain, const Options &ofExact) {
   auto main = module.lookupSymbol<func::FuncOp>("main");

@@ -66,8 +66,8 @@ std::string compareIntegers(const ComparedResult &r, int64_t count, llvm::String
   return std::to_string(wrong) + " of " + std::to_string(count) + " elements differ; " + elementText(r, first, target);
 }
 
-/// Returns true if `got` is a NaN or an infinity and neither `exact` nor `plain` is the same, or if `got` is finite and
-/// neither of the other two is.
+/// Returns true in two cases: `got` is a NaN or an infinity, and neither `exact` nor `plain` has the same value; or
+/// `got` is finite, and neither `exact` nor `plain` is finite.
 bool isMisplaced(double got, double exact, double plain) {
   auto same = [&](double other) {
     return std::isnan(got) ? std::isnan(other) : std::isinf(got) ? got == other : std::isfinite(other);

@@ -129,7 +129,7 @@ private:
   bool good = true;
 };
 
-/// Returns why this compilation bypasses the cache, or an empty string if it does not.
+/// Returns the reason why this compilation bypasses the cache, or an empty string if it does not.
 std::string reasonToBypass(const Options &options) {
   if (!options.cache)
     return "off: options={\"cache\": False} or TILEWRIGHT_CACHE=0";

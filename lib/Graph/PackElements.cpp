@@ -12,8 +12,8 @@
 //
 // After this pass, every element takes 1, 2, 4 or 8 bytes, so that the code generators allocate, load and store whole
 // bytes. Arguments, results and constants are stored tensors (NarrowElements.h). A view remains a view of the stored
-// tensor if it moves only whole bytes. Other ops compute with containers, and their results wrap around to the
-// range of the narrow type. Floats of 4 bits can be viewed, copied, passed and returned, but not computed with.
+// tensor if it moves only whole bytes. Other ops compute with containers, and their results wrap around to the range of
+// the narrow type. Floats of 4 bits can be viewed, copied, passed and returned, but ops cannot compute with them.
 //
 // Test: test/Graph/pack-elements.mlir, test/Graph/pack-elements-invalid.mlir
 //

@@ -23,8 +23,8 @@ public:
   virtual void begin(const std::string &name) = 0;
   /// Called when the calling thread has ended its share of the step of the last begin().
   virtual void end() = 0;
-  /// Returns true if begin() and end() are also called before and after each launch of a kernel on a GPU, which the
-  /// thread does not wait for.
+  /// Returns true if begin() and end() are also called before and after each launch of a kernel on a GPU. The thread
+  /// does not wait for such a launch.
   virtual bool observesLaunches() const { return false; }
 
   /// Returns the observer of the innermost scope of this thread, or null. Not available in ahead-of-time libraries.

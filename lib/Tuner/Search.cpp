@@ -118,9 +118,9 @@ private:
     return false;
   }
 
-  /// Returns at most `count` schedules: up to three schedules of the nearest records, followed by the schedules with
-  /// the best predicted times. In the latter, knobs that the model does not cover keep the default's values. Without a
-  /// model, the latter are a sample of the space.
+  /// Returns at most `count` schedules. The list begins with up to three schedules of the nearest records. The
+  /// schedules with the best predicted times follow, in which knobs that the model does not cover keep the default's
+  /// values. Without a model, a sample of the space follows instead.
   std::vector<SchedulePoint> firstByModel(int count) const {
     std::vector<SchedulePoint> list;
     for (const SchedulePoint &point : options.similar)

@@ -152,8 +152,8 @@ SmallVector<Value> Elements::structuredLanes(linalg::LinalgOp op, unsigned numbe
     });
     return SmallVector<Value>(loop.getResults());
   };
-  // For sums of floats, each loop has a separate sum, and so has each part of a long loop. Otherwise, rounding errors
-  // would accumulate along all elements.
+  // In sums of floats, each loop and each part of a long loop has a separate sum. Otherwise, rounding errors would
+  // accumulate along all elements.
   std::function<SmallVector<Value>(size_t, SmallVector<Value>)> nest = [&](size_t depth, SmallVector<Value> carried) {
     if (depth == reduced.size())
       return bodies(carried);

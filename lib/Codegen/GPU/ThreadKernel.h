@@ -38,7 +38,7 @@ struct ThreadKernel {
 
   mlir::Location loc() { return from.getLoc(); }
   void barrier() { threads.barrier(builder, loc()); }
-  /// Returns the selected values that `from` returns, each with the argument whose memory it is stored to.
+  /// Returns the selected results of `from`. Each result is paired with the argument in whose memory it is stored.
   llvm::SmallVector<std::pair<mlir::Value, mlir::BlockArgument>> results();
   /// Allocates `bytes` of shared memory for exclusive use and returns a pointer in address space 3.
   mlir::Value allocateShared(int64_t bytes);

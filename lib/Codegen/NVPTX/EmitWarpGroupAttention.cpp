@@ -45,7 +45,8 @@ public:
       : AttentionRows(kernel, attention), groups(kernel),
         queries(tileOfHead(kernel.schedule, attention, Attention::Query)), keys(ringOf(Attention::Key)),
         values(ringOf(Attention::Value)) {
-    // Number the warps from the first consumer warp on. The numbers of the producer's warps are never used.
+    // Number the warps so that the first consumer warp has the number 0. The numbers of the producer's warps are not
+    // used.
     warp = elements.add(warp, index(-(warpGroupSize / warpSize)));
   }
 

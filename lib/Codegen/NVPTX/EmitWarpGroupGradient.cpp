@@ -37,7 +37,8 @@ class WarpGroupGradientEmitter : GradientRows {
 public:
   WarpGroupGradientEmitter(ThreadKernel &kernel, const AttentionGradient &gradient)
       : GradientRows(kernel, gradient), groups(kernel), tiles(kernel.schedule, gradient) {
-    // Number the warps from the first consumer warp on. The numbers of the producer's warps are never used.
+    // Number the warps so that the first consumer warp has the number 0. The numbers of the producer's warps are not
+    // used.
     warp = elements.add(warp, index(-(warpGroupSize / warpSize)));
   }
 

@@ -42,8 +42,8 @@ protected:
   void wait(mlir::Value barrier, mlir::Value parity);
 
   /// Emits a branch in which the block's first warp group executes `produce`, and the consumer warp groups execute
-  /// `consume`. The producer releases registers, and the consumers acquire them. If there is only one consumer warp
-  /// group, it has the maximum number of registers anyway.
+  /// `consume`. If there are two consumer warp groups, the producer releases registers, and the consumers acquire them.
+  /// A single consumer warp group already has the maximum number of registers.
   void divideRoles(llvm::function_ref<void()> produce, llvm::function_ref<void()> consume);
 
   /// Waits at the named barrier `number` (i32, 1 to 15) until `threads` threads of the block have arrived there, by

@@ -57,7 +57,8 @@ Value weightedRows(Node &n, Value rows, Value perSample) {
 namespace {
 
 /// Returns `value`, whose first dimension is that of `offsets`. A call fails if the first offset is not 0, or if an
-/// offset is less than the one before. Eager has no check for the latter in some modes, and returns arbitrary values.
+/// offset is less than the previous offset. In some modes, eager does not check the order of offsets, and returns
+/// arbitrary values.
 Value checkedOffsets(Node &n, Value offsets, Value value) {
   if (n.isEmpty(offsets))
     return value;

@@ -83,7 +83,7 @@ template <int64_t spatial> Results gradientsOfSamples(Node &n) {
     return {imageGradient, noGridGradient};
   SmallVector<AffineExpr> column(at.outputs);
   column.push_back(n.constantSize(1));
-  SmallVector<Value> columns; // in the order of the coordinates, which begin with that of the last dimension
+  SmallVector<Value> columns; // one column per coordinate; the coordinate of the last dimension is the first
   for (int64_t dim = spatial - 1; dim >= 0; --dim) {
     Value sum = n.reduce(ReduceKind::Sum, n.op<MulOp>({flat, ofPositions[dim]}), {1}, false);
     columns.push_back(n.reshape(n.op<MulOp>({n.reshape(sum, at.outputs), at.taps[dim].slope}), column));

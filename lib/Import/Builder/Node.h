@@ -37,8 +37,9 @@ public:
 };
 
 /// Specifies whether eager rounds a number operand of an op on f16 or bf16 tensors to the type of the tensors. Eager
-/// rounds the number in sums, comparisons, remainders and powers, but not in products and quotients. ATen's CPU kernels
-/// differ from op to op; test/Python/ops/test_scalars_with_half_precision.py compares each op.
+/// rounds the number in sums, comparisons, remainders and powers, but not in products and quotients. The test
+/// test/Python/ops/test_scalars_with_half_precision.py compares each op, because ATen's CPU kernels differ from op to
+/// op.
 enum class Numbers { Rounded, Unrounded };
 
 class Node {

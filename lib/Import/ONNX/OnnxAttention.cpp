@@ -41,9 +41,9 @@ struct AttentionInputs {
   AffineExpr pastSize;
 };
 
-/// Returns a mask of the keys j that query i may attend to. The mask combines causality, the window and the lengths of
-/// sequences. Returns null if none of them is given. The index i is the position of the query in the sequence, which
-/// includes the keys in the cache.
+/// Returns a mask of the keys j to which query i may attend. The mask combines causality, the window and the lengths of
+/// sequences. Returns null if the node has none of these. The index i is the position of the query in the sequence,
+/// which includes the keys in the cache.
 Value visible(OnnxNode &n, const AttentionInputs &a) {
   AffineExpr rows = n.sizesIn(a.q)[2], columns = n.sizesIn(a.k)[2], one = n.constantSize(1);
   SmallVector<AffineExpr> plane = {one, one, rows, columns};

@@ -146,8 +146,8 @@ Results compress(OnnxNode &n) {
   return n.failed() ? n.refused() : Results(result);
 }
 
-/// Imports TensorScatter, which writes the rows of the update into the cache, from a start index per batch on. In the
-/// mode "circular", the indices wrap around at the end of the cache.
+/// Imports TensorScatter, which writes the rows of the update into the cache. Each batch element has a separate start
+/// index. In the mode "circular", the indices wrap around at the end of the cache.
 Results tensorScatter(OnnxNode &n) {
   Value cache = n.in(0), update = n.in(1), starts = n.optionalIn(2);
   int64_t dim = n.axis(n.integer("axis", -2), n.rankOf(cache));

@@ -3,8 +3,8 @@
 // Each call allocates one block from the pool and returns the block when the call ends, so that concurrent calls never
 // share a block. The pool keeps returned blocks for later calls, because they may still be in the CPU caches. The
 // number of blocks never exceeds the maximum number of concurrent calls. Blocks of 16 to 512 MiB are allocated from and
-// returned to the block pool (BlockPool.h). The memory of one graph's intermediates is thus reused for the packs and
-// results of the next graph, such as the saved activations of a training step.
+// returned to the block pool (BlockPool.h). Therefore, the packs and results of the next graph, such as the saved
+// activations of a training step, can reuse the memory of one graph's intermediates.
 //
 // Tests: test/Unit/Runtime/Host/BlockPoolTest.cpp
 //

@@ -1,11 +1,11 @@
 //===- BlockPool.h - pool of large blocks of memory ----------------------------===//
 //
 // The page faults of newly mapped memory often take longer than the computations on it. The results of a call, and
-// packs that replace other packs, have sizes similar to those of blocks that were returned to the pool before. The pool
-// therefore caches returned blocks. If no cached block has the requested size or up to an eighth more, the pool
-// assembles a block from the huge pages of other cached blocks. Gradients can thus use the memory of activations of
-// other sizes. The pool frees cached blocks until the cached bytes are at most 512 MiB, and the allocated and cached
-// bytes together are at most the recent peak of allocated bytes.
+// packs that replace other packs, have sizes similar to those of blocks that were returned to the pool before.
+// Therefore, the pool caches returned blocks. If no cached block has the requested size or up to an eighth more, the
+// pool assembles a block from the huge pages of other cached blocks. In this way, gradients can use the memory of
+// activations of other sizes. The pool frees cached blocks until the cached bytes are at most 512 MiB, and the
+// allocated and cached bytes together are at most the recent peak of allocated bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_LIB_RUNTIME_HOST_BLOCKPOOL_H

@@ -87,7 +87,7 @@ void describeCaches(MachineDescription &machine) {
     readSystemCaches(machine);
 }
 
-/// Returns the number of cores that `cpus` belong to.
+/// Returns the number of cores to which the CPUs `cpus` belong.
 static int coresOf(const std::vector<int> &cpus) {
   std::set<std::string> cores;
   for (int cpu : cpus) {

@@ -37,7 +37,7 @@ bool ThreadTeam::tryEnter() {
   if (!state.compare_exchange_strong(seen, generation << 1 | 1, std::memory_order_acquire))
     return false;
   if (forked) {
-    // The workers exist only in the parent process, and so does a caller that has entered the team. Leak their memory.
+    // The workers, and any caller that has entered the team, exist only in the parent process. Leak their memory.
     workerCount = 0;
     running.store(0, std::memory_order_relaxed);
     new (&finished) Signal;

@@ -45,7 +45,7 @@ public:
                               llvm::bit_floor<uint64_t>(std::max<int64_t>(channels, 1)));
     vectorType = VectorType::get({lanes}, element);
     taps = std::min(pixels.kernel, mostGradientTaps);
-    // The registers contain the sums, a pixel of the gradient, and the input pixels that this pixel is multiplied by.
+    // The registers contain the sums, a pixel of the gradient, and the input pixels by which this pixel is multiplied.
     vectors = std::clamp<int64_t>((registers - 1) / (2 * taps + 1), 1, mostChannelVectors);
     vectors = std::min(vectors, std::max<int64_t>(channels / lanes, 1));
   }

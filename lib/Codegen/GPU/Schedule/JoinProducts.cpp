@@ -31,8 +31,9 @@ using namespace mlir;
 namespace tilewright::gpu {
 namespace {
 
-constexpr size_t mostProducts =
-    8; // the parameters of a kernel, which include two tensor maps for each product, are limited
+/// The maximum number of products of a joined kernel. The size of a kernel's parameters, which include two tensor maps
+/// for each product, is limited.
+constexpr size_t mostProducts = 8;
 
 /// A kernel that may be joined with others.
 struct Candidate {

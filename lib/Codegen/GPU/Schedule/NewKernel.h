@@ -43,7 +43,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> copies;
 };
 
-/// Erases those of `kernels` that no call in the module refers to.
+/// Erases those of `kernels` to which no call in the module refers.
 void eraseUncalled(mlir::ModuleOp module, mlir::SymbolTable &symbols, llvm::ArrayRef<mlir::StringAttr> kernels);
 
 } // namespace tilewright::gpu

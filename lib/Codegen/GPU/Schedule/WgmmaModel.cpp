@@ -1,9 +1,7 @@
 //===- WgmmaModel.cpp - cost model of a product by warp groups ------------------------------===//
 //
 // A multiprocessor executes as many blocks at the same time as its shared memory and registers allow. Blocks are
-// executed in waves, and the last wave may be partial. The time of a step over k is the norm (smoothMaximum()) of five
-// times:
-//
+// executed in waves, and the last wave may be partial. The time of a step over k is the smoothMaximum() of five times:
 //   - the products on the tensor cores;
 //   - the accesses of shared memory: each wgmma reads A and B, and TMA writes the tiles;
 //   - the transfer of the tiles from the L2 cache;

@@ -1,10 +1,11 @@
 //===- ScheduleNest.cpp - the II and depth of a loop nest -----------------===//
 //
-// The II is the largest of: the requested II; the accesses to one bank divided by its ports; the accesses to one queue;
-// and the latency of the operators between two accesses of an element, divided by the iterations between them. If sums
-// may be reassociated, each sum is computed as a tree. The accumulated element, for which the next iteration waits,
-// then passes through only one addition per level of the tree. If the latency of such a tree is still the limit, and
-// the II comes from a directive, the additions between the two accesses become quick additions (Operators.h).
+// The II is the largest of four numbers: the requested II; the accesses to one bank divided by its ports; the accesses
+// to one queue; and the latency of the operators between two accesses of an element, divided by the number of
+// iterations between them. If sums may be reassociated, each sum is computed as a tree. The accumulated element, for
+// which the next iteration waits, then passes through only one addition per level of the tree. If the latency of such a
+// tree is still the limit, and the II comes from a directive, the additions between the two accesses become quick
+// additions (Operators.h).
 //
 // Test: test/Python/test_hls_estimate.py
 //
