@@ -107,8 +107,8 @@ void Elements::reduceTogether(Value tensor, ArrayRef<SmallVector<Value>> ats) {
 }
 
 /// Computes the elements of result `number` of `op` at the indices `ats`. `lanes` contains the loop indices of each
-/// element, or null for loops that do not index the result. The code has one sequential loop for each of the latter,
-/// which all elements share.
+/// element, or null for a loop that does not index the result. All elements share one sequential loop for each loop
+/// that does not index the result.
 SmallVector<Value> Elements::structuredLanes(linalg::LinalgOp op, unsigned number, ArrayRef<SmallVector<Value>> ats,
                                              std::vector<SmallVector<Value>> lanes) {
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(number));

@@ -73,7 +73,7 @@ public:
   }
 
 private:
-  /// A or B, and its two tiles in shared memory.
+  /// An operand, A or B, with its two tiles in shared memory.
   struct Side {
     Value tensor;
     AffineMap map;

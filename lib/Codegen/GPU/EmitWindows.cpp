@@ -245,7 +245,7 @@ private:
     });
   }
 
-  /// Loops over the taps of a line of the window. Each pixel of the tile reads its own element of the input.
+  /// Emits a loop over the taps of a line of the window. Each pixel of the tile reads its own element of the input.
   SmallVector<Value> tapByTap(SmallVector<Value> sums, const Position &line, Value windowLine, Value channel) {
     return loopOver(window.pixels, sums, [&](Value tap, SmallVector<Value> carried) {
       SmallVector<Value> weights = weightAt(windowLine, tap, channel);

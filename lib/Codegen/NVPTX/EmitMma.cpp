@@ -87,7 +87,7 @@ public:
   }
 
 private:
-  /// A or B: its position in memory, and its tile in a slot.
+  /// An operand, A or B, with its position in memory and its tile in a slot.
   struct Operand : SharedTile {
     Value tensor, pointer;
     AffineMap map;

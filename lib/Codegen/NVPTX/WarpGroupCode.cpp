@@ -220,8 +220,8 @@ void WarpGroupCode::multiply(Type element, Type rhsElement, ArrayRef<Matrix> lef
     std::string registers;
     for (int64_t i = 0; i < each; ++i)
       registers += (i ? ", $" : "$") + std::to_string(int64_t(group) * each + i);
-    // The last operands are signs and transposes. Integer instructions have no signs. Only instructions on 16-bit types
-    // have transposes.
+    // The last operands are the signs and the transposes of A and B. Integer instructions have neither of them. Only
+    // instructions on 16-bit types have transposes.
     std::string tail = ", 1, 1";
     if (element.getIntOrFloatBitWidth() == 16)
       tail += std::string(matrix.alongK ? ", 0" : ", 1") + (right.alongK ? ", 0" : ", 1");

@@ -15,7 +15,7 @@ protected:
   WgmmaOperands(ThreadKernel &kernel, Contraction contraction)
       : WarpGroupCode(kernel), code(kernel, std::move(contraction)), product(code.contraction), taps(tapsOf(product)) {}
 
-  /// A or B: its tensor map, and its tile in a slot.
+  /// An operand, A or B, with its tensor map and its tile in a slot.
   struct Operand {
     MappedOperand mapped;
     TensorMapRecipe recipe;

@@ -41,8 +41,8 @@ llvm::Expected<Arch> findArch(llvm::StringRef name);
 /// Returns the architecture for a chip of this compute capability (90 for 9.0). This is the exact match if there is
 /// one, otherwise the newest architecture whose PTX the chip accepts, otherwise `defaultArch`.
 llvm::StringRef archOfCapability(int capability);
-/// Returns true if a chip of this compute capability runs PTX for `arch`. A name with the suffix `a` is for one
-/// capability.
+/// Returns true if a chip of this compute capability runs PTX for `arch`. PTX for an architecture with the suffix `a`
+/// runs on chips of exactly one capability.
 bool runsOn(llvm::StringRef arch, int capability);
 
 } // namespace tilewright::gpu

@@ -186,8 +186,8 @@ private:
     return llvm::any_of(members, [](Operation *op) { return cast<linalg::LinalgOp>(op).getNumReductionLoops() > 0; });
   }
 
-  /// Returns true if all reductions of the kernel read vectors of operands for vectors of results, as pools of
-  /// channels-last images and sums over columns do.
+  /// Returns true if all reductions of the kernel read vectors of operands for vectors of results, as in pooling of
+  /// channels-last images and in sums over columns.
   bool reducesVectors() const {
     for (Operation *member : members) {
       auto op = cast<linalg::LinalgOp>(member);
@@ -206,8 +206,8 @@ private:
     return true;
   }
 
-  /// Returns the threads per block of a kernel of the kind `elements` that reduces. If there are few threads, blocks
-  /// are smaller, so that all multiprocessors have one.
+  /// Returns the threads per block for a kernel of the kind `elements` that has reductions. If there are few threads,
+  /// blocks are smaller, so that each multiprocessor has a block.
   int64_t threadsOfReduction(int64_t vector) {
     constexpr int64_t most = 256, least = 64, blocksPerMultiprocessor = 4;
     int64_t elements = 0;

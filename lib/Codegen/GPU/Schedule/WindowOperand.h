@@ -61,8 +61,8 @@ std::string whyNotWindows(llvm::ArrayRef<WindowDimension> windows);
 /// Returns true if `operand` is read in windows.
 bool hasWindows(Contraction product, mlir::OpOperand *operand);
 
-/// Returns how many times a convolution reads an element of its image on average, in the sums of one column. Returns 1
-/// for other products.
+/// Returns the average number of times that the sums of one column read an element of the image of a convolution.
+/// Returns 1 for other products.
 double timesRead(Contraction product);
 
 } // namespace tilewright::gpu
