@@ -87,7 +87,7 @@ ENTRY Code cuDeviceGetAttribute(int *value, int attribute, int) {
   case 97: // CUDA C++ Programming Guide, technical specifications per compute capability
     *value = (driver.major >= 9 ? 227 : driver.minor == 0 ? 163 : 99) * 1024;
     return call.code;
-  case 38: // less than the smallest buffer that DriverTimer writes
+  case 38: // the size of the L2 cache, which is less than the smallest buffer that DriverTimer writes
     *value = 1 << 20;
     return call.code;
   case 115:
@@ -335,7 +335,8 @@ ENTRY Code cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void 
     return call.code;
   if (!onDevice(call.driver, to, bytes))
     return invalidValue;
-  // Tests do not read large buffers, which only replace the contents of caches. Write a part of them.
+  // Large buffers are only written to replace the contents of caches, and tests do not read them. Write only a part of
+  // such a buffer.
   constexpr size_t mostBytes = size_t(1) << 20;
   call.driver.put(streamOf(stream), [=] {
     std::memset(pointer(to), value, std::min(bytes, mostBytes));

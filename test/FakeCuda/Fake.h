@@ -12,14 +12,14 @@
 //
 // TILEWRIGHT_FAKE_CUDA="devices=2,capability=9.0,memory=1048576,version=12040,fail=cuMemAllocAsync:2:2,fault=kernel_0"
 // sets the configuration: `memory` is bytes per device, `fail` makes the second call of cuMemAllocAsync return 2,
-// `fault` makes kernel_0 fail. `times=FILE` names a file with the times of kernels by their schedules, which the PTX
-// has in comments. A line of the file has the nanoseconds, what happens, and the schedule:
+// `fault` makes kernel_0 fail. `times=FILE` names a file with the times of kernels by their schedules, which are
+// comments in the PTX. A line of the file has the nanoseconds, the outcome of a launch, and the schedule:
 //     41600 good wgmma, threads 256, block 64x128x64, consumers 1, stages 3
-// Instead of `good`, `fault` makes the kernel fail, `hang` makes it never end, and `wrong` changes its last result.
-// Other kernels take 1 us, or with `execute=0` 1 ms. With `execute=0`, no kernel is executed. `name` is the name of the
-// devices. fakeCudaSet() changes the
-// configuration and resets the call counts; "mended" clears a kernel's failure. fakeCudaReport() returns the calls and
-// the resources that are not yet released, as JSON.
+// The outcome `good` means that the kernel runs normally. With `fault`, it fails; with `hang`, it never ends; with
+// `wrong`, its last result is changed. Kernels that the file does not list take 1 us, or 1 ms with `execute=0`. With
+// `execute=0`, no kernel is executed. `name` is the name of the devices. fakeCudaSet() changes the configuration and
+// resets the call counts; "mended" clears a kernel's failure. fakeCudaReport() returns the calls and the resources that
+// are not yet released, as JSON.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_TEST_FAKECUDA_FAKE_H
@@ -148,7 +148,7 @@ public:
   std::map<uintptr_t, Queue> streams;
 
 private:
-  /// The behaviour of a kernel with a certain schedule.
+  /// The time and the outcome of kernels with a certain schedule.
   struct Timing {
     double nanoseconds;
     std::string outcome; ///< good, fault, hang, wrong

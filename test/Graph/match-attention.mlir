@@ -27,7 +27,8 @@ func.func @reshaped(%q: tensor<2x4x8x64xbf16>, %k: tensor<2x4x16x64xbf16>, %v: t
   return %o4 : tensor<2x4x8x64xbf16>
 }
 
-// A bias is added, then masked scores are replaced by the lowest number. The mask does the same to the bias.
+// A bias is added to the scores, and then masked scores are replaced by the lowest number. In the attention op, the
+// same numbers of the bias are replaced instead.
 // CHECK-LABEL: func @masked
 // CHECK: %[[C:.*]] = tw.constant dense<-3.389530e+38> : tensor<bf16>
 // CHECK: %[[B:.*]] = tw.reshape %arg3 : tensor<8x8x16xbf16> -> tensor<2x4x8x16xbf16>
@@ -46,7 +47,8 @@ func.func @masked(%q: tensor<8x8x64xbf16>, %t: tensor<8x64x16xbf16>, %v: tensor<
   return %o : tensor<8x8x64xbf16>
 }
 
-// A replacement by -inf alone is a boolean mask, which is true for the keys that a row attends to.
+// If scores are only replaced by -inf, and no bias is added, the mask is boolean. It is true for the keys to which a
+// row attends.
 // CHECK-LABEL: func @boolean
 // CHECK: %[[M:.*]] = tw.logical_not %arg2
 // CHECK: tw.attention {{.*}} mask(%[[M]] : tensor<8x8xi1>) {nan_rows, scale = 1.000000e+00 : f64} : tensor<1x1x8x64xf32>
@@ -62,7 +64,7 @@ func.func @boolean(%q: tensor<8x64xf32>, %k: tensor<64x8xf32>, %mask: tensor<8x8
   return %o : tensor<8x64xf32>
 }
 
-// Sizes may be unknown.
+// Attention is also recognized if sizes are symbolic.
 // CHECK-LABEL: func @symbolic
 // CHECK: tw.attention {{.*}} -> tensor<?x4x?x64xf32, #{{.*}}>
 #q = affine_map<()[s0, s1] -> (s0, 4, s1, 64)>
@@ -75,7 +77,7 @@ func.func @symbolic(%q: tensor<?x4x?x64xf32, #q>, %t: tensor<?x4x64x?xf32, #t>) 
   return %o : tensor<?x4x?x64xf32, #q>
 }
 
-// The backward pass reads the weights, so the attention does not change.
+// The backward graph reads the weights (the results of the softmax), so the products and the softmax are not replaced.
 // CHECK-LABEL: func @shared
 // CHECK-NOT: tw.attention
 // CHECK: return
@@ -87,7 +89,7 @@ func.func @shared(%q: tensor<8x64xf32>, %k: tensor<64x8xf32>) -> (tensor<8x64xf3
   return %o, %p : tensor<8x64xf32>, tensor<8x8xf32>
 }
 
-// A mask of -10000 does not hide all scores: the result depends on how it is added.
+// If a mask contains -10000, masked scores may still affect the result, so the result depends on how the mask is added.
 // CHECK-LABEL: func @soft_replacement
 // CHECK-NOT: tw.attention
 // CHECK: return

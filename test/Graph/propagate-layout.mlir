@@ -66,7 +66,7 @@ func.func @argument(%x: tensor<1x8x8x4xf32>) -> tensor<1x5x5x4xf32> {
   return %3 : tensor<1x5x5x4xf32>
 }
 
-// The gradient of a pool is computed in the order of its operands.
+// The gradient of a pool is computed in the layout of its operands.
 // CHECK-LABEL: func @pool_gradient
 // CHECK-NOT: tw.permute
 // CHECK: %[[G:.*]] = tw.max_pool_grad %arg0, %arg1 {{{.*}}tw.channels_last} : tensor<1x4x4x5xf32>, tensor<1x4x4x5xi64> -> tensor<1x8x8x5xf32>

@@ -1,9 +1,10 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured | FileCheck %s
 
-// The gradient of a layer norm, g * w = h, whose result also has a sum over its rows (the gradient of the bias of the
-// layer before it). One kernel computes both sums over each row and the result. The sum over the rows of the result is a
-// separate kernel, because a kernel of both could not compute the sums of each row. The normalized elements xhat are
-// not stored, because (x - mean) * rstd reads no more memory than xhat: the kernel of dw computes them again.
+// This graph is the gradient of a layer norm, with h = g * w. The result of the gradient is also summed over its rows,
+// which is the gradient of the previous layer's bias. One kernel computes the two sums over each row and the result.
+// The sum over the rows of the result is a separate kernel; otherwise the sums over each row would be separate kernels.
+// The normalized elements xhat are not stored, because (x - mean) * rstd reads no more memory than xhat. Therefore the
+// kernel of dw computes xhat again.
 // CHECK: reason = "it is stored for other kernels, and the sums over its rows that it reads can be computed in its kernel"
 // CHECK-LABEL: func.func @main
 // CHECK: call @[[ROWS:mul_reduce_[a-z_]*_[0-9]+]]({{.*}} -> tensor<4x96x768xf32>

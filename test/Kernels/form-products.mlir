@@ -20,8 +20,8 @@ func.func @main(%x: tensor<64x256xf32>, %g: tensor<256x1024xf32>, %u: tensor<256
 
 // -----
 
-// A kernel may contain several products only if the result of each has at least 16 tiles of 128 x 64 elements. These
-// results have two tiles, so each product has a separate kernel.
+// A kernel may contain several products only if the result of each product has at least 16 tiles of 128 x 64 elements.
+// In this function, results have two tiles, so each product has a separate kernel.
 // CHECK: reason = "a kernel has one contraction, or products of equal sizes with enough tiles
 // CHECK-LABEL: func.func @main
 // CHECK-COUNT-2: call @{{[a-z_]+}}_{{[0-9]}}(

@@ -42,7 +42,8 @@ func.func @half(%x: tensor<2x8x4x16xf16>, %k: tensor<2x4x8x16xf16>) -> tensor<2x
 // CHECK-LABEL: func @gradient
 // CHECK: tw_tile.attention_gradient {permutations = array<i64: 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 2, 1, 3, 0, 1, 2, 3, 0, 1, 2, 3>, scale = 2.500000e-01 : f64} ins(%arg0, %arg1, %arg1, %arg2, %arg2, %arg3 :
 // CHECK-SAME: outs({{.*}} : tensor<2x8x4x16xf32>, tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>)
-// With the option attention-delta, the gradient reads sums of products of the result and its gradient.
+// With the option attention-delta, a separate op computes sum(dO * O) for each row, and the gradient op reads these
+// sums.
 // DELTA-LABEL: func @gradient
 // DELTA: %[[D:.*]] = linalg.contract {{.*}} ins(%arg2, %arg2 : tensor<2x4x8x16xf32>, tensor<2x4x8x16xf32>) outs({{.*}} : tensor<2x4x8xf32>)
 // DELTA: tw_tile.attention_gradient {{.*}} ins(%arg0, %arg1, %arg1, %[[D]], %arg2, %arg3 :

@@ -11,8 +11,8 @@ func.func @depthwise(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x1x4xf32>) -> tensor
   return %0 : tensor<1x4x4x4xf32>
 }
 
-// Zeros that a tw.pad appends are read as padding of the convolution, also if their numbers differ on both sides. The
-// padded copy has no users.
+// If a tw.pad adds zeros before a convolution, these zeros become padding of the convolution, even if their numbers
+// differ on both sides. Therefore the padded copy has no users.
 // CHECK-LABEL: func @pad
 // CHECK: tw_tile.grouped_convolution {{{.*}}padding = array<i64: 1, 0>{{.*}} ins(%arg0, %arg1 : tensor<1x8x8x4xf32>, tensor<3x3x1x4xf32>) outs(%{{.*}} : tensor<1x4x4x4xf32>)
 func.func @pad(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x1x4xf32>) -> tensor<1x4x4x4xf32> {
@@ -22,7 +22,7 @@ func.func @pad(%x: tensor<1x8x8x4xf32>, %w: tensor<3x3x1x4xf32>) -> tensor<1x4x4
   return %1 : tensor<1x4x4x4xf32>
 }
 
-// A padding with ones remains a copy, and so does one that crops.
+// A tw.pad with ones remains a copy, and so does a tw.pad with negative padding (which crops).
 // CHECK-LABEL: func @pad_with_ones
 // CHECK: %[[P:.*]] = tensor.pad %arg0
 // CHECK: tw_tile.grouped_convolution {{.*}} ins(%[[P]], %arg1

@@ -24,8 +24,9 @@ func.func @max_pool_indices(%x: tensor<1x4x8xf32>) -> tensor<1x4x4xi64> {
   return %i : tensor<1x4x4xi64>
 }
 
-// An element is in at most two windows of three elements with stride 2: the one that begins at (p + 1) / 2 * 2 - 1, and
-// the one before it. The indices show whose maximum the element is.
+// With windows of three elements and stride 2, the element at index p is in at most two windows: the window that begins
+// at (p + 1) / 2 * 2 - 1, and the previous window. The saved indices determine in which of these windows the element is
+// the maximum.
 // CHECK-LABEL: func @max_pool_grad
 // CHECK: %[[PLACE:.*]] = arith.index_cast %{{.*}} : index to i64
 // CHECK-COUNT-2: tensor.extract %arg1[

@@ -15,8 +15,8 @@ func.func @channels_last(%x: tensor<4x8x8x16xf32>, %g: tensor<4x8x8x32xf32>) -> 
   return %0 : tensor<3x3x16x32xf32>
 }
 
-// An image has 3 channels, so the 9 elements of a line of a window are a run of 16 elements of the image's line. The
-// gradient of the last 7 elements of a run is not used.
+// The image has 3 channels, so a line of a window has 9 elements. Each patch has 16 contiguous elements of the image's
+// line instead of these 9. The gradient for the last 7 elements is not used.
 // CHECK-LABEL: func @few_channels
 // CHECK: %[[LINES:.*]] = tensor.collapse_shape %arg0 {{.*}} : tensor<2x9x9x3xf32> into tensor<2x9x27xf32>
 // CHECK: %[[P:.*]] = linalg.generic {{.*}}outs(%{{.*}} : tensor<2x5x5x3x16xf32>)

@@ -84,7 +84,7 @@ def test_f32_product_has_the_accuracy_of_f32():
     check(lambda a, b, c: F.gelu(a @ b + c) * 2, torch.randn(3, 300), torch.randn(300, 65), torch.randn(65))
     check(torch.matmul, torch.randn(2, 3, 24, 32), torch.randn(2, 3, 40, 32).transpose(-1, -2))
     check(lambda a, b: F.relu(a @ b), *product(70, 64, 72, torch.float32), dynamic=True)
-    # inf and NaN next to the end of the sum must not be multiplied by the padding after it.
+    # Infinities and NaN in the last elements along k must not be multiplied by padding.
     a, b = torch.randn(20, 37), torch.randn(37, 20)
     a[3, 36], b[5, 7] = float("inf"), float("nan")
     check(lambda a, b: a @ b, a, b)
@@ -321,8 +321,7 @@ def test_ptxas_reports_no_spills(arch, name, tmp_path):
 
 
 def test_reductions_over_outer_dimensions_match_eager():
-    """There are few results, each of many elements that are not contiguous. The lanes of a warp compute different
-    results."""
+    """There are few results. Each result is a reduction of many elements that are not contiguous. The lanes of a warp compute different results."""
     x = torch.randn(2, 24, 112, 112).to(memory_format=torch.channels_last)
     check(lambda v: v.sum((0, 2, 3)), x)
     x = torch.randn(2, 40, 44, 24)
@@ -364,7 +363,7 @@ def test_cumsum_and_cumprod_match_eager():
 
 
 def test_exp_has_an_error_of_at_most_3_ulp():
-    """exp is computed with ex2.approx. The results have all magnitudes, and include denormal numbers, 0, infinity and NaN."""
+    """exp is computed with ex2.approx. The results cover all magnitudes, and include denormal numbers, 0, infinity and NaN."""
     x = torch.cat([torch.linspace(-110, 95, 2999), torch.tensor([0.0, -0.0, -103.9, -87.5, 88.7, 88.8, 1e30, -1e30, float("inf"), -float("inf"), float("nan")])])
     torch._dynamo.reset()
     got, exact = torch.compile(torch.exp, backend=tilewright, options={"strict": True})(x), x.double().exp()

@@ -63,7 +63,7 @@ def test_gradient_of_fully_masked_rows_is_zero_and_finite(tmp_path):
 
 
 def test_gradient_of_heads_strided_within_rows_uses_wgmma(tmp_path):
-    """The dimension of heads is between rows and numbers, also in the tensor maps and in the sums of products."""
+    """In memory, the dimension of heads is between the rows and the elements of a head, also in the tensor maps and in the kernel that sums dO * O."""
     def forward(q, k, v):
         q, k, v = (x.view(2, 70, 2, 64).transpose(1, 2) for x in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 70, 128)
@@ -79,7 +79,7 @@ def test_gradient_with_symbolic_lengths_uses_wgmma(tmp_path):
 
 
 def test_gradient_with_few_rows_uses_mma(tmp_path):
-    """With fewer than 64 rows, most rows of a wgmma would be empty."""
+    """With fewer than 64 rows, the kernel uses mma.sync, because most of the 64 rows of a wgmma instruction would not be used."""
     check_by_wgmma(tmp_path, 0, attend(), *operands(40, 130))
     check_by_wgmma(tmp_path, 0, attend(), *operands(130, 40))
 

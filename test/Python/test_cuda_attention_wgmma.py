@@ -61,7 +61,7 @@ OTHER_VALUES = """func.func @main(%q: tensor<1x2x{rows}x{size}xf16>, %k: tensor<
 
 @pytest.mark.parametrize("size, value_size", [(192, 128), (64, 128), (40, 24), (256, 64), (64, 256)])
 def test_attention_with_values_of_another_size_uses_wgmma(size, value_size, tmp_path):
-    """The test uses MLIR, because PyTorch decomposes such calls on the CPU into products before a backend sees them."""
+    """The test uses MLIR, because on the CPU, PyTorch decomposes attention with another head size of the values into products before it calls a backend."""
     model = tmp_path / "m.mlir"
     model.write_text(OTHER_VALUES.format(rows=70, size=size, values=value_size))
     query, key, value = torch.randn(1, 2, 70, size).half(), torch.randn(1, 1, 90, size).half(), torch.randn(1, 1, 90, value_size).half()
@@ -99,7 +99,7 @@ def test_fully_masked_rows_are_zero(tmp_path):
 
 
 def test_attention_of_heads_strided_within_rows_uses_wgmma(tmp_path):
-    """The dimension of heads is between rows and numbers, also in the tensor maps."""
+    """In memory, the dimension of heads is between the rows and the elements of a head, also in the tensor maps."""
     def forward(q, k, v):
         q, k, v = (x.view(2, 70, 2, 64).transpose(1, 2) for x in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(2, 70, 128)
@@ -116,7 +116,7 @@ def test_attention_with_symbolic_lengths_uses_wgmma(tmp_path):
 
 
 def test_attention_with_few_queries_uses_mma(tmp_path):
-    """With few queries, most rows of a wgmma would be empty."""
+    """With few queries, attention uses mma.sync, because most of the 64 rows of a wgmma instruction would not be used."""
     check_by_wgmma(tmp_path, 0, attend(), *operands(40, 130))
     check_by_wgmma(tmp_path, 0, attend(enable_gqa=True), *operands(1, 90, heads=8, key_heads=2))
 

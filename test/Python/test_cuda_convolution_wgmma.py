@@ -42,7 +42,7 @@ def test_windows_strides_padding_and_dilation(window, how, tmp_path):
 
 @pytest.mark.parametrize("channels", [24, 32, 56, 64, 72, 136])
 def test_channels_are_padded_to_lines(channels, tmp_path):
-    """The channels of a tap are divided into lines of 64."""
+    """The channels of a tap are divided into lines of 64 channels. The last line is padded with zeros."""
     check_convolution(tmp_path, operands(1, channels, 24, (7, 6), (3, 3)), padding=1)
 
 
@@ -51,8 +51,7 @@ def test_channels_are_padded_to_lines(channels, tmp_path):
     (24, (27, 9), (9, 3))])  # fmt: skip
 @pytest.mark.parametrize("layout", [torch.channels_last, torch.contiguous_format])
 def test_patches_that_do_not_overlap(channels, image, window, layout, tmp_path):
-    """The pixels of a line of a patch are contiguous, and are treated as channels. If windows do not cover the image,
-    they are taps."""
+    """The pixels of a line of a patch are contiguous, and are treated as channels. If windows do not cover the image, each pixel of a window is a tap."""
     check_convolution(tmp_path, operands(3, channels, 64, image, window, layout=layout), stride=window)
 
 
@@ -64,7 +63,7 @@ def test_few_channels_use_mma(channels, tmp_path):
 
 @pytest.mark.parametrize("filters", [7, 70, 129])
 def test_weights_with_any_number_of_filters_are_transposed(filters, tmp_path):
-    """The filters of a weight do not begin at multiples of 16 bytes, but its channels do."""
+    """In the weight, rows of filters do not begin at multiples of 16 bytes, but rows of channels do."""
     x, w, b = operands(2, 64, filters, (8, 9), (3, 3))
     check_convolution(tmp_path, (x, w, b), padding=1)
     assert re.search(r"call @convolution\w*_filters\(", dumped(tmp_path, "tiled"))
@@ -96,7 +95,7 @@ def test_schedules_of_convolutions(knobs, tmp_path, monkeypatch):
     x, w, b = operands(3, 72, 200, (13, 11), (3, 3))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(file))
     check_by_wgmma(tmp_path, lambda x, w, b: F.silu(F.conv2d(x, w, b)), x, w, b)
-    # There is one image, and the last tile of a cluster begins after it.
+    # There is one image, and the last tile of a cluster begins after the end of this image.
     x, w, b = operands(1, 64, 128, (13, 11), (3, 3))
     check_by_wgmma(tmp_path, lambda x, w, b: F.silu(F.conv2d(x, w, b, padding=1)), x, w, b)
 
@@ -106,7 +105,7 @@ def test_padded_image_that_two_convolutions_read(tmp_path):
     check_by_wgmma(tmp_path, lambda x, w, v: F.conv2d(F.pad(x, (1, 1, 1, 1)), w) + F.conv2d(F.pad(x, (1, 1, 1, 1)), v), x, w, w.flip(0))
     assert "elements" not in [kind for kind, name in re.findall(r"@(pad_\d+)\(.*kind = (\w+)", dumped(tmp_path, "tiled"))]
     check_by_wgmma(tmp_path, lambda x, w, b: F.conv2d(F.pad(x, (2, 0, 0, 3)), w, b), x, w, b)
-    # Padding that is not zero is stored.
+    # If an image is padded with another value than zero, the padded image is stored.
     check_by_wgmma(tmp_path, lambda x, w, b: F.conv2d(F.pad(x, (1, 1, 1, 1), value=2.0), w, b), x, w, b)
 
 
@@ -144,7 +143,7 @@ def test_sum_over_channels_is_split(tmp_path):
     ((2, 192, 40, (7, 8), (2, 3)), {"dilation": (2, 1), "padding": (0, 2)}), ((1, 64, 24, (9, 9), (1, 1)), {"stride": 2}),
     ((2, 64, 24, (32, 33), (1, 2)), {})])  # fmt: skip
 def test_gradient_of_the_weight_reads_patches_by_tensor_maps(sizes, how, tmp_path):
-    """Patches are not stored. In the last case, the sum is divided into parts."""
+    """No kernel stores patches. In the last case, the sum is divided into parts."""
     x, w, _ = operands(*sizes)
     check_gradient(lambda x, w: F.conv2d(x, w, **how), x, w)
     text = dumped(tmp_path, "tiled")

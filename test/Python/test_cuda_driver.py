@@ -161,8 +161,8 @@ def test_nvidia_driver_compiles_ptx_if_it_rejects_the_cubin():
 
 
 def test_cache_entry_that_a_device_refuses_is_not_quarantined(tmp_path):
-    """The cause is the device and not the cache entry. Therefore an error is reported, and the entry is neither
-    quarantined nor compiled again."""
+    """The device causes the failure, and not the cache entry. Therefore the call reports an error, and the
+    cache entry is neither quarantined nor compiled again."""
     cache = {"TILEWRIGHT_CACHE_DIR": str(tmp_path)}
     assert_good("network", **cache)
     code, _, errors = run("network", settings="fail=cuModuleLoadDataEx:1:222", **cache)

@@ -22,7 +22,7 @@ def check_by_parts(tmp_path, kernels, fn, *inputs):
 
 
 def test_product_with_each_layout_satisfies_the_rule_of_f32(tmp_path):
-    """The numbers of columns and of terms are not multiples of a tile, and the sum has no whole number of steps."""
+    """The number of columns is not a multiple of a tile's columns, and the number of terms is not a multiple of a step along k."""
     x, w = torch.randn(264, 584), torch.randn(72, 584)
     check_by_parts(tmp_path, 1, lambda x, w: x @ w.T, x, w)
     check_by_parts(tmp_path, 1, lambda x, w: x @ w, x, w.T.contiguous())

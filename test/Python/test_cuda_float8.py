@@ -71,7 +71,7 @@ def test_epilogue_of_scaled_product_is_in_its_kernel(arch, following, tmp_path):
 
 
 def test_scaled_product_of_rows_not_aligned_to_16_bytes_uses_mma(arch, tmp_path):
-    """TMA does not support these operands. mma gathers an operand if cp.async cannot copy it."""
+    """TMA does not support these operands, so the products use mma. If cp.async cannot copy an operand, the kernel gathers its elements."""
     check_scaled(*operands(100, 130, 70), torch.rand(100, 1), torch.rand(1, 130), torch.randn(130).bfloat16(), out=torch.float32)
     on_tensor_cores(tmp_path, "mma")
     a, b = operands(40, 48, 64)
@@ -81,7 +81,7 @@ def test_scaled_product_of_rows_not_aligned_to_16_bytes_uses_mma(arch, tmp_path)
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86"])
 def test_chips_without_float8_products_multiply_f16(arch, tmp_path, monkeypatch):
-    """These chips multiply f16, which represents all 8-bit floats."""
+    """These GPUs have no instructions for products of 8-bit floats, so products are computed in f16, which can represent every 8-bit float."""
     monkeypatch.setenv("TILEWRIGHT_ARCH", arch)
     check_scaled(*operands(40, 48, 64, (E5M2, E4M3)), torch.rand(40, 1), torch.rand(1, 48), torch.randn(48).bfloat16())
     kinds = re.findall(r'tw.schedule = #tw_gpu.schedule<kind = (\w+)', newest(tmp_path, "tiled"))
@@ -90,7 +90,7 @@ def test_chips_without_float8_products_multiply_f16(arch, tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_89"])
 def test_float8_conversions_equal_eager(arch, monkeypatch):
-    """From sm_89 on, the instruction cvt is used, which saturates. On older chips, integer instructions are used."""
+    """From sm_89 on, conversions use the instruction cvt, which saturates. On older GPUs, conversions use integer instructions."""
     monkeypatch.setenv("TILEWRIGHT_ARCH", arch)
     floats = torch.cat([all_floats()[:: 1 if FULL else 41], torch.tensor([61439.99, 61440, -61440, 57344, 464, 465, -500, 1e30])])
     for kind in (E4M3, E5M2):

@@ -20,7 +20,7 @@ def calls(tmp_path):
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_projections_of_attention_are_one_kernel(dtype, tmp_path):
-    """Keys and values have fewer heads than queries."""
+    """In this layer, keys and values have fewer heads than queries."""
     weights = [torch.randn(size, 128).to(dtype) for size in (128, 64, 64)]
     biases = [torch.randn(size).to(dtype) for size in (128, 64, 64)]
 

@@ -1,4 +1,4 @@
-"""Tests of norms after products on the emulated device: they are one kernel if a block's tile has whole rows, and two
+"""Tests of norms after products on the emulated device: a product and its norm are one kernel if a block's tile has whole rows, and two
 kernels otherwise. Results satisfy the numbers rule."""
 
 import os

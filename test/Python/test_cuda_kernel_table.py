@@ -88,8 +88,7 @@ row("split-statistics", lambda x, w, r: F.rms_norm(F.linear(x, w) + r, [72]), ra
 row("split-batched", torch.matmul, random(2, 3, 8192, dtype=F16), random(2, 8192, 40, dtype=F16))
 row("split-two-results", lambda a, b: (a @ b, torch.relu(a @ b).t()), random(24, 4096, dtype=BF16), random(4096, 40, dtype=BF16))
 
-# Products with one row or one column whose operands are contiguous along the sum are dot products, which have the
-# schedule `rows`.
+# Products with one row or one column whose operands are contiguous along k are computed as dot products, with the schedule `rows`.
 
 for name, dtype in TYPES.items():
     row(f"dot-products-{name}", lambda x, w: x @ w.t(), random(1, 264, dtype=dtype), random(72, 264, dtype=dtype), kinds={"sm_80": ["rows"], "sm_90a": ["rows"]})

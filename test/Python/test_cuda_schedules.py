@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 PROGRAM = pathlib.Path(__file__)
-# A thread may add this many terms if the kernel has fewer threads than the multiprocessors of an H200 need.
+# If a kernel has fewer than ENOUGH_THREADS threads (256 for each multiprocessor of an H200), a thread may add at most MOST_TERMS terms.
 MOST_TERMS, ENOUGH_THREADS = 256, 132 * 256
 
 
@@ -115,7 +115,7 @@ def test_no_thread_computes_a_long_sum_while_the_gpu_is_idle(name, compiled):
 
 
 def test_long_sums_of_few_threads_are_found():
-    """The check itself finds a kernel whose threads each add 4096 terms."""
+    """This test checks the check: it finds a kernel in which each thread adds 4096 terms."""
     tiled = """#map = affine_map<(d0, d1) -> (d0, d1)>
 #map1 = affine_map<(d0, d1) -> (d1)>
   func.func private @sum_0(%arg0: tensor<4096x40xf32>, %arg1: tensor<40xf32>) attributes {tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 4>} {

@@ -25,7 +25,7 @@ def heads(heads, rows, size):
     return torch.randn(1, heads, rows, size).bfloat16()
 
 
-# The model, its inputs, and kinds of schedules of which its kernels have at least one.
+# Name: (the model, its inputs, schedule kinds). At least one kernel of the model has a schedule of one of these kinds.
 MODELS = {
     "elements": (lambda x, y: (F.relu(x) + y, x.t().contiguous(), x.amax(0)), lambda: (torch.randn(72, 96), torch.randn(96)), {"elements", "rows"}),
     "scatter": (lambda x, i: torch.zeros(40, 64, dtype=x.dtype).index_add(0, i, x), lambda: (torch.randn(33, 64), torch.randint(0, 40, (33,))), {"scatter"}),
@@ -44,12 +44,12 @@ MODELS = {
 
 
 def kinds_of(folder):
-    """Returns the kinds of the schedules of the last compilation, and of its gradient."""
+    """Returns the schedule kinds of the kernels of the last compilation, including those of the backward graph."""
     return {kind for tiled in folder.rglob("*-tiled.mlir") for kind in re.findall(r"tw_gpu.schedule<kind = (\w+)", tiled.read_text())}
 
 
 def drawn_schedules(imported, arch, seed, count):  # noqa: F811
-    """Returns `count` texts of schedule files. Each has a random schedule for each kernel that has as many schedules."""
+    """Returns the texts of `count` schedule files. File number k has a random schedule for each kernel with at least k schedules."""
     done = subprocess.run([PROGRAM, "tune", f"--draw={count}", f"--seed={seed}", "--target=cuda", f"--arch={arch}", imported], check=True, capture_output=True, text=True, timeout=120)
     drawn = [{} for _ in range(count)]
     for line in done.stdout.splitlines():
@@ -74,7 +74,7 @@ def test_random_schedules_of_the_space_match_eager(name, arch, tmp_path, monkeyp
     file = tmp_path / "schedules.json"
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(file))
     for number in range(max(map(len, drawn))):
-        # Patterns may match no kernel, so one file serves the graphs of a forward and of a backward pass.
+        # A pattern that matches no kernel is not an error, so one schedule file is used for the forward and for the backward graph.
         together = {f"{kernel}*" if len(graphs) > 1 else kernel: knobs for texts in drawn if number < len(texts) for kernel, knobs in json.loads(texts[number]).items()}
         file.write_text(json.dumps(together))
         compare(fn, *inputs)

@@ -50,7 +50,7 @@ def test_split_product_of_other_layouts_and_types_matches_eager(scheduled, tmp_p
 
 
 def test_split_convolution_matches_eager(scheduled, tmp_path):
-    """Each block has a part of the channels of each tap."""
+    """Each block sums over a part of the channels of each tap."""
     scheduled("*convolution*", n=64, split_k=2)
     x, w = torch.randn(2, 136, 7, 9).bfloat16().to(memory_format=torch.channels_last), torch.randn(72, 136, 3, 3).bfloat16()
     check_split(tmp_path, 2, lambda x, w: F.relu(F.conv2d(x, w, padding=1)), x, w)
@@ -80,7 +80,7 @@ def test_unsupported_split_is_refused(knobs, why, scheduled, tmp_path):
         torch.compile(torch.matmul, backend="tilewright", options={"strict": True})(torch.randn(100, 392).bfloat16(), torch.randn(392, 136).bfloat16())
 
 
-# Each entry damages a part of the synchronization by which the blocks of a cluster exchange sums.
+# Each entry removes or changes a part of the synchronization by which the blocks of a cluster exchange sums.
 DAMAGE = {
     "nothing": (r"", "", ""),
     "sums replace tiles that other warps read": (r"bar\.sync %r\d+, 128;", "", "race"),

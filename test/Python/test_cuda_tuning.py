@@ -1,5 +1,5 @@
-"""The tuner measures schedules of the target cuda on the device. The device is the fake driver's, whose kernels take the
-time that a table has for their schedule, and may fault, hang or compute wrong results."""
+"""Tests of the tuner for the target cuda. The tuner measures on a device of the fake driver, whose kernels take the times that a table
+lists for their schedules, and may fault, hang or compute wrong results."""
 
 import json
 import os
@@ -64,21 +64,21 @@ def test_tuner_chooses_the_fastest_schedule_that_neither_faults_nor_hangs_nor_is
     assert "CUDA_ERROR_ILLEGAL_ADDRESS" in reasons[16] and "did not end" in reasons[32] and "wrong numbers" in reasons[64]
     assert {columns(seen["schedule"]) for seen in row["seen"]} == {128}
 
-    # A second process measures nothing, and a compilation uses the record.
+    # A second call of the tuner measures nothing, and a compilation uses the record.
     again = tune(tmp_path, SMALL, times)
     assert again["measurements"] == 0 and again["recorded"] and again["chosen"] == row["chosen"]
     tiled = subprocess.run([PROGRAM, "compile", "--target=cuda", "--tune=strict", f"--records={tmp_path / 'records'}", "--emit=tiled", tmp_path / "model.mlir"],
                            env=environment(tmp_path, times), check=True, capture_output=True, text=True).stdout  # fmt: skip
     assert re.search(r"block = \[64, 128, 64\], consumers = 1, stages = 2, record = \"[0-9a-f]{12}\"", tiled), tiled
 
-    # The record carries the chip, so another chip does not use it.
+    # The record contains the name of the GPU, so a compilation for another GPU does not use it.
     other = subprocess.run([PROGRAM, "compile", "--target=cuda", "--tune=strict", f"--records={tmp_path / 'records'}", "--emit=tiled", tmp_path / "model.mlir"],
                            env=environment(tmp_path, times, name="Other GPU"), capture_output=True, text=True)  # fmt: skip
     assert other.returncode == 1 and "no tuning record for kernel matmul_0" in other.stderr
 
 
 def test_kernels_without_a_product_are_tuned(tmp_path):
-    """A softmax of a warp per row, with groups of 32 to 128 threads, and 1 to 8 rows per block."""
+    """The schedules of this softmax have groups of 32 to 128 threads per row, and 1 to 8 rows per block."""
     model = """func.func @main(%x: tensor<8x768xbf16> {tw.name = "x"}) -> (tensor<8x768xbf16> {tw.name = "y"}) {
   %s = tw.softmax %x {dim = 1 : i64} : tensor<8x768xbf16> -> tensor<8x768xbf16>
   return %s : tensor<8x768xbf16>
@@ -93,7 +93,7 @@ def test_kernels_without_a_product_are_tuned(tmp_path):
 
 
 def test_kernels_that_the_target_makes_are_tuned(tmp_path):
-    """A convolution reads an image without padding in memory, the sum of a product is divided into parts, and a weight is transposed once
+    """The kernel of the convolution pads its image, the sum of the product is divided into parts, and the weight is transposed once
     for each version. The model has no kernel with these names before the target selects schedules."""
     model = """func.func @main(%x: tensor<1x64x10x10xbf16> {tw.name = "x"}, %w: tensor<16x64x3x3xbf16> {tw.name = "w", tw.static}, %a: tensor<8x32768xbf16> {tw.name = "a"},
     %b: tensor<64x32768xbf16> {tw.name = "b", tw.static}) -> (tensor<1x16x10x10xbf16> {tw.name = "y"}, tensor<8x64xbf16> {tw.name = "z"}) {
@@ -189,7 +189,7 @@ torch.testing.assert_close(y.float(), x.float() @ w.float().t(), rtol=0.02, atol
 
 
 def test_each_class_of_sizes_has_a_launch_with_its_schedule(tmp_path):
-    """The launch of another class has a grid of 0 blocks."""
+    """A kernel for another class of sizes is launched with a grid of 0 blocks."""
     model = """#x = affine_map<()[s0] -> (s0, 128)>
 func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64, tw.max = 512 : i64}, %a: tensor<?x128xbf16, #x> {tw.name = "x"},
                 %b: tensor<128x128xbf16> {tw.name = "w"}) -> (tensor<?x128xbf16, #x> {tw.name = "y"}) {
@@ -201,7 +201,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64, tw.max = 512 : i64
     tune(tmp_path, model, [(200e3, "good", "wgmma, threads 256, block 64x8x64, consumers 1, stages 2")], "--seconds=300", execute=0)
     records = sorted((tmp_path / "records").glob("*.json"))
     assert len(records) == 3
-    # Make sure that two classes have different schedules.
+    # Change the record of one class of sizes, so that two classes have different schedules.
     record = json.loads(records[0].read_text())
     knobs = dict(word.split("=") for word in record["chosen"].split())
     knobs["n"] = "16" if knobs["n"] != "16" else "32"
@@ -211,7 +211,7 @@ func.func @main(%n: index {tw.symbol = "n", tw.min = 1 : i64, tw.max = 512 : i64
                             env=environment(tmp_path, []), check=True, capture_output=True, text=True).stdout  # fmt: skip
     launches = re.findall(r"tw_plan.launch @(matmul_0\w*)", vector)
     assert 2 <= len(launches) <= 3
-    # Each kernel and each launch states its sizes.
+    # Each kernel and each launch has an attribute with its class of sizes.
     assert vector.count("tw.sizes_between = array<i64") == 2 * len(launches)
     assert "1125899906842624" in vector, "no grid depends on the class of sizes"
 
@@ -228,12 +228,12 @@ def test_recorded_tables_have_the_times_of_the_device(tmp_path):
 
 
 def test_bench_prints_the_kernels_of_a_model_on_the_device(tmp_path):
-    """Each kernel has its name, its time on the device, its operations per second, its schedule and its operations."""
+    """The report lists the name, the time on the device, the operations per second, the schedule and the ops of each kernel."""
     times = [(40e3, "good", SCHEDULE.format(8))]
     done = subprocess.run([sys.executable, "-m", "tilewright.bench", "gemm:64x128x128", "--dtype=bf16", "--per-kernel", "--device=cuda", "--threads=1"],
                           env=environment(tmp_path, times), capture_output=True, text=True, timeout=300)  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    # 2 * 64 * 128 * 128 operations in 40 us.
+    # The product has 2 * 64 * 128 * 128 operations and takes 40 us.
     assert re.search(r"^ +40\.0 100\.0% +0% +52\.4 .* 1  matmul_add_64x128x128: wgmma, threads 256, block 64x8x64, .*matmul", done.stdout, re.MULTILINE), done.stdout
     assert "torch finds no GPU, so the peaks are not known" in done.stdout
     refused = subprocess.run([sys.executable, "-m", "tilewright.bench", "bert", "--device=cuda"], capture_output=True, text=True)
@@ -241,7 +241,7 @@ def test_bench_prints_the_kernels_of_a_model_on_the_device(tmp_path):
 
 
 def test_report_lists_the_kernels_on_the_device_with_their_times(tmp_path):
-    """The times are those of the calls so far, under the option record."""
+    """With the option `record`, the report has the times of all calls so far."""
     program = """
 import json, torch, tilewright
 x, w = torch.randn(64, 128).bfloat16(), torch.randn(128, 128).bfloat16()

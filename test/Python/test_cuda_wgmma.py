@@ -77,7 +77,7 @@ def test_batched_product_uses_wgmma(tmp_path):
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(3, 40, 48).bfloat16(), torch.randn(3, 48, 56).bfloat16())
     # Two batch dimensions form one dimension of the TMA tensor map.
     check_by_wgmma(tmp_path, torch.matmul, torch.randn(2, 3, 24, 32).half(), torch.randn(2, 3, 40, 32).half().transpose(-1, -2))
-    # Two dimensions of rows form one dimension of the map, too.
+    # Two dimensions of rows also form one dimension of the tensor map.
     check_by_wgmma(tmp_path, F.linear, torch.randn(2, 35, 48).bfloat16(), torch.randn(56, 48).bfloat16(), torch.randn(56).bfloat16())
 
 
@@ -109,7 +109,7 @@ def run_dynamic(fn, pairs):
 
 
 def test_product_with_symbolic_rows_or_batch_uses_wgmma(tmp_path):
-    """The tensor maps are created from the sizes of the call."""
+    """At each call, the tensor maps are created from the sizes of this call."""
     b = torch.randn(64, 72).bfloat16()
     run_dynamic(lambda a, b: F.relu(a @ b), [((a, b), [a]) for rows in (70, 5, 200, 64) for a in [torch.randn(rows, 64).bfloat16()]])
     assert kinds(tmp_path) == ["wgmma"]
@@ -121,7 +121,7 @@ def test_product_with_symbolic_rows_or_batch_uses_wgmma(tmp_path):
 
 
 def test_product_with_symbolic_reduction_size_uses_wgmma(tmp_path):
-    """If the summed dimension is the slow dimension of both operands, its steps are counted at run time."""
+    """If K is the outer dimension of both operands and symbolic, the number of steps along k is computed at run time."""
     run_dynamic(lambda a, b: a.t() @ b, [((a, b), [a, b]) for k in (40, 64, 150, 2) for a, b in [(torch.randn(k, 72).bfloat16(), torch.randn(k, 64).bfloat16())]])
     assert kinds(tmp_path) == ["wgmma"]
 
@@ -245,7 +245,7 @@ def test_ptx_check_finds_damage_with_several_tiles_per_block(damage, tmp_path):
     check_damaged(tmp_path, *DAMAGE_IN_TURN[damage], grid=2, tiles_per_block=2)
 
 
-# Each entry damages a part of the synchronization of a kernel with clusters. In a cluster, each block loads half of B into the
+# Each entry removes or changes a part of the synchronization of a kernel with clusters. In a cluster, each block loads half of B into the
 # shared memory of both blocks.
 DAMAGE_IN_CLUSTERS = {
     "nothing": (r"", "", ""),
@@ -350,7 +350,7 @@ def test_transformer_products_use_wgmma(name, tmp_path):
 
 
 def test_operands_with_odd_rows_are_copied_once_for_large_products(tmp_path):
-    """Both products read one copy, along k and along the rows, whose rows begin at multiples of 16 bytes."""
+    """Both products read the same copy of an operand, one along k and one along the rows. The rows of the copy begin at multiples of 16 bytes."""
     g, w, x = (torch.randn(shape).bfloat16() for shape in ((600, 301), (301, 4096), (600, 4096)))
     check(lambda g, w, x: (g @ w, g.t() @ x), g, w, x)
     text = dumped(tmp_path, "tiled")

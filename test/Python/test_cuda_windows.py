@@ -25,7 +25,7 @@ def image(*shape, dtype=F32):
 
 
 def compiled_kernels(tmp_path):
-    """Returns the schedule of each kernel, and asserts that ptxas spills no registers of them."""
+    """Returns the schedule of each kernel, and asserts that ptxas spills no registers of any kernel."""
     found = {}
     for number, tiled in enumerate(sorted((tmp_path / "dump").rglob("*-tiled.mlir"))):
         kernels = dict(re.findall(r"func.func (?:private )?@(\w+)\(.*?tw.schedule = #tw_gpu.schedule<(.*?)>[,}]", tiled.read_text()))
@@ -117,7 +117,7 @@ def test_gradients_of_depthwise_convolutions_match_eager(stride, dtype, tmp_path
 @pytest.mark.parametrize("channels, window, how", [(3, 7, dict(stride=2, padding=3)), (3, 3, dict(padding=1)), (1, 5, dict(stride=2)), (4, 3, dict(dilation=(2, 1))), (6, 3, dict(dilation=2))])
 @pytest.mark.parametrize("dtype", [F32, BF16])
 def test_gradient_of_the_weight_for_images_of_few_channels_matches_eager(channels, window, how, dtype):
-    """The lines of a window are runs of elements of the image, which are filled up to 8 elements."""
+    """A line of a window consists of contiguous elements of the image. In a patch, the line is extended to a multiple of 8 elements."""
     x, w = image(3, channels, 15, 14, dtype=dtype), torch.randn(16, channels, window, window).to(dtype)
     check_gradient(lambda x, w: F.conv2d(x, w, **how), x, w)
 

@@ -1,5 +1,5 @@
-"""Tests the overloads of attention that torch uses for tensors on a GPU. Eager has no CPU kernels for them. Their results are tested on the CPU, and
-their import is tested with graphs of fake tensors."""
+"""Tests the overloads of attention that torch uses for tensors on a GPU. Eager has no CPU kernels for these overloads. The tests check the
+results on the CPU, and the import with graphs of fake tensors."""
 
 
 import pytest

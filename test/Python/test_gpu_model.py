@@ -1,4 +1,4 @@
-"""The cost model of GPU products predicts recorded times, also of products that a fit of its parameters has not seen."""
+"""Tests that the cost model of GPU products predicts recorded times, also for products that were not used to fit its parameters."""
 
 import json
 import pathlib
@@ -39,7 +39,7 @@ def test_fits_of_all_other_tables_reach_the_bars_on_each_table(model):
 
 def test_parameters_in_the_source_are_those_of_a_fit_of_all_tables(model):
     x = fit_wgmma.fit(model, list(range(len(model.kernels))))
-    # The weakly determined parameters may differ, but not the times that the model predicts.
+    # A new fit may return other values of parameters that the tables hardly determine, but nearly the same predicted times.
     for fitted, present in zip(model.predict(x), model.predict(model.initial), strict=True):
         assert np.median(np.abs(fitted / present - 1)) < 0.03
 

@@ -48,13 +48,13 @@ def test_model_row_has_times_of_all_engines_and_the_kernels_of_a_call(tmp_path):
     assert row["first_s"].keys() == {"tilewright", "tilewright-graph"} and not row.get("errors")
     assert row["eager_segments"] == 0
     (product,) = [kernel for kernel in row["kernels"] if "gelu" in kernel["operators"]]
-    # The fake driver's kernels take 1 ms.
+    # With the fake driver, each kernel takes 1 ms.
     assert product["us"] == pytest.approx(1000, rel=0.01) and product["launches"] == 1 and product["tflops"] > 0
     assert product["schedule"].startswith("wgmma") and re.search(r"modeling_bert.py:\d+$", product["line"])
     text = (tmp_path / "out" / "summary.md").read_text()
     assert product["name"] in text and "| 16 inference models | " in text
 
-    # A second call finds the row and starts no process.
+    # A second call of gpu_run finds the row in the results and starts no process.
     written = (tmp_path / "out" / "models.jsonl").read_text().count("\n")
     again = gpu_run(tmp_path, "models", "--only", "bert-b1")
     assert "models: complete" in again and "first call" not in again.partition("##")[0]
@@ -176,7 +176,7 @@ def test_results_continue_after_a_machine_has_vanished(tmp_path):
     results.close()
     with (tmp_path / "out" / "models.jsonl").open("a") as file:
         file.write('{"key": "b", "rat')  # the machine vanished
-    # Another machine has only the folder that was copied back.
+    # The run on another machine has only the folder of results that was copied from the first machine.
     later = Results(Setting(tmp_path / "next", tmp_path / "other", earlier=[tmp_path / "out"]), "models")
     assert later.missing(["a", "b"]) == ["b"] and later.rows["a"]["ratio"] == "nan" and later.first["b", "tilewright"]["seconds"] == 2.0
     later.add({"key": "b"})
@@ -212,7 +212,7 @@ def test_points_of_a_space_satisfy_its_constraints():
     knobs = [{"name": "m", "values": [64, 128], "initial": 128}, {"name": "n", "values": [8, 16, 32], "initial": 32}, {"name": "cluster", "values": [1, 2], "initial": 1}]
     constraints = [{"kind": "product at most", "factor": 2, "limit": 4096, "knobs": [0, 1], "sizes": []},
                    {"kind": "together", "value": 2, "knobs": [2, 1], "sizes": [0, 16]}]  # fmt: skip
-    # The default is a point although 2 * 128 * 32 exceeds the limit.
+    # The default schedule is a point of the space, although 2 * 128 * 32 exceeds the limit of the first constraint.
     assert table_format.points({"knobs": knobs, "constraints": constraints}) == [[64, 8, 1], [64, 8, 2], [64, 16, 1], [64, 32, 1], [128, 8, 1], [128, 8, 2],
                                                                                  [128, 16, 1], [128, 32, 1]]  # fmt: skip
 

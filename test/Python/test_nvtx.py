@@ -1,4 +1,4 @@
-"""options={"nvtx": True} marks calls and kernels as ranges of NVTX. The library of these tests records the ranges."""
+"""options={"nvtx": True} marks calls and kernels as NVTX ranges. A library that the tests build in place of NVTX records the ranges."""
 
 import os
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of the wheel for the interpreter PYTHON. This is WHEEL, or by default the newest matching wheel in dist/. gpu-run.sh,
-# which runs on a machine with a GPU, calls this script. SCRIPT is the name of the calling script, for error messages.
+# Prints the path of a wheel for the interpreter PYTHON: WHEEL if it is given, otherwise the newest matching wheel in dist/. The script
+# gpu-run.sh, which runs on a machine with a GPU, calls this script. SCRIPT is the name of the calling script, for error messages.
 #
 #   tools/dev/find-wheel.sh SCRIPT PYTHON [WHEEL]
 set -euo pipefail

@@ -1,12 +1,14 @@
 """Fits the parameters of the cost model of GPU products (lib/Codegen/GPU/Schedule/WgmmaModel.h) to recorded tables.
 
-    .venv/bin/python tools/dev/fit_wgmma.py                      judges the present parameters and, for each table, a fit to all other tables
+    .venv/bin/python tools/dev/fit_wgmma.py                                            evaluates the present parameters and, for each table, a fit to all other tables
     .venv/bin/python tools/dev/fit_wgmma.py --fit                also prints the parameters of a fit of all tables
 
-The program build/bin/gpu-model evaluates the model. For each table, the script prints how fast the schedule is that the
-model prefers (time of the best schedule / time of this schedule), the same for the best of the 16 schedules that it
-prefers, the rank correlation of predicted and measured times (Spearman; times that differ by less than 3% are ties), and
-the median relative error of the predicted times.
+The program build/bin/gpu-model evaluates the model. The script prints four numbers for each table:
+
+- the time of the best schedule, divided by the time of the schedule that the model ranks first,
+- the time of the best schedule, divided by the time of the best of the 16 schedules that the model ranks first,
+- Spearman's rank correlation of predicted and measured times (times that differ by less than 3% are ties),
+- the median relative error of the predicted times.
 """
 
 import argparse
@@ -21,7 +23,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 PROGRAM = ROOT / "build" / "bin" / "gpu-model"
 TABLES = ROOT / "test" / "Tuner" / "Inputs" / "gpu" / "h200-products.jsonl"
 TIES = 1.03
-MEASUREMENTS = 16  # of the tier `quick` of the tuner
+MEASUREMENTS = 16  # number of measurements of the tuner's tier `quick`
 
 
 class Model:
@@ -76,7 +78,7 @@ def fit(model: Model, tables: list[int], most_steps: int = 60) -> np.ndarray:
         jacobian = np.stack([(residuals(x + difference * unit) - r) / difference for unit in np.eye(len(x))], axis=1)
         robust = 1 / np.sqrt(1 + (r / scale) ** 2)
         gradient, curvature = jacobian.T @ (robust * r), jacobian.T @ (robust[:, None] * jacobian)
-        # A parameter at a bound that the gradient pushes against stays there.
+        # A parameter at one of its bounds is not changed if a gradient step would move it beyond the bound.
         free = ~(((x <= model.least) & (gradient > 0)) | ((x >= model.most) & (gradient < 0)))
         while damping < 1e6:
             step = np.zeros_like(x)
@@ -97,7 +99,7 @@ def fit(model: Model, tables: list[int], most_steps: int = 60) -> np.ndarray:
 
 
 def rank_correlation(predicted: np.ndarray, measured: np.ndarray) -> float:
-    """Returns Spearman's rank correlation. Groups of measured times within 3% have the mean of their ranks in both orders."""
+    """Returns Spearman's rank correlation. Measured times that differ by less than 3% form a group; each member gets the mean rank of the group in both orders."""
     order = np.argsort(measured)
     groups, first = [[order[0]]], measured[order[0]]
     for index in order[1:]:
@@ -115,7 +117,7 @@ def rank_correlation(predicted: np.ndarray, measured: np.ndarray) -> float:
 @dataclasses.dataclass
 class Quality:
     first: float  # time of the best schedule / time of the schedule with the least predicted time
-    quick: float  # the same for the best of the 16 schedules with the least predicted times
+    quick: float  # time of the best schedule / least time of the 16 schedules with the least predicted times
     rank: float
     error: float  # median of |predicted / measured - 1|
 
@@ -159,7 +161,7 @@ def present(model: Model) -> list[Quality]:
 
 
 def unseen(model: Model) -> list[Quality]:
-    """Returns the quality for each table of a fit to all other tables."""
+    """Returns, for each table, the quality of the parameters that are fitted to all other tables."""
     result = []
     for left_out in range(len(model.kernels)):
         x = fit(model, [i for i in range(len(model.kernels)) if i != left_out])

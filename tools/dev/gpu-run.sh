@@ -10,9 +10,9 @@
 #   tables     times of all schedules of products, for the cost model
 #   kernels    single kernels against cuBLAS, cuDNN, SDPA, TorchInductor and copies
 #   tuned      whole models with mode="max-autotune"
-# They run in the given order, each for an equal share of the time that is left. Each result is written at once, as a line of JSON in
-# FOLDER (default: $OUT, else build/gpu-run/out), and summary.md has tables. FOLDER gets at most eight files. Another call with the same
-# folder, or with --earlier FOLDER, continues with the rest; the caches in build/gpu-run/ make it faster.
+# The parts run in the given order. When a part begins, it gets an equal share of the remaining time. Each result is written immediately, as
+# a line of JSON in FOLDER (default: $OUT, else build/gpu-run/out), and summary.md has tables. FOLDER gets at most eight files. A later call
+# with the same folder, or with --earlier FOLDER, measures only the missing results, and is faster because of the caches in build/gpu-run/.
 #
 # python3 (or $PYTHON) needs torch 2.11 or newer, transformers for models, and pytest, pytest-xdist and pytest-timeout for tests. The wheel
 # is unpacked into build/gpu-run/, and nothing is installed. --dry uses the package in build/python, tiny sizes, and the fake driver.

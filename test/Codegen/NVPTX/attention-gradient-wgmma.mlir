@@ -1,4 +1,4 @@
-// The gradient of attention on sm_90a: one warp group loads by TMA, and one or two warp groups multiply by wgmma.
+// In the gradient of attention on sm_90a, one warp group loads by TMA, and one or two warp groups multiply by wgmma.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
@@ -13,33 +13,35 @@
 // CHOSEN: @attention_gradient_3({{.*}}threads = 128, block = [64, 32], stages = 2>
 // KNOB: n, the number of rows per step, is 48, but must be a multiple of 16 that divides m, which is 128
 
-// The sums of products of results and their gradients are separate kernels. The last gradient has 40 keys, which are
-// fewer than the 64 rows of a wgmma.
+// The sums over a row of results times their gradients are computed by separate kernels (attention_delta). The last
+// gradient has 40 keys, fewer than the 64 rows of a wgmma instruction, and does not use wgmma.
 // TILED: @attention_delta_0({{.*}}kind = rows
 // TILED: @attention_gradient_1({{.*}}tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 64], consumers = 2, stages = 3>
 // TILED: @attention_gradient_3({{.*}}tw.schedule = #tw_gpu.schedule<kind = attention, threads = 384, block = [128, 64], consumers = 2, stages = 3>
 // TILED: @attention_gradient_5({{.*}}tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 32], stages = 2>
 
-// The maps are those of queries, keys, values and the result's gradient, with boxes of 64 rows.
+// There are tensor maps of the queries, the keys, the values and the result's gradient, with boxes of 64 rows.
 // TARGET: @attention_gradient_1({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,64*150,1*4,1*1", "0:bf16:128:64*128,64*150,1*4,1*1", "0:bf16:128:64*128,64*150,1*4,1*1", "0:bf16:128:64*128,64*150,1*4,1*1"]
 
 // CHECK: .entry attention_gradient_1x4x150x128(
 // CHECK: .reqntid 384
-// Blocks that own keys: the mbarriers `full` also wait for the 32 threads that copy statistics.
+// The following code is that of blocks that own keys. Each mbarrier `full` also waits for the 32 threads that copy the
+// statistics of rows.
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 1;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 33;
 // CHECK: mbarrier.init.shared::cta.b64 [%r{{[0-9]+}}], 8;
 // CHECK: setmaxnreg.dec.sync.aligned.u32 40;
 // CHECK: setmaxnreg.inc.sync.aligned.u32 232;
-// LLVM places the end of the loop, which waits for the next tile and starts its products, after the beginning. The
-// product for dV starts before the wait for the products with values.
+// The loop begins with the softmax (ex2.approx), and ends with the start of the next tile's products. The product that
+// computes dV starts before the wait for the products with the values.
 // CHECK: ex2.approx
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, %rd{{[0-9]+}}, adds, 1, 1, 1;
 // CHECK: wgmma.wait_group.sync.aligned 1;
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, {%r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}, %rd{{[0-9]+}}, adds, 1, 1, 1;
 // CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: bar.warp.sync -1;
-// Scores and products with values: both operands are in shared memory, and k is contiguous.
+// In the products that compute scores and in those with the values, both operands are in shared memory and contiguous
+// along k.
 // CHECK-COUNT-16: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {{.*}}}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, {{.*}}, 1, 1, 0, 0;
 // CHECK: wgmma.wait_group.sync.aligned 1;
 // CHECK: .entry attention_gradient_2x1x100x64(

@@ -29,8 +29,8 @@
 
 // A TMA box has 64 elements of a head and all rows of a tile. In @attention_0, keys and values are the same buffer.
 // TARGET: @attention_0({{.*}}tw_cuda.maps = ["0:bf16:128:64*128,128*150,1*4,1*1", "1:bf16:128:64*128,128*150,1*2,1*1", "1:bf16:128:64*128,128*150,1*2,1*1"]
-// Shared memory has 128 rows of queries of 256 bytes, three slots with 128 rows of keys and of values each, and 13
-// mbarriers.
+// Shared memory contains 128 rows of queries of 256 bytes, three slots, each with 128 rows of keys and 128 rows of
+// values, and 13 mbarriers.
 // TARGET-SAME: tw_cuda.shared = 229480
 // TARGET: @attention_2({{.*}}tw_cuda.maps = ["0:f16:128:64*192,128*70,1*1,1*1", "1:f16:128:64*192,64*90,1*1,1*1", "2:f16:128:64*128,64*90,1*1,1*1"]
 

@@ -11,7 +11,8 @@
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 32, block = [16, 64], stages = 2>
 // If a head has 256 elements, the queries are read from shared memory, because they do not fit in registers.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = attention, threads = 128, block = [64, 16], stages = 2>
-// Heads of 20 elements use the schedule kind rows, in which a group of eight lanes computes one row of queries.
+// For heads of 20 elements, attention has the schedule kind rows, in which a group of eight lanes computes one row of
+// queries.
 // TILED: tw.schedule = #tw_gpu.schedule<kind = rows, {{.*}}group = 8
 
 // CHECK: .entry attention_1x4x70x128(

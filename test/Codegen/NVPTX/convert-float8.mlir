@@ -6,7 +6,7 @@
 
 // CHECK: cvt.rn.f16x2.e4m3x2
 // CHECK: cvt.rn.satfinite.e5m2x2.f32
-// The instruction cvt saturates values that overflow. The code after it replaces them by infinity.
+// The instruction cvt saturates values that overflow. The code after cvt replaces saturated values by infinity.
 // CHECK: setp.ge.f32
 // BEFORE-NOT: e4m3x2
 // BEFORE-NOT: e5m2x2

@@ -13,21 +13,24 @@
 // TILED: func.func private @convolution{{[^ ]*}}({{.*}}kind = wgmma
 // TILED: func.func private @convolution{{[^ ]*}}({{.*}}kind = mma
 
-// The image has 14 x 15 pixels. Windows begin at -1, and the last ones at 13 + -1 and 14 + -1. For each of nine taps, a
-// load copies one line of channels for each pixel of the tile. The weight has 9 taps of 72 channels for 96 filters.
+// The image has 14 x 15 pixels. The first window begins at line and column -1, the last one at line 13 - 1 and column
+// 14 - 1. For each of nine taps, a load copies one line of channels for each window of the tile. The weight has 9 taps
+// of 72 channels for 96 filters.
 // TARGET: tw_cuda.maps = ["0:bf16:128:[[PIXELS:[0-9]+]]p:64*72,1*15/1@-1@-1,1*14/1@-1@-1,1*3", "1:bf16:128:64*96,64*72,1*9"]
 // With a stride of 2 and a dilation of 3 along the height, windows begin at lines -3, -1, ..., 12 - 1.
 // TARGET: tw_cuda.maps = ["0:f16:128:{{[0-9]+}}p:64*64,1*9/1@-2@0,1*13/2@-3@-1,1*2", "1:f16:128:64*64,64*64,1*6"]
-// A 1 x 1 convolution with a stride has no taps. Its weight is a matrix. The operands are swapped, because there are few
-// windows.
+// The third convolution is 1 x 1 with a stride. It has only one tap, so its weight is a matrix. The operands are
+// swapped, because there are few windows.
 // TARGET: tw_cuda.maps = ["1:bf16:128:64*64,64*64", "0:bf16:128:{{[0-9]+}}p:64*64,1*9/2@0@0,1*9/2@0@0,1*2"]
-// Windows of 4 x 4 pixels that do not overlap. The 32 channels of four adjacent pixels are contiguous.
+// The windows of the fourth convolution have 4 x 4 pixels and do not overlap. The 4 x 32 channels of four adjacent
+// pixels are contiguous.
 // TARGET: tw_cuda.maps = ["1:bf16:128:64*64,64*128,1*4", "0:bf16:128:{{[0-9]+}}p:64*128,1*4/1@0@0,1*8/4@0@-3,1*2"]
-// For patches of 16 x 16 pixels, the lines of a patch are a dimension of the map. There are 2 images of 2 patches.
+// The fifth convolution has patches of 16 x 16 pixels. The 16 lines of a patch are a dimension of the map. The last
+// dimension has the size 4: two lines of patches in each of two images.
 // TARGET: tw_cuda.maps = ["1:bf16:128:64*64,64*48,1*16", "0:bf16:128:{{[0-9]+}}p:64*48,1*3/1@0@0,1*16/1@0@-15,1*4"]
 
 // CHECK: .target sm_90a
-// The position of the first window is computed once for a tile. The offsets are the tap.
+// The coordinates of the first window are computed once per tile. The im2col offsets are the coordinates of the tap.
 // CHECK: cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r{{[0-9]+}}], [%rd{{[0-9]+}}, {%r[[C:[0-9]+]], %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}}], [%r{{[0-9]+}}], {%rs{{[0-9]+}}, %rs{{[0-9]+}}};
 // CHECK: cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%r{{[0-9]+}}], [%rd{{[0-9]+}}, {%r{{[0-9]+}}, %r[[C]], %r{{[0-9]+}}}], [%r{{[0-9]+}}];
 // CHECK: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.bf16.bf16

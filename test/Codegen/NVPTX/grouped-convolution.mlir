@@ -1,4 +1,4 @@
-// In grouped convolutions, each thread computes adjacent channels of a few pixels. Its loads have 16 bytes, and the loop
+// In grouped convolutions, each thread computes adjacent channels of a few pixels. Each load has 16 bytes, and the loop
 // over the channels of a group is not unrolled.
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s
 // RUN: tilewright run %s --target=cuda --device=emulated --check | FileCheck %s --check-prefix=RESULT

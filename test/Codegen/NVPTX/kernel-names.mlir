@@ -1,6 +1,7 @@
-// A kernel's name in PTX has the sizes of its product (rows, columns and terms), or of its largest result. It does not
-// depend on the position of the kernel in the graph. A symbolic size is n. Of several kernels with the same name, the
-// second has the suffix _2. In the stages before, kernels have numbers, and the tuner's programs (tune = "off") keep them.
+// A kernel's name in PTX has the sizes of its product (rows, columns and terms), or of its largest result. The name
+// does not depend on the position of the kernel in the graph. A symbolic size is n. If two kernels have the same name,
+// the second name gets the suffix _2. In earlier stages, and in the tuner's programs (tune = "off"), names have
+// numbers.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --tune=off --emit=ptx | FileCheck %s --check-prefix=OFF

@@ -98,8 +98,9 @@ func.func private @wide_constant(%x: tensor<8xi64>, %y: tensor<8xi64>) -> tensor
   return %0 : tensor<8xi64>
 }
 
-// The loop indices determine the range of an index that the body computes from them: here, from -3 to 219. The range of
-// a product with a large number needs 64 bits, and so does an index that is computed from an element of a tensor.
+// The body computes an index from loop indices, whose ranges determine the range of the index: here, from -3 to 219.
+// Therefore 32 bits suffice. An index needs 64 bits if it is a product with a large number, or if it is computed from
+// an element of a tensor.
 // CHECK-LABEL: func @computed_index(
 // CHECK-SAME: tw_cuda.index = 32 : i64
 func.func @computed_index(%x: tensor<224xf32> {tw.sizes = affine_map<() -> (224)>}, %y: tensor<112xf32> {tw.sizes = affine_map<() -> (112)>})

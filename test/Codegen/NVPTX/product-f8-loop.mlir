@@ -1,9 +1,9 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_89 --emit=ptx | FileCheck %s
 
 // A directive prevents ptxas from unrolling the loop over k. An iteration has two sets of accumulators, so unrolled
-// iterations would spill.
+// iterations would need more registers than a thread has.
 // CHECK-DAG: .pragma "nounroll";
-// Each step over k adds its sums to the accumulators, so the size of a step determines the order of sums.
+// Each step along k adds its partial sums to the accumulators, so the size of a step determines the order of sums.
 // RUN: tilewright tune --list %s --target=cuda --arch=sm_89 | FileCheck %s --check-prefix=SPACE
 // SPACE: k: {{.*}}changes the order of sums
 // CHECK-DAG: mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32

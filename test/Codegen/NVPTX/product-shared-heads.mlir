@@ -1,5 +1,6 @@
-// Two query heads share a key head, whose index is half of theirs. This index is not one of bf16 parts, although it also
-// divides a loop: the product uses mma.sync, which accepts any index of a batch.
+// Two query heads share a key head, so the index of the key head is the query head's index divided by 2. The compiler
+// must not mistake this division of a loop index for the index of bf16 parts. The product uses mma.sync, which supports
+// any batch index.
 // RUN: tilewright compile %s --start-at=structured --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --start-at=structured --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --start-at=structured --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=PTX

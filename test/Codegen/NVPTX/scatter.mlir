@@ -7,8 +7,8 @@
 // TILED: @scatter_3({{.*}}tw.ops = "scatter", tw.schedule = #tw_gpu.schedule<kind = elements, threads = 256, vector = 1>
 
 // A row of 96 elements consists of 24 vectors of four elements, so only 24 lanes of the warp compute elements. A ballot
-// of the warp finds the sources whose index is the warp's row. The bits of the ballot are processed from the lowest bit
-// on.
+// of the warp finds the source rows whose index is the warp's row. The bits of the ballot are processed in ascending
+// order.
 // CHECK: .entry scatter_40x96
 // CHECK: .reqntid 256
 // CHECK: setp.gt.u64 {{.*}}, 23;

@@ -1,4 +1,5 @@
-// With `split_k`, the blocks of a cluster compute the same tile, each over a part of k, and add their sums.
+// With `split_k`, all blocks of a cluster compute the same tile. Each block sums over a part of k, and the blocks add
+// their partial sums.
 // RUN: bash -c 'echo "{\"*\": {\"consumer_rows\": 64, \"consumers\": 2, \"n\": 64, \"stages\": 3, \"split_k\": 4}}" > %t.json'
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=tiled | FileCheck %s --check-prefix=TILED
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --schedule-file=%t.json --emit=target | FileCheck %s --check-prefix=TARGET
@@ -16,18 +17,19 @@
 // THREE: split_k
 
 // TARGET: tw_cuda.cluster = 4
-// The ring of tiles has 73776 bytes. The sums of a tile need less.
+// The ring of slots takes 73776 bytes of shared memory. The sums of a tile are stored in the same memory and take less.
 // TARGET-SAME: tw_cuda.shared = 73776
 
 // CHECK: .reqntid 384
 // CHECK: .reqnctapercluster 4
-// The producer takes part in both barriers of the cluster.
+// The warp group that loads tiles also arrives and waits at both barriers of the cluster.
 // CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [
 // CHECK: barrier.cluster.arrive;
 // CHECK: barrier.cluster.wait;
 // CHECK: barrier.cluster.arrive;
 // CHECK: barrier.cluster.wait;
-// A consumer stores 32 sums to its block's shared memory, and then loads eight sums of each of the four blocks.
+// A thread of a consumer warp group stores 32 sums to its block's shared memory, and then loads eight sums of each of
+// the four blocks.
 // CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: bar.sync %r{{[0-9]+}}, 256;
 // CHECK-COUNT-8: st.shared.v4.b32
@@ -37,7 +39,8 @@
 // CHECK: ld.shared::cluster.v4.b32
 // CHECK: mapa.shared::cluster.u32 there, %r{{[0-9]+}}, 3;
 // CHECK: ld.shared::cluster.v4.b32
-// The other blocks need this block's shared memory until they have loaded the sums. The wait is after the stores.
+// A block must not exit before the other blocks have loaded the sums from its shared memory. The wait at this barrier
+// is after the stores of results.
 // CHECK: barrier.cluster.arrive;
 // CHECK-NOT: barrier.cluster
 // CHECK: st.global

@@ -1,6 +1,6 @@
 // Products of f32 use tensor cores only if the option arch allows rounding operands to tf32. Kernels with mma support
-// all layouts, and load words that are not contiguous along k one by one. wgmma requires that both operands are
-// contiguous along k.
+// all layouts; if an operand is not contiguous along k, they load its elements one by one. wgmma requires that both
+// operands are contiguous along k.
 // RUN: tilewright compile %s --target=cuda --arch=sm_80+tf32 --emit=ptx | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a+tf32 --emit=ptx | FileCheck %s --check-prefix=HOPPER
 // RUN: tilewright compile %s --target=cuda --emit=ptx | FileCheck %s --check-prefix=EXACT

@@ -187,8 +187,8 @@ TEST(Bulk, TensorLoadFillsElementsOutOfBounds) {
 }
 
 TEST(Bulk, WindowLoadsVisitPixelsOfAllImages) {
-  // Two images of 3 lines of 5 pixels with four channels. The word of image n, line h, column w and channel c is
-  // 1000 n + 100 h + 10 w + c. Windows begin at columns -1, 1, 3 and lines 0, 1.
+  // The tensor has two images of 3 lines of 5 pixels with four channels. The element of image n, line h, column w and
+  // channel c is 1000 n + 100 h + 10 w + c. Windows begin at columns -1, 1, 3 and lines 0, 1.
   std::vector<uint32_t> tensor;
   tensor.reserve(1024);
   for (uint32_t n = 0; n < 2; ++n)
@@ -204,8 +204,8 @@ TEST(Bulk, WindowLoadsVisitPixelsOfAllImages) {
     return "@%p1 cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r4], [%rd1, {" +
            at + "}], [%r5], {" + offsets + "};\n";
   };
-  // The first window is the second of the second line of the first image, and the tap is one column to the right and
-  // one line below.
+  // The load begins at the second window of the second line of the first image. The tap is one column to the right of
+  // the window's first pixel and one line below.
   Outcome outcome = withMap(kInit + load("2, 1, 1, 0", "1, 1") + kAwait + kOut, map(-1, 2), tensor);
   ASSERT_EQ(outcome.error, "");
   EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
@@ -214,21 +214,21 @@ TEST(Bulk, WindowLoadsVisitPixelsOfAllImages) {
     const uint32_t n = window / 6, h = window / 3 % 2 + 1, w = window % 3 * 2;
     EXPECT_EQ(outcome.out[i], c < 4 ? 1000 * n + 100 * h + 10 * w + c : 0) << i;
   }
-  // The tap that is three columns to the right is outside of the image for the last window of a line, and windows of a
-  // third image are zeros.
+  // In the last window of a line, the tap three columns to the right is outside of the image. Windows after the second
+  // image are zeros.
   outcome = withMap(kInit + load("0, -1, 1, 1", "3, 0") + kAwait + kOut, map(-1, 2), tensor);
   EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
   for (uint32_t i = 0; i < 32; ++i) {
     const uint32_t window = i / 4, w = window % 3 * 2 + 2;
     EXPECT_EQ(outcome.out[i], window < 3 && w < 5 ? 1100 + 10 * w + i % 4 : 0) << i;
   }
-  // The first window must be one of the windows of the map.
+  // The coordinates of a load must be those of one of the map's windows.
   for (const char *at : {"0, 0, 0, 0", "0, 5, 0, 0", "0, 1, 2, 0", "0, -3, 0, 0"})
     EXPECT_EQ(withMap(kInit + load(at, "0, 0"), map(-1, 2), tensor).count(Kind::BadOperand), 1u) << at;
   EXPECT_EQ(withMap(kInit + load("0, 1, 0, 0", "256, 0"), map(-1, 2), tensor).count(Kind::BadOperand), 1u);
   for (const TensorMap &wrong : {map(-129, 2), map(4, 2), map(-1, 9)})
     EXPECT_EQ(withMap(kInit + load("0, 3, 0, 0", "0, 0"), wrong, tensor).count(Kind::BadOperand), 1u);
-  // The modes of the map and of the instruction must be the same.
+  // The tensor map and the instruction must have the same mode.
   std::string tiled = load("0, 1, 0, 0", "0, 0");
   tiled.replace(tiled.find(".im2col"), 7, "");
   tiled.replace(tiled.find(", {0, 0}"), 8, "");
@@ -238,11 +238,11 @@ TEST(Bulk, WindowLoadsVisitPixelsOfAllImages) {
 }
 
 TEST(Bulk, LoadsOfTf32RoundToNearest) {
-  // A tf32 has 10 bits of mantissa. The numbers are f32s, and their tf32s.
+  // A tf32 number has a mantissa of 10 bits. Each pair is an f32 number and the same number rounded to tf32.
   const std::pair<uint32_t, uint32_t> numbers[] = {
       {0x3f800000, 0x3f800000}, // 1
-      {0x3f800fff, 0x3f800000}, // just below the middle of two tf32s
-      {0x3f801000, 0x3f802000}, // the middle is rounded away from zero
+      {0x3f800fff, 0x3f800000}, // just below the midpoint of two tf32 numbers
+      {0x3f801000, 0x3f802000}, // a midpoint is rounded away from zero
       {0xbf803000, 0xbf804000}, {0x3fffffff, 0x40000000}, {0x7f7fffff, 0x7f800000},
       {0x7f800000, 0x7f800000}, {0x00001fff, 0x00002000}, // a subnormal number
   };

@@ -1,4 +1,4 @@
-"""Runs parts in turn: python -m gpu_run PART... --minutes N; see ../gpu-run.sh."""
+"""Runs the parts one after another: python -m gpu_run PART... --minutes N; see ../gpu-run.sh."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def arguments(argv: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, required=True, help="time for all parts together")
     parser.add_argument("--out", type=pathlib.Path, help="folder of the results; default: `out` in the folder --work")
     parser.add_argument("--work", type=pathlib.Path, default=REPOSITORY / "build" / "gpu-run", help="folder of the caches; default: build/gpu-run")
-    parser.add_argument("--earlier", type=pathlib.Path, action="append", default=[], help="folder with results of an earlier run, which continues")
+    parser.add_argument("--earlier", type=pathlib.Path, action="append", default=[], help="folder with results of an earlier run, which this run continues")
     parser.add_argument("--only", default="", help="patterns of rows, separated by commas, such as 'bert*,train-*'")
     parser.add_argument("--package", type=pathlib.Path, help="folder of the unpacked wheel")
     parser.add_argument("--dry", action="store_true", help="tiny sizes on the fake driver")
@@ -67,14 +67,14 @@ def main(argv: list[str] | None = None) -> int:
     failed = False
     parts = list(dict.fromkeys(given.parts))
     for at, part in enumerate(parts):
-        # The parts that follow get equal shares of the time that is left.
+        # This part gets an equal share of the remaining time, and so do the following parts.
         share = (end - time.time()) / (len(parts) - at)
         if share < 1:
             print(f"gpu-run: no time is left for {part}", file=sys.stderr)
             break
         try:
             run_part(dataclasses.replace(setting, deadline=time.time() + share), part)
-        except Exception as error:  # the other parts still run
+        except Exception as error:  # the remaining parts still run
             print(f"gpu-run: {part}: {type(error).__name__}: {error}", file=sys.stderr)
             failed = True
         summary.write(setting.out)

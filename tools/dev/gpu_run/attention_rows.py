@@ -37,7 +37,7 @@ def rows(k: Kernels) -> Iterator[Row]:
         batch = k.size(batch, 2)
         make = lambda b=batch, n=length: (forward(False), [k.random(b, 12, n, 64) for _ in range(3)])  # noqa: E731
         yield Row("attention", f"full, {batch} x 12 heads, {length}", "1.0", "eager", make)
-    # One query of each sequence; grouped queries share keys and values.
+    # There is one query per sequence. The queries of a group share keys and values.
     for batch, length in ((1, 4096), (1, 32768), (16, 4096)):
         batch, length = k.size(batch, min(batch, 2)), k.size(length, length // 64)
 

@@ -25,8 +25,8 @@ class Job:
 class Outcome:
     seconds: float
     output: str
-    reason: str  # why the job failed; empty: it did not
-    stopped: bool = False  # by the deadline, not by its own limit
+    reason: str  # why the job failed; empty if it did not fail
+    stopped: bool = False  # true if the deadline stopped the job, and not its own limit
 
 
 def start(command: list[str], environment: dict, out, errors) -> subprocess.Popen:
@@ -56,8 +56,8 @@ def end_of(process: subprocess.Popen, errors: pathlib.Path) -> str:
 
 def run_jobs(jobs: list[Job], workers: int, deadline: float, environment: dict, folder: pathlib.Path,
              done: Callable[[Job, Outcome], None]) -> None:  # fmt: skip
-    """Runs the jobs in their order, at most `workers` at a time, and calls `done` for each. At the deadline, running
-    jobs are killed, and no others are started."""
+    """Starts the jobs in the given order, at most `workers` at a time, and calls `done` for each. At the deadline, running
+    jobs are killed, and no further jobs are started."""
     folder.mkdir(parents=True, exist_ok=True)
     running: list[tuple[Job, subprocess.Popen, float, pathlib.Path]] = []
     waiting = list(jobs)
@@ -107,12 +107,12 @@ def run_rows(command: Callable[[list[str]], list[str]], keys: list[str], limit: 
              folder: pathlib.Path, done: Callable[[dict], None]) -> None:  # fmt: skip
     """Measures the keys in one process, and calls `done` for each row.
 
-    The process prints `BEGIN key` before a row and `ROW {...}` after it; `STEP text` states what it does in between. It
-    may stop early with status 0. If it ends otherwise, or prints nothing for `limit` seconds after BEGIN, the row is
-    recorded as failed, and another process measures the remaining keys.
+    The process prints `BEGIN key` before a row and `ROW {...}` after it; `STEP text` states what it does in between. The
+    process may stop early with status 0. If it ends with another status, or prints nothing for `limit` seconds after
+    BEGIN, the row is recorded as failed, and another process measures the remaining keys.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    rest, idle = list(keys), 0  # idle: consecutive processes that have begun no row
+    rest, idle = list(keys), 0  # idle: number of consecutive processes that have begun no row
     while rest and time.time() < deadline:
         errors = folder / f"rows-{os.getpid()}.err"
         with errors.open("w") as file:
@@ -134,7 +134,7 @@ def run_rows(command: Callable[[list[str]], list[str]], keys: list[str], limit: 
                     reason = end_of(process, errors)
                 elif begun:
                     reason = "the process ended before the row was complete"
-                stop(process)  # ends processes that it has left
+                stop(process)  # ends the processes that it has started and not ended
                 break
             word, _, text = line.partition(" ")
             if word == "BEGIN":
@@ -148,7 +148,7 @@ def run_rows(command: Callable[[list[str]], list[str]], keys: list[str], limit: 
                 begun, until = "", time.time() + limit
         if not reason:
             return
-        # A process that fails between two rows has lost its context in the row before, which is recorded.
+        # If a process fails between two rows, the previous row has destroyed the GPU context. The result of that row is already recorded.
         if begun:
             done({"key": begun, "failed": reason + (f" (during: {step})" if step else "")})
             rest.remove(begun)

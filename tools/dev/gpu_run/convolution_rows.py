@@ -9,13 +9,13 @@ import torch.nn.functional as F
 
 from .kernel_rows import Kernels, Row
 
-# Input channels, output channels, window, stride, height and width of the image, groups
+# A layer is (input channels, output channels, window size, stride, height and width of the image, groups).
 LAYERS = (
     (3, 64, 7, 2, 224, 1), (64, 64, 1, 1, 56, 1), (64, 64, 3, 1, 56, 1), (64, 256, 1, 1, 56, 1), (128, 128, 3, 2, 56, 1),
     (128, 128, 3, 1, 28, 1), (256, 512, 1, 2, 56, 1), (256, 256, 3, 1, 14, 1), (512, 512, 3, 1, 7, 1), (512, 2048, 1, 1, 7, 1),  # ResNet-50
     (3, 96, 4, 4, 224, 1), (96, 96, 7, 1, 56, 96), (96, 192, 2, 2, 56, 1), (384, 384, 7, 1, 14, 384), (768, 768, 7, 1, 7, 768),  # ConvNeXt
 )  # fmt: skip
-GRADIENTS = (1, 2, 4, 11)  # layers whose gradients have rows
+GRADIENTS = (1, 2, 4, 11)  # indices of the layers whose gradients are measured, too
 
 
 def rows(k: Kernels) -> Iterator[Row]:

@@ -1,6 +1,6 @@
 """Runs the tests of the target cuda on the GPU of this machine instead of the emulated device.
 
-The tests are copied, and the copies name another device. Each test has a row with its outcome: passed, fault (a failed
+The tests are copied, and the device "emulated" is replaced by the GPU in the copies. The row of a test has its outcome: passed, fault (a failed
 assertion, an error of CUDA, a crash or a timeout), or does not apply (a test that needs ptx-check or the fake driver, or
 that torch on this machine cannot run).
 """
@@ -20,21 +20,21 @@ from .results import Results
 from .setting import REPOSITORY, Setting
 
 DEVICE = os.environ.get("TILEWRIGHT_GPU_TESTS_DEVICE", "cuda")
-LEFT_OUT = ("test_cuda_driver.py", "test_cuda_tuning.py")  # they test with the fake driver
-# Tests of ptx-check and of the emulated device
+LEFT_OUT = ("test_cuda_driver.py", "test_cuda_tuning.py")  # these tests use the fake driver
+# A pattern of pytest that excludes tests of ptx-check and of the emulated device.
 NOT_THESE = "not damage and not locations_change and not out_of_memory"
 TIMEOUT = 90
 
 
 def copied(setting: Setting):
-    """Creates a folder with the layout of a checkout, in which the tests name the device. Returns its path."""
+    """Creates a folder with the layout of a checkout and copies of the tests, which name the GPU as device. Returns its path."""
     folder = setting.work / "tests"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "build" / "bin").mkdir(parents=True)
     package = setting.package or REPOSITORY / "build" / "python"
     (folder / "build" / "python").symlink_to(package)
     (folder / "build" / "bin" / "tilewright").symlink_to(setting.program())
-    # The modules that the tests import; the other folders of test/ have no tests of the device.
+    # Copy the folders whose modules the tests import. The other folders of test/ have no tests of the device.
     (folder / "test").mkdir()
     for part in ("Python", "Conformance/harness", "Codegen", "Tuner"):
         shutil.copytree(REPOSITORY / "test" / part, folder / "test" / part, ignore=shutil.ignore_patterns("__pycache__"))
@@ -51,7 +51,7 @@ def run(setting: Setting, say: Callable[[str], None]) -> None:
     finished = setting.work / "tests-done"
     finished.write_text("".join(key + "\n" for key in results.rows))
     files = sorted(path.name for path in (folder / "test" / "Python").glob("test_cuda*.py") if path.name not in LEFT_OUT)
-    # A pattern such as test_cuda.py::test_conv* selects a file; one without :: selects tests of all files.
+    # A pattern with ::, such as test_cuda.py::test_conv*, selects tests of one file. A pattern without :: selects tests of all files.
     patterns = [pattern.partition("::")[0] for pattern in setting.only.split(",") if "::" in pattern]
     files = [name for name in files if not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
     command = [sys.executable, "-m", "pytest", "-p", "gpu_run.pytest_rows", "-p", "no:cacheprovider", "-q", "--tb=short", "-k", NOT_THESE]

@@ -1,4 +1,4 @@
-"""Eight models that are drawn from the conformance suites, so that the models of facts/h200 are not the only ones."""
+"""Eight models that are drawn at random from the conformance suites, in addition to the models of facts/h200."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .setting import REPOSITORY
 
 SUITES = ("libraries", "transformers")
 SEED, COUNT = 46, 8
-# draw_names() returns these names; test/Python/test_gpu_run.py compares them. They were committed before any measurement.
+# draw_names() returns these names, which test/Python/test_gpu_run.py checks. The names were committed before any measurement.
 DRAWN = (
     "libraries/monai/vit", "libraries/x-transformers/xpos", "libraries/monai/diffusion unet", "transformers/mistral",
     "transformers/ministral", "libraries/torchvision/mobilenet_v3_small", "transformers/pegasus", "transformers/gemma2",

@@ -1,7 +1,8 @@
-"""The measurement of a single kernel against a peer, and the rows of reductions along rows and of the host.
+"""The measurement of a single kernel against a peer, and the rows for reductions along rows and for the host time of a call.
 
-A row compares two calls in rounds, with the L2 cache flushed before each call. Its result is the median of the rounds'
-ratios (peer / ours; above 1, Tilewright is faster) with a 95% interval.
+A row compares a call of Tilewright with a call of a peer in rounds. The L2 cache is flushed before each call. The result
+of a row is the median of the rounds' ratios (peer's time / Tilewright's time) with a 95% interval. If it is above 1,
+Tilewright is faster.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Row:
 
 
 class Kernels:
-    """Sizes and random tensors of rows; small ones in a dry run."""
+    """Sizes and random tensors of rows. In a dry run, they are small."""
 
     def __init__(self, device: Device):
         self.dry, self.device = device.dry, device.name

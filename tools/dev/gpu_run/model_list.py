@@ -118,7 +118,7 @@ class Models:
         return self.infer(self.llama_model(4), input_ids=self.ids(1, 2048), use_cache=False)
 
     def llama_decode(self) -> Work:
-        """One token after 512 others. Each call writes the same place of the cache, so all calls are equal."""
+        """Generates one token after 512 tokens. Each call writes to the same index of the key-value cache, so all calls do the same work."""
         import transformers as t
 
         model = self.llama_model(8).to(self.device, BF16).eval()
@@ -201,8 +201,8 @@ class Models:
 
 
 def hold_position(layer) -> None:
-    """Makes a layer of a static cache write each later token to the same place. Without it, newer versions of transformers
-    count the tokens in the layer, and the cache would be full after some hundreds of calls."""
+    """Makes a layer of a static key-value cache write each later token to the same index. Otherwise, newer versions of
+    transformers count the tokens in the layer, and the cache would be full after some hundreds of calls."""
     if not isinstance(getattr(layer, "cumulative_length", None), torch.Tensor):
         return
 

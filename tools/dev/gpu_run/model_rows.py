@@ -10,7 +10,8 @@ from .model_list import Work
 from .timing import Device, difference, medians, tensors_of
 
 OURS = "tilewright"
-# The arguments of torch.compile for each engine. Engines whose name begins with another engine's share its compiled code.
+# The arguments of torch.compile for each engine. An engine whose name begins with another engine's name shares the compiled code of that
+# engine.
 ENGINES: dict[str, dict] = {
     "eager": {},
     "inductor": {"backend": "inductor"},
@@ -23,7 +24,7 @@ ENGINES: dict[str, dict] = {
     "tilewright-tuned-graph": {"backend": "tilewright", "options": {"tune": "quick", "cuda_graph": True}},
 }
 WARM_UP = 4  # calls; CUDA graphs are recorded in one of them
-SECONDS = 8.0  # of the rounds of a row
+SECONDS = 8.0  # time of all rounds of a row
 
 
 def compiled(function: Callable, engine: str, device: Device, **options) -> Callable:
@@ -38,7 +39,7 @@ def compiled(function: Callable, engine: str, device: Device, **options) -> Call
 
 
 def called(program: Callable, engine: str) -> Callable:
-    """Returns the call of a program in one step: CUDA graphs of Inductor reuse the memory of the step before."""
+    """Returns a function that calls the program as a new step, because Inductor's CUDA graphs reuse the memory of the previous step."""
     if not engine.startswith("inductor") or engine == "inductor":
         return program
 
@@ -117,7 +118,7 @@ def measure(work: Work, engines: list[str], device: Device, limits: dict, say: C
     say("rounds")
     times = medians(device.race(programs, SECONDS))
     row: dict = {"ms": times, "difference": differences, "errors": errors}
-    try:  # the times are worth a row without the tables of kernels
+    try:  # if this fails, the row still has the times
         if graphs:
             say("kernels of Tilewright")
             ours = next(engine for engine in (OURS, "tilewright-tuned") if engine in programs)
@@ -133,7 +134,7 @@ def measure(work: Work, engines: list[str], device: Device, limits: dict, say: C
 
 
 def ratio_of(times: dict[str, float]) -> dict:
-    """Returns the time of Inductor's better mode divided by the time of our better mode."""
+    """Returns the time of Inductor's faster mode divided by the time of Tilewright's faster mode."""
     ours = [ms for engine, ms in times.items() if engine.startswith(OURS)]
     theirs = [ms for engine, ms in times.items() if engine.startswith("inductor")]
     return {"ratio": min(theirs) / min(ours)} if ours and theirs else {}

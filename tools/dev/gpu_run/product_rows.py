@@ -1,4 +1,4 @@
-"""Rows of matrix products: against cuBLAS, with epilogues against max-autotune, and of few rows against a copy."""
+"""Rows of matrix products: products against cuBLAS, products with epilogues against max-autotune, and products of few rows against a copy."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def fused(k: Kernels) -> Iterator[Row]:
 
 
 def weights_only(k: Kernels) -> Iterator[Row]:
-    """Products of a decoding step whose weights are int8; their time is that of reading the weights."""
+    """Products of a decoding step with int8 weights. Their time is dominated by reading the weights."""
 
     def product(x, w, scale):
         return F.linear(x, w.to(x.dtype)) * scale

@@ -1,4 +1,4 @@
-"""A plugin of pytest that writes the outcome of each test as a line of JSON, and ends a process whose GPU context is lost.
+"""A pytest plugin that writes the outcome of each test as a line of JSON, and ends a process whose GPU context is lost.
 
 Its options are --rows (a file to append to; may be repeated), --done (a file with the tests to leave out) and --only
 (patterns of tests, separated by commas).
@@ -15,7 +15,7 @@ import sys
 
 import pytest
 
-# Failures that are not faults of the code under test, and their reasons. Only the emulated device has ptx-check's findings.
+# Patterns of failures that the tested code does not cause, and their reasons. Only the emulated device reports ptx-check's findings.
 NOT_APPLICABLE = (
     (r"No such file or directory: .*/build/|FileNotFoundError: .*/build/", "needs a program that is not in the wheel"),
     (r"\"\w+\" not implemented for '\w+'|_scaled_mm.* (is not|not) (supported|implemented)|NotImplementedError: Could not run 'aten::_scaled_mm",
@@ -45,7 +45,7 @@ def last_lines(text: str, most: int = 700) -> str:
 
 
 def row_of(report) -> dict | None:
-    """Returns the row of a test's phase, or None if the phase says nothing about the test."""
+    """Returns the row for a phase of a test (setup, call or teardown), or None if the phase does not determine the outcome."""
     if report.skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else getattr(report, "wasxfail", "") or str(report.longrepr)
         return {"outcome": "does not apply", "why": f"skipped: {reason.removeprefix('Skipped: ')}"}
@@ -90,7 +90,7 @@ def pytest_collection_modifyitems(config, items: list) -> None:
 
 @pytest.fixture(autouse=True)
 def context_lives():
-    """Exits if a fault has destroyed the GPU context, in which no further test can run; xdist starts another process."""
+    """Exits if a fault has destroyed the GPU context, because no further test can run in it. xdist then starts another process."""
     yield
     import torch
 

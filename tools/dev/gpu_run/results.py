@@ -1,5 +1,5 @@
-"""The rows of a part, as lines of JSON. Each row is written as soon as it is known, because the machine may vanish. A
-call that finds rows of an earlier call measures only the rest."""
+"""The rows of a part, as lines of JSON. Each row is written as soon as it is known, because the machine may be taken
+away at any time. A call that finds rows of an earlier call measures only the missing rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .setting import Setting
 
 
 def plain(value):
-    """Returns the value with floats of 6 digits. NaN and infinity, which JSON does not have, become text."""
+    """Returns the value with floats rounded to 6 digits. NaN and infinity, which JSON does not support, become text."""
     if isinstance(value, float):
         return float(f"{value:.6g}") if math.isfinite(value) else str(value)
     if isinstance(value, dict):
@@ -22,7 +22,7 @@ def plain(value):
 
 
 def read(path: pathlib.Path) -> list[dict]:
-    """Returns the rows of a file. A last line that is not complete is left out."""
+    """Returns the rows of a file, without an incomplete last line."""
     rows = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -33,10 +33,10 @@ def read(path: pathlib.Path) -> list[dict]:
 
 
 class Results:
-    """The rows of one part by their keys.
+    """The rows of one part, by key.
 
-    `out` and `work` have the same rows. Rows of the kind `first` state the first call of one engine (stages.py); the
-    others are results.
+    The folders `out` and `work` have the same rows. A row of the kind `first` describes the first call of one engine
+    (stages.py); the other rows are results.
     """
 
     def __init__(self, setting: Setting, part: str):

@@ -16,13 +16,13 @@ FAKE_DRIVER = pathlib.Path(os.environ.get("TILEWRIGHT_FAKE_CUDA_LIBRARY", REPOSI
 
 @dataclass
 class Setting:
-    out: pathlib.Path  # gets at most 8 files
-    work: pathlib.Path  # caches and a copy of the rows, so that a later call on the same machine continues
+    out: pathlib.Path  # folder of the results, with at most 8 files
+    work: pathlib.Path  # folder with caches and a copy of the rows, from which a later call on the same machine continues
     earlier: list[pathlib.Path] = field(default_factory=list)  # folders with rows of earlier runs
-    package: pathlib.Path | None = None  # the folder of the unpacked wheel; None: PYTHONPATH has the package
+    package: pathlib.Path | None = None  # folder of the unpacked wheel; None if PYTHONPATH has the package
     only: str = ""  # patterns of keys, separated by commas; empty: all keys
     dry: bool = False
-    deadline: float = float("inf")  # seconds of time.time()
+    deadline: float = float("inf")  # a value of time.time()
 
     def left(self) -> float:
         return self.deadline - time.time()
@@ -32,7 +32,7 @@ class Setting:
         return [key for key in keys if not patterns or any(fnmatch.fnmatchcase(key, pattern) for pattern in patterns)]
 
     def cache_id(self) -> str:
-        """Returns a name of the caches in the folder `work`. Another folder has another name."""
+        """Returns a random identifier of the caches in the folder `work`. It is stored in this folder."""
         file = self.work / "cache-id"
         if not file.exists():
             file.write_text(uuid.uuid4().hex)

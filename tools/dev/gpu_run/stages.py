@@ -18,7 +18,7 @@ def failed_engines(results: Results, key: str) -> dict[str, str]:
 
 def compile_group(setting: Setting, results: Results, part: str, suite, keys: list[str], say: Callable[[str], None]) -> None:
     cache = setting.cache_id()
-    # Engines that share compiled code with another engine follow it, so that their first calls find this code.
+    # An engine that shares compiled code with another engine follows that engine, so that its first call finds this code.
     wanted = [(key, engine) for turn in (False, True) for key in keys for engine in suite.engines(key)
               if suite.compiles(engine) and suite.follows(engine) == turn]  # fmt: skip
     jobs = [Job(json.dumps([key, engine]), setting.worker("first", part, key, engine), suite.first_limit) for key, engine in wanted

@@ -1,4 +1,4 @@
-"""The rows of all parts as tables of text (summary.md)."""
+"""Writes the rows of all parts as Markdown tables (summary.md)."""
 
 from __future__ import annotations
 

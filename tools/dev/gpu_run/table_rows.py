@@ -12,21 +12,21 @@ import torch.nn.functional as F
 from .timing import Device, medians
 
 BF16 = torch.bfloat16
-# Rows, columns and terms of products in bf16: those of facts/h200, and layers of BERT, ViT and Llama-3 8B.
+# A bf16 product is (rows, columns, terms). The products are those of facts/h200, and of layers of BERT, ViT and Llama-3 8B.
 PRODUCTS = ((1, 4096, 4096), (16, 4096, 4096), (64, 6144, 4096), (256, 1024, 1024), (512, 4096, 4096), (512, 28672, 4096),
             (2048, 4096, 14336), (4096, 4096, 4096), (8192, 8192, 8192), (4096, 768, 768), (4096, 3072, 768), (4096, 768, 3072),
             (6304, 768, 768), (6304, 3072, 768), (6304, 768, 3072), (128, 768, 768), (128, 3072, 768), (2048, 6144, 4096),
             (4096, 50257, 768))  # fmt: skip
 FP8 = ((8192, 8192, 4096), (2048, 4096, 4096))
-# Channels, results, window, stride, height and width of convolutions of 32 images
+# A convolution of 32 images is (input channels, output channels, window size, stride, height and width of the image).
 CONVOLUTIONS = ((64, 64, 3, 1, 56), (128, 128, 3, 1, 28), (256, 256, 3, 1, 14), (64, 256, 1, 1, 56))
 
 
 @dataclass
 class TableRow:
-    kernel: str  # the name of the product in h200-products.jsonl; empty: another kind of kernel
+    kernel: str  # name of the product in h200-products.jsonl; empty for other kinds of kernels
     module: torch.nn.Module
-    make: Callable[[str], tuple]  # the inputs on a device
+    make: Callable[[str], tuple]  # returns the inputs on a device
     flops: int
     bytes: int
 
@@ -110,7 +110,7 @@ def rows(dry: bool) -> dict[str, TableRow]:
 
 
 def other_rows(dry: bool) -> dict[str, TableRow]:
-    """Returns rows of kernels that are not products, in bf16. Their time is at least that of a copy of their bytes."""
+    """Returns rows of bf16 kernels that are not products. The time of such a kernel is at least that of a copy of its bytes."""
     n, columns, images, side = (64, 96, 1, 14) if dry else (8192, 3072, 32, 56)
     last = torch.channels_last
     return {

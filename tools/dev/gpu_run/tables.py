@@ -40,7 +40,7 @@ def prepare(setting: Setting, keys: list[str], say: Callable[[str], None]) -> di
 
 
 def record(setting: Setting, key: str, prepared: dict) -> dict | None:
-    """Returns the row, or None if the deadline came first."""
+    """Returns the row, or None if the deadline has passed before it is complete."""
     known = table_rows.rows(setting.dry)[key]
     folder = setting.work / "recorded" / table_rows.file_name(key)
     shutil.rmtree(folder, ignore_errors=True)
@@ -59,7 +59,7 @@ def record(setting: Setting, key: str, prepared: dict) -> dict | None:
 
 
 def whole_products(tables: list[dict]) -> list[dict]:
-    """Returns the tables of products with the schedule wgmma. Returns none if the sum of the product is divided into parts, because the
+    """Returns the tables of products with the schedule wgmma. Returns no table if the sum of a product is divided into parts, because the
     table then has the times of a part."""
     if any("sum of parts" in table["operations"] for table in tables):
         return []

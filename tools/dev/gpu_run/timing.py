@@ -22,7 +22,7 @@ class Device:
             torch.cuda.synchronize()
 
     def is_alive(self) -> bool:
-        """Returns False if a fault has destroyed the context, in which nothing can run any more."""
+        """Returns False if a fault has destroyed the GPU context, so that no further kernel can run in it."""
         try:
             self.synchronize()
         except Exception:
@@ -30,7 +30,7 @@ class Device:
         return True
 
     def seconds(self, call: Callable) -> float:
-        """Returns the wall time of one call with the work that it enqueues."""
+        """Returns the wall time of one call, including the work that the call enqueues."""
         start = time.perf_counter()
         call()
         self.synchronize()
@@ -39,9 +39,9 @@ class Device:
     def milliseconds(self, call: Callable, flush: bool = False) -> float:
         """Returns the time of one call on the device.
 
-        Without `flush`, the device is idle when the call begins, so the time contains what the device waits for the
-        host. With `flush`, the call follows writes that replace the contents of the L2 cache and that take longer than the
-        host's part of the call.
+        Without `flush`, the device is idle when the call begins, so the time includes the time that the device waits for
+        the host. With `flush`, the device first executes writes that replace the contents of the L2 cache. These writes
+        take longer than the host needs for the call, so the device does not wait for the host.
         """
         if self.dry:
             return 1e3 * self.seconds(call)
@@ -59,8 +59,8 @@ class Device:
         return begin.elapsed_time(end)
 
     def race(self, calls: dict[str, Callable], seconds: float, flush: bool = False, most: int = 31) -> dict[str, list[float]]:
-        """Returns the milliseconds of each call in rounds of one call each, whose order rotates. At least five rounds
-        run, and at most `most` within `seconds`."""
+        """Returns the milliseconds of each call in each round. A round makes each call once; the order of the calls
+        rotates from round to round. There are at least five rounds, and at most `most` within `seconds`."""
         times: dict[str, list[float]] = {name: [] for name in calls}
         names, end = list(calls), time.monotonic() + seconds
         for number in range(2 if self.dry else most):

@@ -1,4 +1,4 @@
-"""A process of a part: python -m gpu_run.worker [--dry] first PART KEY ENGINE | rows PART DEADLINE JSON
+"""A process that compiles or measures rows of a part: python -m gpu_run.worker [--dry] first PART KEY ENGINE | rows PART DEADLINE JSON
 
 `first` makes the first call of one engine, which fills the caches on disk, and prints its wall time. `rows` measures the
 rows of a JSON object {key: engines} in turn, and prints them as children.run_rows() expects.
@@ -15,7 +15,7 @@ import traceback
 from .results import plain
 
 LOST = 3  # exit status if a fault has destroyed the context
-LEAST = 5  # seconds of a row
+LEAST = 5  # least time in seconds that is left when a row begins
 
 
 def say(word: str, text: str) -> None:

@@ -1,5 +1,6 @@
-// On sm_90a, operands of large products whose rows do not begin at multiples of 16 bytes are copied, once for all
-// products that read them. Small products use mma. The copy of a parameter is made once for each version.
+// On sm_90a, an operand of large products is copied if its rows do not begin at multiples of 16 bytes. All products
+// that read the operand read the same copy. Small products use mma. A parameter is copied once per version of the
+// parameter.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=AMPERE
 

@@ -3,7 +3,8 @@
 
 #map = affine_map<(i) -> (i)>
 
-// The result of one such kernel is the operand of another. The last kernel also reads an input.
+// One kernel that depends only on parameters reads the result of another such kernel. The last kernel also reads an
+// input.
 // CHECK-LABEL: func.func @chain
 // CHECK-LABEL: func.func @main
 // CHECK: call @negate(%{{.*}}, %{{.*}}) {tw.once}

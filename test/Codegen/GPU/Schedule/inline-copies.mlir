@@ -1,5 +1,6 @@
-// The kernel that pads an image with -inf is moved into the only kernel that reads its result, a pool of 3 x 3. A kernel
-// that computes (pad_1, which takes a root), or whose result has another reader (pad_2), is not moved.
+// The kernel that pads an image with -inf is inlined into the only kernel that reads its result, a pool of 3 x 3. The
+// kernel pad_1 is not inlined, because it computes a square root, and pad_2 is not inlined, because two kernels read
+// its result.
 // RUN: tilewright-opt %s --tw-cuda-select-schedule | FileCheck %s
 
 #plane = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>

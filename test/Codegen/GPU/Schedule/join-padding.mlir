@@ -1,10 +1,10 @@
-// The padding of an image is fused into the kernels of the convolutions that read it if they have the schedule wgmma.
+// The padding of an image is fused into each convolution that reads the padded image and has the schedule wgmma.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=OLDER
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check
 
-// Two convolutions read the padded image, which no kernel stores. The third convolution has too few channels for wgmma, so
-// its padded image is stored.
+// Two convolutions read the padded image, which no kernel stores. The third convolution has too few channels for wgmma,
+// so the padded image that it reads is stored.
 // CHECK: func.func @main
 // CHECK-NOT: tensor<2x16x16x64xbf16>
 // CHECK: call @[[PAD:convolution[^ ]*]](%{{.*}} -> tensor<2x10x10x16xbf16>
@@ -15,7 +15,7 @@
 // CHECK-NOT: tensor<2x16x16x64xbf16>
 // CHECK: return
 
-// The fused kernel pads its argument by a linalg op. TMA executes this op when it loads the image.
+// The fused kernel contains the linalg op that pads the image. TMA does the work of this op when it loads the image.
 // CHECK: func.func private @[[FIRST]](%[[IMAGE:.*]]: tensor<2x14x14x64xbf16>{{.*}}kind = wgmma
 // CHECK: linalg.generic
 // CHECK: tensor.extract %[[IMAGE]]

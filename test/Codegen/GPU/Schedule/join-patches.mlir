@@ -1,5 +1,6 @@
-// The patches of an image that the gradient of a weight multiplies are fused into the product, and not stored, if it has
-// the schedule wgmma and the channels are whole lines of shared memory.
+// The gradient of a weight is a product of patches of the image. The kernel that copies the patches is fused into the
+// product, so that patches are not stored, if the product has the schedule wgmma and the number of channels is a
+// multiple of 64.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=OLDER
@@ -15,7 +16,7 @@
 // CHECK: tensor.collapse_shape %{{.*}} {{\[\[}}0, 1, 2], [3, 4, 5]]
 // CHECK: linalg.contract
 
-// A load copies one line of 64 channels for 64 windows, whose distance is 2 pixels.
+// A TMA load copies one line of 64 channels for 64 windows. The distance of adjacent windows is 2 pixels.
 // TARGET: tw_cuda.maps = ["0:bf16:128:64p:64*64,1*14/2@-1@-2,1*14/2@-1@-2,1*2", "1:bf16:128:64*32,64*98"]
 
 // OLDER: -> tensor<2x7x7x3x3x64xbf16>

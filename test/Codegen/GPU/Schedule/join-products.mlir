@@ -1,5 +1,5 @@
-// On sm_90a, products that read the same operand and do not depend on each other are joined into one kernel. The product
-// %later is not joined, because it reads a result of the others. On sm_80, nothing is joined.
+// On sm_90a, products that read the same operand and do not depend on each other are joined into one kernel. The
+// product %later is not joined, because it reads a result of another product. On sm_80, no products are joined.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=PTX
@@ -18,10 +18,10 @@
 // CHECK-NOT: call
 // CHECK: func.func private @[[JOINED]]({{.*}}tw.schedule = #tw_gpu.schedule<kind = wgmma{{.*}}tw_gpu.joined_results = array<i64: 1, 1, 1>
 
-// The maps of the three products have the buffers 0 and 1, 0 and 3, and 0 and 5.
+// Each product has two tensor maps. They describe the buffers 0 and 1, 0 and 3, and 0 and 5.
 // TARGET: tw_cuda.maps = ["0:bf16:128:64*256,64*200", "1:bf16:128:64*256,16*128", "0:bf16:128:64*256,64*200", "3:bf16:128:64*256,16*128", "0:bf16:128:64*256,64*200", "5:bf16:128:64*256,16*72"]
 
-// The name has the columns of all products.
+// The size 328 in the kernel's name is the sum of the columns of all products.
 // PTX: .entry matmul_add_joined_200x328x256(
 // PTX: wgmma.mma_async
 // PTX: bra.uni

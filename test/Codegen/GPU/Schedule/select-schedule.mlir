@@ -20,13 +20,14 @@
 // FILE-SAME: tw.schedule = #tw_gpu.schedule<kind = mma, {{.*}}block = [32, 32, {{[0-9]+}}]
 // REFUSED: entry 'product' does not fit product (): a warp has 7 rows, which is not a multiple of 16
 
-// A product with one row whose operands are contiguous along the sum has the schedule `rows`.
+// A product with one row whose operands are contiguous along k has the schedule `rows`.
 // CHECK: func.func private @one_row
 // CHECK-SAME: kind = rows, threads = 128, vector = 8, group = 32
 // HOPPER: func.func private @one_row
 // HOPPER-SAME: kind = rows, threads = 128, vector = 8, group = 32
 
-// A pool of a channels-last image reads vectors of channels. Its second operand only has the shape of the window.
+// A pool of a channels-last image reads vectors of channels. The second operand of the op only specifies the window's
+// shape.
 // CHECK: func.func private @pool
 // CHECK-SAME: kind = elements, threads = 64, vector = 8
 

@@ -1,5 +1,5 @@
-// A grouped convolution and the elementwise ops after it have the schedule `windows`. Small windows have tiles of two
-// lines. With a reduction after the convolution, a kernel has another schedule.
+// A kernel of a grouped convolution and the elementwise ops after it has the schedule `windows`. For small windows, a
+// tile has two lines. If a kernel also has a reduction after the convolution, it has another schedule.
 // RUN: split-file %s %t
 // RUN: tilewright-opt %t/kernels.mlir --tw-cuda-select-schedule=arch=sm_90a | FileCheck %s
 // RUN: not tilewright-opt %t/lines.mlir --tw-cuda-lower-to-threads 2>&1 | FileCheck %s --check-prefix=LINES
@@ -51,7 +51,7 @@ func.func private @few_pixels(%x: tensor<1x7x7x960xbf16>, %w: tensor<3x3x1x960xf
   return %1 : tensor<1x7x7x960xbf16>
 }
 
-// A vector of 8 filters would have filters of two groups of 4, and the channels of each would be loaded separately.
+// A vector has 4 filters and not 8, because 8 filters would belong to two groups, whose channels are loaded separately.
 func.func private @groups(%x: tensor<8x28x28x96xf32>, %w: tensor<3x3x4x96xf32>, %y: tensor<8x28x28x96xf32>) -> tensor<8x28x28x96xf32> attributes {tw.kernel} {
   %0 = tw_tile.grouped_convolution {dilations = array<i64: 1, 1>, padding = array<i64: 1, 1>, strides = array<i64: 1, 1>} ins(%x, %w : tensor<8x28x28x96xf32>, tensor<3x3x4x96xf32>) outs(%y : tensor<8x28x28x96xf32>) -> tensor<8x28x28x96xf32>
   return %0 : tensor<8x28x28x96xf32>

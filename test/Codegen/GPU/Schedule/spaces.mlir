@@ -1,4 +1,4 @@
-// Each kind of schedule has a space. The knobs of a schedule file are those of the space.
+// Each kind of schedule has a schedule space. A schedule file sets the knobs of this space.
 // RUN: tilewright tune --list --target=cuda --arch=sm_90a %s | FileCheck %s
 // RUN: tilewright tune --list --target=cuda --arch=sm_80 %s | FileCheck %s --check-prefix=AMPERE
 

@@ -1,5 +1,5 @@
-// On sm_90a, the operands of large f32 products are divided into three bf16 parts, and six products of parts are computed
-// with wgmma.
+// On sm_90a, each operand of a large f32 product is split into three bf16 parts, and wgmma computes six products of
+// parts.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=PTX
@@ -8,8 +8,8 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=FMA
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a+tf32 --emit=tiled | FileCheck %s --check-prefix=TF32
 
-// The smaller operand has one part per pair of parts, so that its index is the loop over the pairs. Both products read
-// the same parts of %x.
+// The smaller operand stores one part for each of the six pairs of parts, so that the loop over the pairs indexes it
+// directly. Both products read the same parts of %x.
 // CHECK: affine_map<(d0, d1, d2, d3) -> (d1, ((d0 * -6) floordiv 5) mod 3, d3)>
 // CHECK: func.func @main
 // CHECK-DAG: %[[X:.*]] = call @{{[a-z0-9_]*}}_bf16_parts{{[_0-9]*}}(%arg0, %{{.*}}) {{.*}}-> tensor<320x3x512xbf16>
@@ -23,11 +23,11 @@
 // FMA-NOT: bf16
 // TF32-NOT: bf16
 
-// The map of rows with parts has the dimensions columns, parts and rows. The weight of the second product is contiguous
-// along its columns.
+// The tensor map of %x has the dimensions columns, parts and rows. The weight of the second product is contiguous along
+// its columns.
 // TARGET: tw_cuda.maps = ["0:bf16:128:64*512,1*3,64*320", "1:bf16:128:64*512,1*6,64*72", "0:bf16:128:64*512,1*3,64*320", "3:bf16:128:64*64,1*6,64*512"]
 
-// The sums of each step begin at zero, and are added to the accumulators in f32.
+// In each step along k, wgmma starts its sums at zero. Afterwards, these sums are added to the accumulators in f32.
 // PTX: .entry matmul_add_gelu_bf16_joined_320x136x3072(
 // PTX: wgmma.mma_async.sync.aligned.m64n{{[0-9]+}}k16.f32.bf16.bf16 {{.*}}, begins, 1, 1, 0, 0;
 // PTX: wgmma.wait_group.sync.aligned 0;

@@ -20,8 +20,8 @@ func.func @main(%x: tensor<8192x40xf32>, %y: tensor<200000xf32>, %z: tensor<1311
   return %a, %b, %c : tensor<40xf32>, tensor<f32>, tensor<f32>
 }
 
-// The gradient of a norm's weight: a sum over rows of three factors, of which two have one element per row. It is not a
-// product of matrices, so it is split, and has the schedule `rows` in any case.
+// The gradient of a norm's weight sums products of three factors over the rows. Two of the factors have one element per
+// row, so this sum does not count as a matrix product. With many rows, it is split. Its schedule is always `rows`.
 // RUN: sed s/ROWS/6304/g %S/Inputs/norm-weight-gradient.mlir > %t.mlir
 // RUN: tilewright compile %t.mlir --target=cuda --emit=tiled | FileCheck %s --check-prefix=NORM
 // RUN: sed s/ROWS/200/g %S/Inputs/norm-weight-gradient.mlir > %t.few.mlir

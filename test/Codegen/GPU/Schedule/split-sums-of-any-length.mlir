@@ -1,6 +1,6 @@
-// On sm_90a, tensor maps load the operands, so the number of terms of a part need not be a multiple of 128: 25280 terms are
-// split into 32 parts of 790. These operands are contiguous along the rows and columns of the result. If operands are
-// contiguous along the sum, the rows of a part must begin at multiples of 16 bytes: 76544 terms are split into 32 parts of
+// On sm_90a, TMA loads the operands, so the number of terms of a part need not be a multiple of 128: 25280 terms are
+// split into 32 parts of 790 if the operands are contiguous along the rows and columns of the result. If operands are
+// contiguous along k, the rows of a part must begin at multiples of 16 bytes: 76544 terms are split into 32 parts of
 // 2392.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT

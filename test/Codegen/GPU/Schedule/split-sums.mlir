@@ -16,7 +16,8 @@
 // CHECK: tw.op = "sum of parts"
 // CHECK-NOT: sum of parts
 
-// On sm_90a, the blocks of a cluster share the sum instead (test/Codegen/NVPTX/split-k.mlir).
+// On sm_90a, the blocks of a cluster compute the parts of the sum in one kernel instead
+// (test/Codegen/NVPTX/split-k.mlir).
 // HOPPER: kind = wgmma, {{.*}}split_k = 8
 // HOPPER-NOT: _parts
 

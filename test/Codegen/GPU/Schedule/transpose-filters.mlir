@@ -1,5 +1,5 @@
-// The weight of a convolution is transposed if its filters do not begin at multiples of 16 bytes, or do not have 16 bits,
-// because wgmma can then only read channels that are contiguous.
+// The weight of a convolution is transposed if its rows of filters do not begin at multiples of 16 bytes, or if its
+// elements do not have 16 bits. In these cases, the weight must be contiguous along the channels for TMA and wgmma.
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a+tf32 --emit=tiled | FileCheck %s
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a+tf32 --emit=target | FileCheck %s --check-prefix=TARGET
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=OLDER
