@@ -1,6 +1,6 @@
 """Fits the parameters of the cost model of GPU products (lib/Codegen/GPU/Schedule/WgmmaModel.h) to recorded tables.
 
-    .venv/bin/python tools/dev/fit_wgmma.py                                            evaluates the present parameters and, for each table, a fit to all other tables
+    .venv/bin/python tools/dev/fit_wgmma.py                      evaluates the present parameters and, for each table, a fit to all other tables
     .venv/bin/python tools/dev/fit_wgmma.py --fit                also prints the parameters of a fit of all tables
 
 The program build/bin/gpu-model evaluates the model. The script prints four numbers for each table:
@@ -99,7 +99,8 @@ def fit(model: Model, tables: list[int], most_steps: int = 60) -> np.ndarray:
 
 
 def rank_correlation(predicted: np.ndarray, measured: np.ndarray) -> float:
-    """Returns Spearman's rank correlation. Measured times that differ by less than 3% form a group; each member gets the mean rank of the group in both orders."""
+    """Returns Spearman's rank correlation. Measured times that differ by less than 3% form a
+    group; in both orders, each member gets the mean rank of its group."""
     order = np.argsort(measured)
     groups, first = [[order[0]]], measured[order[0]]
     for index in order[1:]:

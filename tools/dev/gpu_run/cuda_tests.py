@@ -1,8 +1,8 @@
 """Runs the tests of the target cuda on the GPU of this machine instead of the emulated device.
 
-The tests are copied, and the device "emulated" is replaced by the GPU in the copies. The row of a test has its outcome: passed, fault (a failed
-assertion, an error of CUDA, a crash or a timeout), or does not apply (a test that needs ptx-check or the fake driver, or
-that torch on this machine cannot run).
+The tests are copied, and the device "emulated" is replaced by the GPU in the copies. The row of a test has its outcome:
+passed, fault (a failed assertion, an error of CUDA, a crash or a timeout), or does not apply (a test that needs ptx-check or
+the fake driver, or that torch on this machine cannot run).
 """
 
 from __future__ import annotations
