@@ -13,12 +13,13 @@
 
 namespace tilewright::python {
 
-/// The functions of a library of NVTX.
+/// The functions of an NVTX library.
 struct NvtxLibrary {
   int (*push)(const char *name) = nullptr;
   int (*pop)() = nullptr;
 
-  /// Opens the library at `path` once per process. Throws std::runtime_error if it cannot be opened or has no ranges.
+  /// Opens the library at `path` once per process. Throws std::runtime_error if the library cannot be opened or does
+  /// not define the functions for ranges.
   static const NvtxLibrary *open(const std::string &path);
 };
 

@@ -45,7 +45,7 @@ class Damager:
         self.integers = [p for p in self.paths if type(at(self.good, p)) is int]
         self.names = [p for p in self.paths if p[-1] == "name"]
         self.targets = [p for p in self.paths if p[-1] == "target"]
-        # Only exports without decompositions contain the operators in `apart`: operators that are decomposed, and some
+        # The operators in `apart` occur only in exports without decompositions. They are operators with a decomposition, and some operators
         # that write in place. The operators in `apart` are repeated, so that they are chosen more often.
         apart = sorted(operators.of_kind("composite")) + [f"aten.{op}" for op in IN_PLACE] * 3
         self.known = sorted(operators.of_kind("import")) + apart * 2

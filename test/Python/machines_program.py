@@ -44,8 +44,8 @@ def check(function, arguments, module=None):
     assert_numbers(leaves(got), [leaves(run) for run in eager], leaves(exact))
 
 
-# (rows, columns, k): sizes of 1, and sizes below, at and above tiles of 8, 16 and 32 and K-blocks. For the last two, AMX
-# kernels round and store results row by row while they compute later rows, with one K-block and with several.
+# Each entry is (rows, columns, k). The sizes are 1, and sizes below, at and above those of tiles (8, 16 and 32) and K-blocks. For the last
+# two entries, one with a single K-block and one with several, AMX kernels round and store results row by row while they compute later rows.
 products = [(1, 1, 1), (1, 100, 70), (5, 40, 33), (8, 48, 256), (17, 16, 31), (31, 33, 32), (32, 32, 64), (33, 97, 47),
             (64, 64, 600), (300, 40, 2100), (100, 96, 256), (128, 64, 768)]
 attentions = [(1, 3, 40, 64), (2, 2, 130, 48), (1, 1, 700, 33)]

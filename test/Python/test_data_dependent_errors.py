@@ -20,7 +20,7 @@ def with_place(place):
     return places
 
 
-# name: (function, arguments that it accepts, arguments that it refuses, common part of eager's and Tilewright's errors)
+# name: (function, valid arguments, arguments that cause an error, common part of the error messages of eager and Tilewright)
 REFUSED = {
     "floor_divide": (lambda a, b: a // b, (COUNTS, torch.tensor([2, 3, -4])), (COUNTS, torch.tensor([2, 0, 1])), "ZeroDivisionError"),
     "div trunc": (lambda a, b: torch.div(a, b, rounding_mode="trunc"), (COUNTS, torch.tensor([2, 3, -4])), (COUNTS, torch.tensor([2, 0, 1])), "ZeroDivisionError"),

@@ -97,7 +97,7 @@ def test_code_of_the_readme_runs(tmp_path):
         run(["bash", "-ec", block], tmp_path)
 
 
-# The tutorials, and the programs that each needs.
+# Maps each tutorial to the programs that it needs.
 TUTORIALS = {
     "first-model": [],
     "train": [],

@@ -49,7 +49,7 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
         assert view in texts(browser, "nav button")
     assert f"{len(record['origins'])} operations" in texts(browser, ".card b")
 
-    # A click on a line of the source marks the lines of the same operations at every level.
+    # If the user clicks on a line of the source, the lines of the same operations are marked at every level.
     browser.press("2")
     source = texts(browser, ".pane:first-child .row")
     gelu = next(i for i, text in enumerate(source) if "gelu" in text)
@@ -73,7 +73,7 @@ def test_clicks_and_keys_change_the_view(browser, exported, record):
     browser.press("Enter")
     assert "is not in graph" in browser.value("document.querySelector('#status').textContent")
 
-    # Another level is selected from the list.
+    # The test selects another level from the list.
     browser.choose(".pane:nth-of-type(2) select", "vector")
     stage = next(one for one in record["stages"] if one["name"] == "vector")
     assert pane_rows(browser, 1)[0] == "1" + stage["lines"][0]

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DRIVER = Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build")) / "bin" / "tilewright"
 MODEL = ROOT / "docs/examples/ahead-of-time/classify.mlir"
 
-# The code of the children, and the code that their parent runs at the same time. An alarm ends a child that hangs.
+# These programs are the code of the child processes, and the code that the parent process runs at the same time. An alarm ends a child that
+# hangs.
 CHILDREN = """
 import os, signal, sys, threading, time
 

@@ -120,8 +120,7 @@ def test_no_object_writes_or_reads_numbers_by_the_locale():
     assert not found, "use lib/Interfaces/NumberText.h:\n" + "\n".join(found)
 
 
-# For these functions, symbols do not show whether they format floats. Only the files in HOME and WITHOUT_FLOATS may
-# call them.
+# The symbols of these functions do not show whether a call formats floats. Only the files in HOME and WITHOUT_FLOATS may call them.
 SOURCES = re.compile(r"""\b(llvm::json::parse|json::OStream|sn?printf|llvm::formatv?|std::sto[dfl]d?)\s*\(|formatv\(""")
 HOME = {"lib/Interfaces/NumberText.h", "lib/Interfaces/JsonText.h"}
 WITHOUT_FLOATS = {

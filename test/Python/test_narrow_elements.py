@@ -112,7 +112,7 @@ def test_four_bit_floats_are_viewed_copied_and_stored_bit_by_bit(target, tmp_pat
     assert done.returncode == 0, done.stderr
     for number, expected in enumerate([bits.T, bits.reshape(5, 3), bits]):
         np.testing.assert_array_equal(np.load(tmp_path / "results" / f"{number}.npy").view(np.uint8), expected)
-    # The sum of the values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and of the negative values except -6.
+    # The expected result is the sum of the values 0, 0.5, 1, 1.5, 2, 3, 4, 6 and of the negative values except -6.
     assert "result 2: f4E2M1FN[3, 5] sum 6 magnitude 30" in done.stdout
 
 

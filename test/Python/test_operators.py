@@ -18,18 +18,17 @@ PINNED = torch.__version__.startswith(write_operators_doc.TORCH + ".")
 VIEWS = ("view", "views", "alias", "reinterpret")
 MAYBE = ("reshape", "conversion", "inference", "unclear")
 
-# Overloads whose schema states a new tensor, although eager may return a view. The comments in lib/Import/ATen have the
-# reasons.
+# According to the schemas of these overloads, the result is a new tensor, although eager may return a view. The comments in lib/Import/ATen
+# have the reasons.
 SAYS_FRESH = {
     "aten._unsafe_view.default", "aten.atleast_1d.default", "aten.atleast_2d.default", "aten.atleast_3d.default", "aten.lift.default",
 }  # fmt: skip
-# Imported overloads that also have a decomposition: for arguments that the importer refuses, or because the decomposed
-# form is faster.
+# These imported overloads also have a decomposition, for arguments that the importer refuses, or because the decomposed form is faster.
 ALSO_DECOMPOSED = {
     "aten.native_group_norm.default", "aten.index_put.default", "aten.max_unpool2d.default",
 }  # fmt: skip
-# View operators that no graph of dense tensors contains: operators of sparse and nested tensors, of dual numbers and
-# autocast, and of lists in TorchScript.
+# No graph of dense tensors contains these view operators: operators of sparse and nested tensors, of dual numbers, of autocast, and of
+# lists in TorchScript.
 OTHERS = ("_nested_", "_sparse_", "_test_", "_autocast_", "_unpack_dual", "_make_dual", "_fw_primal", "coalesce", "slice_inverse")
 
 

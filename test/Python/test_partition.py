@@ -69,7 +69,7 @@ def test_waits_sink_to_their_first_consumer():
 
 
 def test_eager_view_copies_if_the_strides_do_not_permit_a_view():
-    # The result of another segment may have other strides than its fake tensor, with which the view was traced.
+    # The result of another segment may have other strides than its fake tensor, with which torch traced the view.
     eager = make_fx(lambda x: torch.ops.aten.view.default(x, [12]))(torch.randn(3, 4))
     copy_where_no_view_is(eager)
     x = torch.randn(4, 3)

@@ -119,7 +119,7 @@ def gradients_of_weighted_bags(x, i):
             aten._embedding_bag_dense_backward(grad, i, bags, lengths, rows, 5, False, 0, weights, 2)]  # fmt: skip
 
 
-# Cases of imported operators that had a decomposition in Python, which these files do not use.
+# These cases test imported operators that had a decomposition in Python. Plain .pt2 files do not use decompositions in Python.
 IMPORTED = {
     "mean": lambda x, i: x.scatter_reduce(0, i, x[:4] * 2, "mean"),
     "mean without self": lambda x, i: x.scatter_reduce(0, i, x[:4] * 2, "mean", include_self=False),

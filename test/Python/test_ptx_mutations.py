@@ -92,7 +92,7 @@ def test_results_beyond_the_allowed_error_are_wrong():
     assert "times the allowed" in wrong((exact + 2e-3).astype(np.float32), exact, expected)
     assert "NaN" in wrong(np.array([1, np.nan, 3, 4], np.float32), exact, expected)
     assert wrong(np.array([1, 2, 3, 5]), np.array([1, 2, 3, 4]), {"dtype": "int64"})
-    # 1.0 and 1.5 in bf16
+    # the bits of 1.0 and 1.5 in bf16
     assert not wrong(np.array([0x3F80, 0x3FC0], np.uint16), np.array([1.0, 1.5]), {"dtype": "bfloat16", "allowed": 1e-6})
 
 

@@ -56,7 +56,7 @@ def data_add(model):
 
 
 def swap_parameter(model):
-    # A parameter that is registered under two names is replaced by the same new parameter under both.
+    # If a parameter is registered under two names, the same new parameter replaces it under both names.
     fresh = {}
     for module in model.modules():
         for name, p in list(module.named_parameters(recurse=False)):

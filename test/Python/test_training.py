@@ -26,8 +26,8 @@ def test_training_step_of_channels_last_images_matches_eager(make):
     check_step(without_dropout(model).train(), inputs, others=others)
 
 
-# With AdamW's default eps of 1e-8, the first step is the learning rate with the gradient's sign. A gradient that is
-# less than the rounding errors of bf16 may have either sign, in eager too. A larger eps reduces such steps.
+# With AdamW's default eps of 1e-8, the first step changes a parameter by the learning rate in the direction of the gradient's sign. If a
+# gradient is less than the rounding errors of bf16, its sign is random, also in eager. A larger eps reduces the steps for such gradients.
 UNDER_AUTOCAST = {**OPTIMIZERS, "adamw": lambda p: torch.optim.AdamW(p, 1e-3, eps=1e-3)}
 
 

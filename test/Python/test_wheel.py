@@ -23,7 +23,8 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 READELF = shutil.which("readelf") or "llvm-readelf-22"
 TAG = f"cp{sys.version_info.major}{sys.version_info.minor}"
-# The libraries of glibc and of the C++ compiler. The loader is needed because it defines __tls_get_addr.
+# The wheel may depend on these libraries of glibc and of the C++ compiler. The dynamic loader is one of them, because it defines
+# __tls_get_addr.
 ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "ld-linux-x86-64.so.2", "libstdc++.so.6", "libgcc_s.so.1"}
 
 pytestmark = pytest.mark.skipif(not os.environ.get("TILEWRIGHT_TEST_FULL"), reason="making a wheel takes minutes: --full")

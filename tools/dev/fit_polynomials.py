@@ -110,7 +110,7 @@ FITS = {
                                     lambda u: mp.sqrt(u) / mp.erf(mp.sqrt(u)), tiny, erf_split**2, 6),
     "erf_large": lambda: polynomial(lambda a: mp.root(mp.erfc(a), 4),
                                     lambda a: 4 * mp.erfc(a)**mp.mpf(0.75) / mp.erf(a), erf_split, erf_end, 7),
-    # tanh(x) = x + x^3 p(x^2) below 0.6
+    # tanh(x) = x + x^3 p(x^2) for |x| below 0.6
     "tanh_small": lambda: polynomial(lambda u: (mp.tanh(mp.sqrt(u)) / mp.sqrt(u) - 1) / u,
                                      lambda u: u * mp.sqrt(u) / mp.tanh(mp.sqrt(u)), 1e-6, 0.6**2, 4),
     # sin(r) = r + r^3 p(r^2), cos(r) = 1 - r^2/2 + r^4 p(r^2)

@@ -94,7 +94,7 @@ std::vector<Table> readTables(const std::string &path) {
     Table table{json.at("kernel"), sizesOf(json.at("kernel")), {}, {}};
     for (const Json &pair : json.at("schedules")) {
       Schedule schedule = scheduleOf(pair.at(0), table.sizes);
-      // These clusters were measured with a fence in each step, which the present code does not have (decision 0030).
+      // Clusters were measured when each step had a fence, which the present code does not have (decision 0030).
       if (schedule.cluster > 1)
         continue;
       table.schedules.push_back(schedule);

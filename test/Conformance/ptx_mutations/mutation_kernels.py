@@ -48,8 +48,8 @@ def kernels() -> dict[str, Kernel]:
     attend = F.scaled_dot_product_attention
     causal = lambda q, k, v: attend(q, k, v, is_causal=True)  # noqa: E731
     grouped = lambda q, k, v: attend(q, k, v, enable_gqa=True)  # noqa: E731
-    # Most scores are negative, so that a padding key of zeros after the last key, whose score is 0, would get a
-    # larger weight than most real keys.
+    # Most scores are negative. If padding after the last key were treated as a key of zeros, its score would be 0, and it would get a
+    # larger weight than most keys.
     heads = lambda *shapes: tuple((torch.randn(*s) + shift).to(bf16) for s, shift in zip(shapes, (0.5, -0.5, 0)))  # noqa: E731
     gelu = lambda a, b, c: F.gelu(a @ b + c)  # noqa: E731
     residual = lambda a, b, c, d: F.relu(a @ b + c) + d  # noqa: E731

@@ -74,7 +74,7 @@ POOLS = {
     "adaptive_3d": lambda n: (lambda v: F.adaptive_avg_pool3d(v, 1), p(1, 2, 3, 4, n)),
     "adaptive_max2d": lambda n: (lambda v: F.adaptive_max_pool2d(v, (2, 3), True), x(2, 3, 5, n)), "adaptive_max2d_channels": lambda n: (lambda v: F.adaptive_max_pool2d(v, 3), x(2, n, 4, 5)),
     "adaptive_max3d": lambda n: (lambda v: F.adaptive_max_pool3d(v, (2, 3, 2), True), x(1, 2, 4, 5, n)),
-    # With these samples, the position of no window is near a rounding boundary.
+    # The samples are such that no window's position is near a value at which rounding changes it.
     "fractional_max2d": lambda n: (lambda v: F.fractional_max_pool2d(v, 2, (3, 4), return_indices=True, _random_samples=samples(v, 0.37, 0.73)), x(2, 3, 6, n)),
     "fractional_max3d": lambda n: (lambda v: F.fractional_max_pool3d(v, 2, (2, 3, 4), return_indices=True, _random_samples=samples(v, 0.37, 0.73, 0.51)), x(1, 2, 4, 6, n)),
 }  # fmt: skip

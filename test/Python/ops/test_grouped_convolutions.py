@@ -68,7 +68,7 @@ def test_depthwise_conv2d_with_any_image_size_matches_eager(size, batch):
 @pytest.mark.parametrize("kind", ["depthwise", "stride", "dilated", "past the image", "groups of 4", "groups of 40"])
 def test_grouped_conv2d_with_dynamic_sizes_matches_eager(kind):
     groups, channels, filters, window, options = KINDS[kind]
-    # A module's weight and hyperparameters are constants of the graph.
+    # In a module, the weight and the hyperparameters are constants of the graph.
     conv = torch.nn.Conv2d(groups * channels, groups * filters, window, groups=groups, **options).requires_grad_(False)
     fn = lambda x: conv._conv_forward(x, conv.weight.to(x.dtype), conv.bias.to(x.dtype))  # noqa: E731
     for size in [(9, 17), (23, 41), (6, 5)]:

@@ -297,7 +297,7 @@ def test_one_dynamic_compile_at_all_sizes_matches_eager(name):
             assert_numbers(leaves(compiled(x)), eager, leaves(fn(widen(x))))
 
 
-# Imported ops that other tests compare with eager, or whose results cannot be compared.
+# This list has imported ops that other tests compare with eager, or whose results cannot be compared.
 ELSEWHERE = {
     "results are uninitialized or absent": ("empty", "empty_permuted", "empty_strided", "new_empty_strided", "_assert_tensor_metadata"),
     "decomposed by torch before any backend": ("hardshrink", "softshrink"),
