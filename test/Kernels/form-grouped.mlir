@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s --tw-stage-graph --tw-stage-structured --remarks-filter-missed=fusion --remark-policy=all 2>&1 | FileCheck %s --check-prefix=MISSED
 
 // Elementwise ops and a norm over the channels are fused with the convolution. A maximum over the plane is not fused,
-// because each of its rows is a whole image.
+// because each row of such a kernel would be a whole image.
 // CHECK: func.func @main
 // CHECK: call @{{.*}}tw.ops = "convolution+relu+layer_norm{{[^"]*}}"
 // CHECK: call @{{.*}}tw.ops = "convolution+gelu"

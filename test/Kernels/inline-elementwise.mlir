@@ -69,7 +69,7 @@ func.func @single_row(%x: tensor<1x64xf32>) -> tensor<1x1xf32> {
   return %1 : tensor<1x1xf32>
 }
 
-// A producer that is also returned becomes another result: one pass computes both.
+// If a producer is also returned, it becomes another result of the fused op, so one loop computes both results.
 // CHECK-LABEL: func @returned_too
 // CHECK: %[[R:.*]]:2 = linalg.generic
 // CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<8x4xf32>, tensor<8x4xf32>)

@@ -57,7 +57,7 @@ func.func @argmax_of_a_long_row(%x: tensor<1x8192xf32>) -> tensor<1xi64> {
   return %0 : tensor<1xi64>
 }
 
-// The number of elements may be symbolic.
+// The number of elements of a mean or variance may be symbolic. It is then converted to a float at run time.
 // CHECK-LABEL: func @var_mean(%arg0: index
 // CHECK: arith.index_cast %arg0 : index to i64
 // CHECK: arith.divf

@@ -13,7 +13,7 @@
 // RUN: tilewright compile %t.target --start-at=target --emit=asm --threads=2 | diff %t.asm -
 // RUN: tilewright compile %t.tiled --start-at=tiled --stop-at=vector --whole-constants --threads=2 | diff %t.vector -
 
-// An edit of the saved IR changes the code.
+// If the saved IR is edited, the machine code changes.
 // RUN: sed 's/arith.addf/arith.subf/' %t.structured > %t.edited
 // RUN: tilewright compile %t.edited --start-at=structured --emit=vector | FileCheck %s --check-prefix=EDITED
 // EDITED: arith.subf

@@ -19,7 +19,7 @@ def save(name, nodes, inputs, outputs, initializers=(), opset=17, **more):
 
 rng = np.random.default_rng(0)
 F = TensorProto.FLOAT
-# Nodes compute the shape of y, [n * 2, 2], as in models that torch exports.
+# As in models that torch exports, several nodes compute the shape of y, which is [n * 2, 2].
 save(
     "perceptron.onnx",
     [

@@ -1,5 +1,5 @@
-// Two signals of 16-bit integers. If the element of the first signal is less than that of the second signal, the result
-// is the maximum of both elements, and otherwise the sum of their halves.
+// The inputs are two signals of 16-bit integers. If the element of the first signal is less than that of the second
+// signal, the result is the maximum of both elements, and otherwise the sum of their halves.
 func.func @main(%x: tensor<80xi16> {tw.name = "x"}, %y: tensor<80xi16> {tw.name = "y"}) -> (tensor<80xi16> {tw.name = "z"}) {
   %one = tw.constant dense<1> : tensor<i16>
   %a = tw.shift_right %x, %one : (tensor<80xi16>, tensor<i16>) -> tensor<80xi16>
