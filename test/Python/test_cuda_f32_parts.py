@@ -12,7 +12,7 @@ from warp_group_kernels import assert_assembled_without_spills
 
 
 def schedules(tiled):
-    """Returns the kinds of the schedules of kernels with products of parts."""
+    """Returns the schedule kinds of the kernels with products of bf16 parts."""
     return re.findall(r"@\w*_bf16(?:_joined)?\(.*?#tw_gpu.schedule<kind = (\w+)", tiled)
 
 

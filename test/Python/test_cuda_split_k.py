@@ -32,8 +32,8 @@ def check_split(tmp_path, split_k, *arguments, **how):
     {"n": 64, "split_k": 2}, {"n": 192, "split_k": 8}, {"n": 64, "consumers": 2, "split_k": 4}, {"n": 128, "consumer_rows": 128, "split_k": 2},
     {"n": 16, "split_k": 8}, {"n": 8, "split_k": 4}, {"n": 192, "consumers": 2, "split_k": 2}])  # fmt: skip
 def test_split_product_matches_eager(knobs, scheduled, tmp_path):
-    """The sizes have partial tiles, steps that the blocks cannot share evenly, tiles with fewer fragments than blocks, and
-    sums that take more memory than the ring of tiles."""
+    """The cases have partial tiles, steps along k that cannot be divided equally among the blocks, tiles with fewer fragments
+    than blocks, and sums that take more memory than the ring of tiles."""
     scheduled(**knobs)
     a, b = product(200, 136, 584, torch.bfloat16, turned_b=True)
     check_split(tmp_path, knobs["split_k"], lambda a, b, c: F.gelu(a @ b + c), a, b, torch.randn(136).bfloat16())

@@ -18,7 +18,8 @@ PROGRAM = FAKE.parent.parent / "bin" / "tilewright"
 TABLES = ROOT / "test" / "Tuner" / "Inputs" / "gpu" / "h200-products.jsonl"
 pytestmark = pytest.mark.skipif(not FAKE.exists(), reason=f"{FAKE} is not built")
 
-# Five schedules of this product have tiles of 64 rows: 8 to 128 columns. Its sum has one step, so it cannot be split.
+# Five schedules of this product have tiles of 64 rows; these tiles have 8 to 128 columns. The sum has one step along k, so
+# it cannot be split.
 SMALL = """func.func @main(%a: tensor<64x64xbf16> {tw.name = "x"}, %b: tensor<128x64xbf16> {tw.name = "w"}) -> (tensor<64x128xbf16> {tw.name = "y"}) {
   %t = tw.permute %b {permutation = array<i64: 1, 0>} : tensor<128x64xbf16> -> tensor<64x128xbf16>
   %c = tw.matmul %a, %t : (tensor<64x64xbf16>, tensor<64x128xbf16>) -> tensor<64x128xbf16>
