@@ -45,9 +45,9 @@ struct Candidate {
 /// Returns the number of leading arguments of a kernel that are not destinations of its results.
 unsigned inputsOf(func::FuncOp kernel) { return kernel.getNumArguments() - kernel.getNumResults(); }
 
-class Joiner {
+class ProductJoiner {
 public:
-  Joiner(ModuleOp module, const Arch &arch) : module(module), symbols(module), arch(arch), builder(module) {}
+  ProductJoiner(ModuleOp module, const Arch &arch) : module(module), symbols(module), arch(arch), builder(module) {}
 
   void run() {
     for (auto function : llvm::to_vector(module.getOps<func::FuncOp>()))
@@ -243,7 +243,7 @@ private:
 
 void joinProducts(ModuleOp module, const Arch &arch) {
   if (arch.groupFlops > 0)
-    Joiner(module, arch).run();
+    ProductJoiner(module, arch).run();
 }
 
 } // namespace tilewright::gpu
