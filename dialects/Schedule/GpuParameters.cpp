@@ -194,8 +194,8 @@ private:
   bool usesWarpGroups() const { return p.consumers > 0; } // for attention; no knob has the value 0
 
   GpuParameters p;
-  /// For `rows`, the number of rows; for `fma`, of threads; for `mma` and `wgmma`, of rows and columns of a warp or
-  /// warp group.
+  /// For the kind `rows`, the number of rows per block. For `fma`, the numbers of threads along m and n. For `mma`, the
+  /// rows and columns of a warp's tile. For `wgmma`, the rows of a warp group's tile.
   int64_t rows = 0, columns = 0;
   int64_t warps = 0; ///< number of warps, for attention without consumers
 };

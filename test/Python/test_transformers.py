@@ -27,7 +27,8 @@ KNOWN = architectures()
 
 
 def planted(change):
-    """Returns a backend that changes the graph's results of many elements, in inference and forward or in backward."""
+    """Returns a backend that applies `change` to the large results of a graph. `change` also gets the kind of the graph: inference,
+    forward or backward."""
 
     def compiler(kind):
         def compile(gm, example):

@@ -64,7 +64,7 @@ struct LuFactors {
 
 /// Factorizes `a`. Without `pivot`, no rows are exchanged.
 LuFactors luFactorsOf(Node &n, Value a, bool pivot = true);
-/// Reads the pivots of `factors`. Refuses the node if they do not fit.
+/// Reads the pivots of `factors`. Refuses the node if their type or shape is not that of the pivots of `factors`.
 Value readPivots(Node &n, unsigned index, llvm::StringRef name, Value factors);
 /// Returns for each row of the factors the row of the matrix that is factorized: [.., rows], i64, counted from 0.
 Value rowsByPivots(Node &n, Value pivots, int64_t rows);

@@ -237,8 +237,8 @@ Cost costOfElements(int64_t elements, double bytesPerElement, int64_t grain, con
 
 int64_t chooseGrain(int64_t elements, double bytesPerElement, int64_t most, const CostMachine &machine) {
   constexpr int64_t least = 1024; // minimum number of elements per task
-  // If the work takes less time than this number of kernel launches, tasks have the largest grain, because waking a
-  // thread takes several times as long as synchronizing with it.
+  // If the work takes less time than this number of kernel launches, tasks have the largest grain. The time of a launch
+  // includes a barrier of threads that are awake, but waking a sleeping thread takes several times as long.
   constexpr double leastLaunches = 10;
   if (double(elements) * nanosecondsPerElement(elements, bytesPerElement, machine) <
       leastLaunches * machine.rates.kernel)

@@ -57,8 +57,8 @@ Lanes expUnit(Lanes r) {
                         2.7620103584886963e-07, 2.5100397137931663e-08});
 }
 
-/// Returns true if x is at least `bound`, or NaN. The caller sets the result of the other lanes to 0, because computing
-/// a denormal number is slow.
+/// Returns true if x is at least `bound`, or NaN. The exact result of the other lanes rounds to 0, so the caller sets
+/// their result to 0. scaled() does not support their exponent.
 Lanes notBelow(Lanes x, double bound) {
   return x.make<arith::CmpFOp>(arith::CmpFPredicate::UGE, x.value, x.number(bound).value);
 }

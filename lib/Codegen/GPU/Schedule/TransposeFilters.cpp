@@ -6,8 +6,9 @@
 //   %t = call @kernel_0_filters(%w, %empty)      // 3 x 3 x 70 x 64
 //   %y = call @kernel_0_transposed(%x, %t, %into)
 //
-// If windows do not overlap along the width, the elements of one line of a window are contiguous in the image. They
-// must also be contiguous in the transposed weight: a weight of 3 x 2 x 64 x 70 becomes 3 x 70 x 2 x 64.
+// If windows do not overlap along the width, the taps of one line of a window and their channels are summed as one
+// contiguous dimension of the image. They must also be contiguous in the transposed weight: a weight of 3 x 2 x 64 x 70
+// becomes 3 x 70 x 2 x 64.
 //
 // The filters are the contiguous dimension of a weight. wgmma cannot read such an operand if its elements do not have
 // 16 bits (tf32, int8). TMA cannot load it if the filters do not take a multiple of 16 bytes. The transposed weight of
