@@ -58,15 +58,20 @@ def test_joined_products_may_have_several_results_and_residuals(tmp_path):
 def test_convolutions_of_one_image_are_one_kernel(tmp_path):
     x = torch.randn(2, 64, 9, 11).bfloat16().to(memory_format=torch.channels_last)
     v, w = torch.randn(64, 64, 3, 3).bfloat16(), torch.randn(72, 64, 3, 3).bfloat16()
-    check(lambda x, v, w: (F.relu(F.conv2d(x, v)), F.conv2d(x, w)), x, v, w)
-    assert sum("joined" in name for name in calls(tmp_path)) == 1, calls(tmp_path)
+    for padding in (0, 1):
+        check(lambda x, v, w: (F.relu(F.conv2d(x, v, padding=padding)), F.conv2d(x, w, padding=padding)), x, v, w)
+        assert sum("joined" in name for name in calls(tmp_path)) == 1, calls(tmp_path)
 
 
 def test_dependent_products_are_separate_kernels(tmp_path):
     a, b = torch.randn(64, 64).bfloat16(), torch.randn(64, 64).bfloat16()
     check(lambda a, b: a @ (a @ b), a, b)
-    check(lambda a, b: a @ b + (a @ (b * 2)).mean(), a, b)
-    assert not any("joined" in name for name in calls(tmp_path)[:2])
+    assert not any("joined" in name for name in calls(tmp_path))
+    check(lambda a, b: F.silu(a @ b) * (a @ b.t()), a, b)
+    assert not any("joined" in name for name in calls(tmp_path))
+    # The products with b and c are joined. The last product depends on one of them.
+    check(lambda a, b, c: (a @ b, F.silu(a @ b.t()) * (a @ c)), a, b, torch.randn(64, 64).bfloat16())
+    assert [name for name in calls(tmp_path) if "matmul" in name][0].endswith("joined") and len(calls(tmp_path)) == 2
 
 
 def test_products_of_symbolic_sizes_are_separate_kernels(tmp_path):

@@ -73,11 +73,11 @@ def test_results_of_a_split_product_are_the_same_in_every_call(scheduled):
 
 @pytest.mark.parametrize("knobs, why", [
     ({"split_k": 8}, "split_k is 8, but the sum has only 392 terms"), ({"split_k": 2, "tiles_per_block": 2}, "split_k = 2, cluster = 1, tiles_per_block = 2"),
-    ({"split_k": 3}, "split_k = 3")])  # fmt: skip
+    ({"n": 8, "split_k": 3}, "split_k = 3"), ({"n": 24, "split_k": 2}, "the 24 columns of a block are not a multiple of 16")])  # fmt: skip
 def test_unsupported_split_is_refused(knobs, why, scheduled, tmp_path):
-    scheduled(n=64, **knobs)
+    scheduled(**({"n": 64} | knobs))
     with pytest.raises(Exception, match=why):
-        torch.compile(torch.matmul, backend="tilewright", options={"strict": True})(torch.randn(100, 392).bfloat16(), torch.randn(392, 136).bfloat16())
+        torch.compile(torch.matmul, backend="tilewright", options={"strict": True})(torch.randn(100, 392).bfloat16(), torch.randn(136, 392).bfloat16().t())
 
 
 # Each entry removes or changes a part of the synchronization by which the blocks of a cluster exchange sums.

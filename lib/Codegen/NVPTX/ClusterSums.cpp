@@ -10,7 +10,7 @@
 // time, and adjacent threads store adjacent 16 bytes. Thread t reads the sums that the threads t of the other blocks
 // have stored, because these threads compute the same elements of the tile.
 //
-// Tests: test/Codegen/NVPTX/split-k.mlir, test/Python/test_cuda_wgmma.py
+// Tests: test/Codegen/NVPTX/split-k.mlir, test/Python/test_cuda_split_k.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/ClusterSums.h"

@@ -12,15 +12,18 @@
 // three, and the tiles of all products fill the multiprocessors together. The weights are not copied.
 //
 // Products are joined if they have the schedule `wgmma`, known sizes, and the same numbers of rows and terms. All
-// operands of the later calls must be available at the first call, or be results of views and calls that can be moved
-// before it.
+// operands of the later calls must be available at the first call, or be results of views and elementwise kernels that
+// can be moved before it. Products that are computed once for each version of the parameters are not joined.
 //
-// Tests: test/Codegen/GPU/Schedule/join-products.mlir, test/Python/test_cuda_join_products.py
+// Tests: test/Codegen/GPU/Schedule/join-products.mlir, test/Codegen/GPU/Schedule/join-products-order.mlir,
+// test/Python/test_cuda_join_products.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/JoinProducts.h"
 #include "lib/Codegen/GPU/Schedule/NewKernel.h"
+#include "lib/Codegen/GPU/Schedule/PaddedImage.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
@@ -63,9 +66,9 @@ private:
     // block.
     llvm::MapVector<std::pair<Value, std::pair<int64_t, int64_t>>, SmallVector<func::CallOp>> groups;
     for (auto call : block.getOps<func::CallOp>())
-      if (Candidate *candidate = candidateOf(call)) {
+      if (Candidate *candidate = call->hasAttr(onceAttrName) ? nullptr : candidateOf(call)) {
         Contraction &product = candidate->product;
-        Value shared = call.getOperand(cast<BlockArgument>(product.lhs()->get()).getArgNumber());
+        Value shared = call.getOperand(imageOf(product.lhs()->get()).getArgNumber());
         groups[{shared, {product.sizeOf(product.rows), product.sizeOf(product.depth)}}].push_back(call);
       }
     for (auto &[key, calls] : groups)
@@ -98,8 +101,7 @@ private:
   std::optional<Candidate> describe(func::FuncOp kernel) {
     std::string reason;
     std::optional<Contraction> product = matchContraction(kernel, reason);
-    if (!product || !product->rowSums.empty() || isDotProducts(*product) ||
-        !isa<BlockArgument>(product->lhs()->get()) || product->sizeOf(product->batches) != 1)
+    if (!product || !product->rowSums.empty() || isDotProducts(*product) || product->sizeOf(product->batches) != 1)
       return std::nullopt;
     std::optional<Schedule> schedule = wgmmaFor(*product, arch);
     if (!schedule)
@@ -109,22 +111,31 @@ private:
 
   /// Returns true if the operands of `call` are available at `first`, an earlier call of the same block or `call`
   /// itself.
-  static bool canMoveTo(func::CallOp call, func::CallOp first) {
-    return call == first ||
-           llvm::all_of(call.getOperands(), [&](Value operand) { return canMoveTo(operand, first, /*calls=*/1); });
+  bool canMoveTo(func::CallOp call, func::CallOp first) {
+    return call == first || llvm::all_of(call.getOperands(), [&](Value operand) { return canMoveTo(operand, first); });
   }
 
-  /// Returns true if `value` is defined before `first`, or if the op that defines it can be moved there: this op may be
-  /// a view or, if `calls` is above 0, a call (such as a permutation of a weight), and the condition holds for its
-  /// operands.
-  static bool canMoveTo(Value value, func::CallOp first, int calls) {
+  /// Returns true if `value` is defined before `first`, or if the op that defines it can be moved there: this op is a
+  /// view or a call without a reduction (such as a permutation of a weight), and the condition holds for its operands.
+  /// Products are not moved, so their order remains, and no member of a group depends on another member.
+  bool canMoveTo(Value value, func::CallOp first) {
     Operation *op = value.getDefiningOp();
     if (!op || op->getBlock() != first->getBlock() || op->isBeforeInBlock(first) || isa<tensor::EmptyOp>(op))
       return true;
-    const bool isCall = isa<func::CallOp>(op);
-    if (op == first || (isCall ? calls == 0 : !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)))
+    auto call = dyn_cast<func::CallOp>(op);
+    if (call ? !isElementwise(call) : !isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
       return false;
-    return llvm::all_of(op->getOperands(), [&](Value operand) { return canMoveTo(operand, first, calls - isCall); });
+    return llvm::all_of(op->getOperands(), [&](Value operand) { return canMoveTo(operand, first); });
+  }
+
+  /// Returns true if the callee is a kernel that consists of linalg ops without reductions.
+  bool isElementwise(func::CallOp call) {
+    auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());
+    return kernel && kernel->hasAttr(kernelAttrName) && llvm::all_of(kernel.getBody().front(), [](Operation &op) {
+             auto structured = dyn_cast<linalg::LinalgOp>(op);
+             return structured ? structured.getNumReductionLoops() == 0
+                               : isa<arith::ConstantOp, tensor::EmptyOp, func::ReturnOp>(op);
+           });
   }
 
   /// Moves the op that defines `value`, and the ops that define its operands, before `first`. canMoveTo() must be true
@@ -165,13 +176,12 @@ private:
   /// Returns the joined kernel, or null if the cost model predicts less time for the single kernels.
   func::FuncOp make(ArrayRef<func::CallOp> calls, ArrayRef<Value> operands, ArrayRef<SmallVector<unsigned>> numbers) {
     SmallVector<Contraction, 1> products;
-    double separate = -kernelLaunch;
+    double separate = 0;
     for (func::CallOp call : calls) {
       const Candidate &candidate = *candidateOf(call);
       products.push_back(candidate.product);
       separate += candidate.nanoseconds - (products.size() == 1 ? 0 : kernelLaunch - secondKernel);
     }
-    separate += kernelLaunch;
     std::optional<TimedSchedule> chosen = chooseWgmmaForAll(products, arch);
     if (!chosen || chosen->nanoseconds > separate)
       return {};

@@ -26,12 +26,14 @@ void KernelSpace::addLimit(int64_t limit, std::vector<Constraint::Term> terms, s
   space.constraints.push_back(sumAtMost(limit, std::move(terms), std::move(why)));
 }
 
-/// Returns the search space of a kernel with several products that warp groups compute. It is the space of the first
-/// product. whyNot() may reject some of its points if operands of other products have another layout.
+/// Returns the search space of a kernel with several products that warp groups compute. It is the space of one of these
+/// products. whyNot() rejects the points that are not possible for the others.
 static KernelSpace spaceOfProducts(SmallVector<Contraction, 1> products, const Schedule &initial, const Arch &arch) {
+  const auto ordered =
+      llvm::map_to_vector<1>(products, [&](const Contraction &product) { return inOrderOf(initial, product); });
   KernelSpace made;
   made.initial = initial;
-  made.space = spaceOfWgmma(inOrderOf(initial, products.front()), arch, initial);
+  made.space = spaceOfWgmma(mostRestricted(ordered), arch, initial);
   made.whyNot = [=](const Schedule &schedule) {
     for (const Contraction &product : products)
       if (std::string reason = whyNotWgmma(schedule, product, arch.sharedBytes); !reason.empty())

@@ -32,6 +32,7 @@ struct ProductSizes {
   /// The average number of times that the sums of one column read an element of A, or the sums of one row an element of
   /// B. The number is above 1 only for the image of a convolution.
   double readsOfA = 1, readsOfB = 1;
+  int64_t taps = 1; ///< parts of `k` that have whole steps, such as the taps of a convolution
   /// Returns the bytes of A for `rows` rows and of B for `columns` columns.
   double bytesOf(double rows, double columns) const {
     return double(bytes) * double(k) * (rows / readsOfA + columns / readsOfB);

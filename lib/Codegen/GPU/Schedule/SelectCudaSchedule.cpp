@@ -496,8 +496,8 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     alignRows(getOperation(), *known);
     if (!f32Fma)
       splitF32(getOperation(), *known);
-    joinProducts(getOperation(), *known);
     computeOnce(getOperation());
+    joinProducts(getOperation(), *known);
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName))
         tile::setFlops(kernel);

@@ -341,6 +341,10 @@ std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t s
   if (schedule.splitK > 1) {
     if (!product.rowSums.empty())
       return "a kernel that reduces rows of results cannot have a split_k";
+    // Each block writes a number of fragments of eight columns. If there are fewer fragments than blocks, it is 0 or 1.
+    if (const int64_t fragments = schedule.n / 8; fragments > schedule.splitK && fragments % schedule.splitK != 0)
+      return "split_k is " + text(schedule.splitK) + ", but the " + text(schedule.n) +
+             " columns of a block are not a multiple of " + text(8 * schedule.splitK);
     if (const int64_t terms = product.sizeOf(depthOf(product));
         !ShapedType::isDynamic(terms) && int64_t(llvm::divideCeil(terms, line)) < schedule.splitK)
       return "split_k is " + text(schedule.splitK) + ", but the sum has only " + text(terms) + " terms" +

@@ -45,7 +45,9 @@ public:
       : schedule(schedule), sizes(sizes), arch(arch), rates(rates),
         tileRows(double(llvm::divideCeil(sizes.m, schedule.m * schedule.cluster) * uint64_t(schedule.cluster))),
         tileColumns(double(llvm::divideCeil(sizes.n, schedule.n))),
-        steps(double(llvm::divideCeil(llvm::divideCeil(sizes.k, schedule.k), schedule.splitK))) {}
+        steps(double(sizes.taps) *
+              double(llvm::divideCeil(llvm::divideCeil(llvm::divideCeil(sizes.k, sizes.taps), schedule.k),
+                                      schedule.splitK))) {}
 
   double nanoseconds() const {
     const auto tiles = int64_t(tileRows * tileColumns) * sizes.batches;
@@ -100,7 +102,7 @@ private:
     const double elements = double(schedule.m * schedule.n);
     if (sizes.sets > 1)
       step += rates.promotion * blocks * elements / (128 * 128);
-    const double written = elements / double(schedule.splitK); // by one block
+    const double written = elements / double(owners()); // by one block
     const double stored = written * double(sizes.resultBytes);
     const double convert = (stored + (sizes.math ? 2 * written * rates.mathFunction : 0)) /
                            (rates.epilogueRate * double(schedule.consumers));
@@ -116,8 +118,12 @@ private:
     constexpr double clusterRate = 32, barriers = 1500, bytesOfSum = 4;
     if (schedule.splitK == 1)
       return 0;
-    return barriers + blocks * double(schedule.m * schedule.n) * bytesOfSum / clusterRate;
+    const double read = double(schedule.m * schedule.n * schedule.splitK) * bytesOfSum / double(owners());
+    return barriers + blocks * read / clusterRate;
   }
+
+  /// Returns the number of blocks that write a part of a tile. A part has at least eight columns.
+  int64_t owners() const { return std::min(schedule.splitK, schedule.n / 8); }
 
   const Schedule &schedule;
   const ProductSizes &sizes;

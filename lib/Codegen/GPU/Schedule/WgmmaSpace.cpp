@@ -25,6 +25,8 @@ struct WgmmaKnob {
 /// Returns the sizes of `product` in the cost model. The sum of a convolution consists of whole steps for each tap.
 ProductSizes sizesOfWgmma(Contraction product, int64_t parts) {
   ProductSizes sizes = sizesOf(product, parts);
+  for (unsigned tap : tapsOf(product))
+    sizes.taps *= product.likelySizeOf({tap});
   for (OpOperand *operand : {product.lhs(), product.rhs()})
     if (std::optional<Patches> patches = matchPatches(operand->get()))
       for (const WindowDimension &window : patches->windows)
@@ -155,9 +157,9 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
   return nanosecondsOfWgmma(schedule, sizesOfWgmma(inOrderOf(schedule, product), parts), arch);
 }
 
-/// Returns the schedule of the space with the least predicted time for a product of `sizes`, for the order of operands
-/// of `product`.
-static Schedule chooseInOrder(Contraction product, const ProductSizes &sizes, const Arch &arch, int64_t parts) {
+/// Returns the schedule with the least time in nanoseconds of the space of `product`, for its order of operands.
+static Schedule chooseInOrder(Contraction product, const Arch &arch, int64_t parts,
+                              llvm::function_ref<double(const Schedule &)> nanoseconds) {
   const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
   const Schedule initial = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1, 1});
   // Only the tuner selects clusters, because they have not been measured without a fence in each step (decision 0030).
@@ -165,47 +167,83 @@ static Schedule chooseInOrder(Contraction product, const ProductSizes &sizes, co
   space.knobs[WgmmaKnob::cluster].values = {1};
   if (parts > 1) // SplitSums.h has already split the sum
     space.knobs[WgmmaKnob::splitK].values = {1};
-  return fastestOf(
-      space, initial, [&](const SchedulePoint &point) { return wgmmaAt(product, point); },
-      [&](const Schedule &schedule) { return nanosecondsOfWgmma(schedule, sizes, arch); });
+  return fastestOf(space, initial, [&](const SchedulePoint &point) { return wgmmaAt(product, point); }, nanoseconds);
+}
+
+/// Returns the schedule of the space of `product` with the least predicted time.
+static Schedule chooseInOrder(Contraction product, const Arch &arch, int64_t parts) {
+  const ProductSizes sizes = sizesOfWgmma(product, parts);
+  return chooseInOrder(product, arch, parts,
+                       [&](const Schedule &schedule) { return nanosecondsOfWgmma(schedule, sizes, arch); });
 }
 
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
-  Schedule schedule = chooseInOrder(product, sizesOfWgmma(product, parts), arch, parts);
+  Schedule schedule = chooseInOrder(product, arch, parts);
   // A tile has at least 64 rows, but may have 8 columns.
   if (!product.rowSums.empty() || product.likelySizeOf(product.rows) >= groupRows)
     return schedule;
-  Schedule swapped = chooseInOrder(product.transposed(), sizesOfWgmma(product.transposed(), parts), arch, parts);
+  Schedule swapped = chooseInOrder(product.transposed(), arch, parts);
   const bool faster =
       nanosecondsOfWgmma(swapped, product, arch, parts) < nanosecondsOfWgmma(schedule, product, arch, parts);
   return faster ? swapped : schedule;
 }
 
-/// Returns the sizes of a product that has the columns of all `products`, in the order of operands of the first one.
-static ProductSizes sizesOfAll(ArrayRef<Contraction> products) {
-  ProductSizes sizes = sizesOfWgmma(products.front(), /*parts=*/1);
-  int64_t &columns = products.front().swapped ? sizes.m : sizes.n;
-  for (Contraction other : products.drop_front()) {
-    const ProductSizes added = sizesOfWgmma(other, /*parts=*/1);
-    columns += other.swapped ? added.m : added.n;
-    sizes.math |= added.math;
+namespace {
+
+/// The sizes of products that one kernel computes, which have the same order of operands.
+class JoinedSizes {
+public:
+  explicit JoinedSizes(ArrayRef<Contraction> products) : swapped(products.front().swapped) {
+    for (const Contraction &product : products)
+      each.push_back(sizesOfWgmma(product, /*parts=*/1));
   }
-  return sizes;
+
+  /// Returns the sizes of a product that has the columns of all products. The columns of each product are rounded up to
+  /// whole tiles, because no tile has columns of two products.
+  ProductSizes forTilesOf(const Schedule &schedule) const {
+    ProductSizes all = each.front();
+    int64_t &columns = swapped ? all.m : all.n;
+    columns = 0;
+    for (const ProductSizes &sizes : each) {
+      columns += swapped ? int64_t(llvm::alignTo(sizes.m, schedule.m)) : int64_t(llvm::alignTo(sizes.n, schedule.n));
+      all.math |= sizes.math;
+    }
+    return all;
+  }
+
+private:
+  SmallVector<ProductSizes, 1> each;
+  bool swapped;
+};
+
+} // namespace
+
+Contraction mostRestricted(ArrayRef<Contraction> products) {
+  for (Contraction product : products) {
+    std::string reason;
+    if (std::optional<MappedOperand> b = mapOperand(product, product.rhs(), product.columns, reason); b && !b->alongK)
+      return product;
+  }
+  return products.front();
 }
 
 double nanosecondsOfWgmmaForAll(const Schedule &schedule, ArrayRef<Contraction> products, const Arch &arch) {
   SmallVector<Contraction, 1> ordered =
       llvm::map_to_vector<1>(products, [&](const Contraction &product) { return inOrderOf(schedule, product); });
-  return nanosecondsOfWgmma(schedule, sizesOfAll(ordered), arch);
+  return nanosecondsOfWgmma(schedule, JoinedSizes(ordered).forTilesOf(schedule), arch);
 }
 
 std::optional<TimedSchedule> chooseWgmmaForAll(ArrayRef<Contraction> products, const Arch &arch) {
   std::optional<TimedSchedule> best;
   auto consider = [&](ArrayRef<Contraction> ordered) {
-    const Schedule schedule = chooseInOrder(ordered.front(), sizesOfAll(ordered), arch, /*parts=*/1);
+    const JoinedSizes sizes(ordered);
+    auto nanoseconds = [&](const Schedule &schedule) {
+      return nanosecondsOfWgmma(schedule, sizes.forTilesOf(schedule), arch);
+    };
+    const Schedule schedule = chooseInOrder(mostRestricted(ordered), arch, /*parts=*/1, nanoseconds);
     const bool possible = llvm::all_of(
         ordered, [&](const Contraction &product) { return whyNotWgmma(schedule, product, arch.sharedBytes).empty(); });
-    const double time = nanosecondsOfWgmma(schedule, sizesOfAll(ordered), arch);
+    const double time = nanoseconds(schedule);
     if (possible && (!best || time < best->nanoseconds))
       best = TimedSchedule{schedule, time};
   };

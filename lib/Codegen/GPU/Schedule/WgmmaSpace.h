@@ -32,6 +32,9 @@ struct TimedSchedule {
   Schedule schedule;
   double nanoseconds;
 };
+/// Returns the product whose space is that of a kernel that computes all `products`. It is one whose B is not
+/// contiguous along k, if there is any, because fewer widths of tiles are possible for it.
+Contraction mostRestricted(llvm::ArrayRef<Contraction> products);
 /// Returns the schedule with the least predicted time for a kernel that computes all `products`, which have the same
 /// rows and terms (JoinProducts.h). Returns std::nullopt if the schedule cannot be emitted for one of them.
 std::optional<TimedSchedule> chooseWgmmaForAll(llvm::ArrayRef<Contraction> products, const Arch &arch);
