@@ -146,23 +146,29 @@ LogicalResult DataflowOp::verify() {
   }
   llvm::DenseMap<StringAttr, TaskOp> bundles;
   auto function = (*this)->getParentOfType<func::FuncOp>();
+  // The errors about two tasks have a note at the first task.
+  auto conflict = [](TaskOp task, TaskOp other) {
+    InFlightDiagnostic error = task.emitOpError();
+    error.attachNote(other.getLoc()) << "the task of @" << other.getCallee() << " is here";
+    return error;
+  };
   auto use = [&](TaskOp task, Value value, bool writes) -> LogicalResult {
     const bool isPort = isa<BlockArgument>(value);
     Users &of = users[value];
     TaskOp &mine = writes ? of.writer : of.reader;
     TaskOp &other = writes ? of.reader : of.writer;
     if (mine && isPort)
-      return task.emitOpError("dataflow_c4: it uses a port that @") << mine.getCallee() << " already uses";
+      return conflict(task, mine) << "dataflow_c4: it uses a port that @" << mine.getCallee() << " already uses";
     if (mine)
-      return task.emitOpError("dataflow_c2: ")
-             << (writes ? "writes" : "reads") << " a channel that @" << mine.getCallee()
-             << (writes ? " writes" : " reads") << " already; a channel has one " << (writes ? "producer" : "consumer");
+      return conflict(task, mine) << "dataflow_c2: " << (writes ? "writes" : "reads") << " a channel that @"
+                                  << mine.getCallee() << (writes ? " writes" : " reads")
+                                  << " already; a channel has one " << (writes ? "producer" : "consumer");
     mine = task;
     if (other == task)
       return task.emitOpError("dataflow_c3: @")
              << task.getCallee() << " reads a channel that it writes, but feedback is not allowed";
     if (isPort && other)
-      return task.emitOpError("dataflow_c4: it uses a port that @") << other.getCallee() << " already uses";
+      return conflict(task, other) << "dataflow_c4: it uses a port that @" << other.getCallee() << " already uses";
     if (!isPort || !function)
       return success();
     auto interface =
@@ -171,8 +177,8 @@ LogicalResult DataflowOp::verify() {
       return success();
     auto [entry, isNew] = bundles.try_emplace(interface.getBundle(), task);
     if (!isNew && entry->second != task)
-      return task.emitOpError("dataflow_c4: bundle '")
-             << interface.getBundle().getValue() << "' belongs to @" << entry->second.getCallee() << " already";
+      return conflict(task, entry->second) << "dataflow_c4: bundle '" << interface.getBundle().getValue()
+                                           << "' belongs to @" << entry->second.getCallee() << " already";
     return success();
   };
   for (auto task : getBody().getOps<TaskOp>()) {

@@ -101,11 +101,16 @@ static LogicalResult verifyWrites(LaunchOp launch, ArrayRef<BufferOp> buffers) {
       continue;
     BufferOp buffer = buffers[number];
     BufferKind kind = buffer.getKind();
+    auto error = [&] {
+      InFlightDiagnostic made = launch.emitOpError();
+      made.attachNote(buffer.getLoc()) << "buffer " << number << " is declared here";
+      return made;
+    };
     if (isReadOnly(buffer))
-      return launch.emitOpError("launch_c3: writes to ") << stringifyBufferKind(kind) << " buffer " << number;
+      return error() << "launch_c3: writes to " << stringifyBufferKind(kind) << " buffer " << number;
     if ((kind == BufferKind::Packed) != launch.getOnce())
-      return launch.emitOpError("launch_c4: ") << (launch.getOnce() ? "a once launch writes to " : "writes to ")
-                                               << stringifyBufferKind(kind) << " buffer " << number;
+      return error() << "launch_c4: " << (launch.getOnce() ? "a once launch writes to " : "writes to ")
+                     << stringifyBufferKind(kind) << " buffer " << number;
   }
   return success();
 }

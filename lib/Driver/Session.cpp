@@ -34,6 +34,8 @@ namespace tilewright {
 
 struct Session::State {
   State() : context(registry(), MLIRContext::Threading::DISABLED) {
+    // The only notes of errors are those that name another op. By default, MLIR adds a note with the IR of the op.
+    context.printOpOnDiagnostic(false);
     context.setThreadPool(threads);
     context.loadAllAvailableDialects();
   }
@@ -89,6 +91,8 @@ public:
             return;
           llvm::raw_string_ostream stream(text);
           stream << (text.empty() ? "" : "\n") << sourceLineBefore(diagnostic.getLocation()) << diagnostic;
+          for (Diagnostic &note : diagnostic.getNotes())
+            stream << "\n" << sourceLineBefore(note.getLocation()) << "note: " << note;
           if (std::optional<int64_t> dsp = neededDspOf(diagnostic))
             neededDsp = dsp;
         }) {}

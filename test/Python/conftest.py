@@ -81,7 +81,10 @@ SHARES = {
     "ops/test_attention_f16_f64_and_few_rows.py": 3, "ops/test_contractions.py": 3, "test_reference.py": 3, "test_cpu_attention_training.py": 3,
     "test_model_import.py": 4, "test_models.py": 2, "test_training.py": 2, "test_check.py": 2, "test_plain_exports.py": 3, "test_plain_operators.py": 3, "ops/test_casts.py": 3, "ops/test_scalars_with_half_precision.py": 3,
     "ops/test_decomposed.py": 2, "ops/test_interleaved.py": 2, "ops/test_topk_argmax_and_scans.py": 2, "ops/test_channels_last.py": 2, "ops/test_as_strided.py": 2,
-    "ops/test_special_functions.py": 2, "test_flex_attention.py": 2, "test_cuda_kernel_table.py": 3, "test_cuda_wgmma.py": 2, "ops/test_random.py": 2, "test_data_dependent_sizes.py": 2, "test_onnx_microsoft.py": 2, "test_onnx_references.py": 2,
+    "ops/test_special_functions.py": 2, "test_flex_attention.py": 2, "test_cuda_kernel_table.py": 3, "test_cuda_wgmma.py": 2,
+    "test_cuda_convolution_wgmma.py": 2, "test_cuda_attention_wgmma.py": 2, "test_cuda_attention_mma.py": 2, "test_cuda_attention_gradient.py": 2,
+    "test_cuda_attention_gradient_wgmma.py": 2, "test_cuda_windows.py": 2, "test_cuda_float8.py": 2, "test_cuda_join_rows.py": 2, "test_cuda.py": 2,
+    "ops/test_random.py": 2, "test_data_dependent_sizes.py": 2, "test_onnx_microsoft.py": 2, "test_onnx_references.py": 2,
 }  # fmt: skip
 
 

@@ -171,6 +171,7 @@ func.func private @dataflow_c2_two_readers() {
   tw_hls.dataflow {
     %a = tw_hls.buffer "a" : memref<8xf32>
     tw_hls.task @make reads() writes(%a) : () -> memref<8xf32>
+    // expected-note @below {{the task of @take is here}}
     tw_hls.task @take reads(%a) writes() : (memref<8xf32>) -> ()
     // expected-error @below {{dataflow_c2: reads a channel that @take reads already; a channel has one consumer}}
     tw_hls.task @take reads(%a) writes() : (memref<8xf32>) -> ()
@@ -186,6 +187,7 @@ func.func private @change(%a: memref<8xf32>, %b: memref<8xf32>)
 func.func private @dataflow_c2_two_writers() {
   tw_hls.dataflow {
     %a = tw_hls.buffer "a" : memref<8xf32>
+    // expected-note @below {{the task of @make is here}}
     tw_hls.task @make reads() writes(%a) : () -> memref<8xf32>
     // expected-error @below {{dataflow_c2: writes a channel that @make writes already; a channel has one producer}}
     tw_hls.task @make reads() writes(%a) : () -> memref<8xf32>
@@ -242,6 +244,7 @@ func.func private @dataflow_c3_later() {
 func.func private @take(%a: memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>)
 func.func private @dataflow_c4_port(%x: memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>) {
   tw_hls.dataflow {
+    // expected-note @below {{the task of @take is here}}
     tw_hls.task @take reads(%x) writes() : (memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>) -> ()
     // expected-error @below {{dataflow_c4: it uses a port that @take already uses}}
     tw_hls.task @take reads(%x) writes() : (memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>) -> ()
@@ -256,6 +259,7 @@ func.func private @take2(%a: memref<8xf32, #tw_hls.partition<none>, #tw_hls.memo
 func.func private @dataflow_c4_bundle(%x: memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>> {tw_hls.interface = #tw_hls.interface<name = "x", protocol = axi_master, bundle = "gmem">},
     %y: memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>> {tw_hls.interface = #tw_hls.interface<name = "y", protocol = axi_master, bundle = "gmem">}) {
   tw_hls.dataflow {
+    // expected-note @below {{the task of @take is here}}
     tw_hls.task @take reads(%x) writes() : (memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>) -> ()
     // expected-error @below {{dataflow_c4: bundle 'gmem' belongs to @take already}}
     tw_hls.task @take2 reads(%y) writes() : (memref<8xf32, #tw_hls.partition<none>, #tw_hls.memory<dram>>) -> ()

@@ -90,6 +90,7 @@ tw_plan.program @launch_c2 [] in [] to [] {
 // -----
 
 tw_plan.program @launch_c3 [] in [] to [] {
+  // expected-note @below {{buffer 0 is declared here}}
   tw_plan.buffer 0 input 0 bytes affine_map<() -> (64)>
   // expected-error @below {{launch_c3: writes to input buffer 0}}
   tw_plan.launch @kernel [0] writes 1 sizes affine_map<() -> ()>
@@ -116,6 +117,7 @@ tw_plan.program @launch_c5_written [] in [] to [] {
 // -----
 
 tw_plan.program @launch_c4 [] in [] to [] {
+  // expected-note @below {{buffer 0 is declared here}}
   tw_plan.buffer 0 packed 0 bytes affine_map<() -> (64)>
   // expected-error @below {{launch_c4: writes to packed buffer 0}}
   tw_plan.launch @kernel [0] writes 1 sizes affine_map<() -> ()>
@@ -124,6 +126,7 @@ tw_plan.program @launch_c4 [] in [] to [] {
 // -----
 
 tw_plan.program @launch_c4_once [] in [] to [] {
+  // expected-note @below {{buffer 0 is declared here}}
   tw_plan.buffer 0 arena 0 bytes affine_map<() -> (64)>
   // expected-error @below {{launch_c4: a once launch writes to arena buffer 0}}
   tw_plan.launch once @kernel [0] writes 1 sizes affine_map<() -> ()>

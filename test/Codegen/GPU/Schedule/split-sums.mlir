@@ -18,6 +18,7 @@
 
 // On sm_90a, the blocks of a cluster compute the parts of the sum in one kernel instead
 // (test/Codegen/NVPTX/split-k.mlir).
+// HOPPER-NOT: _parts
 // HOPPER: kind = wgmma, {{.*}}split_k = 8
 // HOPPER-NOT: _parts
 
