@@ -77,10 +77,10 @@ def fresh(request, monkeypatch):
 # tools/test.sh runs one of N parametrized cases of these files, selected by name (harness/shares.py). With --full, and
 # in a manual run of pytest, all cases run.
 SHARES = {
-    "ops/test_tables.py": 3, "ops/test_tile_boundary_sizes.py": 3, "ops/test_grouped_convolutions.py": 3, "ops/test_quantized.py": 3,
-    "ops/test_attention_f16_f64_and_few_rows.py": 3, "ops/test_contractions.py": 3, "test_reference.py": 3, "test_cpu_attention_training.py": 3,
-    "test_model_import.py": 4, "test_models.py": 2, "test_training.py": 2, "test_check.py": 2, "test_plain_exports.py": 3, "test_plain_operators.py": 3, "ops/test_casts.py": 3, "ops/test_scalars_with_half_precision.py": 3,
-    "ops/test_decomposed.py": 2, "ops/test_interleaved.py": 2, "ops/test_topk_argmax_and_scans.py": 2, "ops/test_channels_last.py": 2, "ops/test_as_strided.py": 2,
+    "ops/test_tables.py": 6, "ops/test_tile_boundary_sizes.py": 5, "ops/test_grouped_convolutions.py": 5, "ops/test_quantized.py": 3,
+    "ops/test_attention_f16_f64_and_few_rows.py": 3, "ops/test_contractions.py": 5, "test_reference.py": 3, "test_cpu_attention_training.py": 3,
+    "test_model_import.py": 4, "test_models.py": 3, "test_training.py": 2, "test_check.py": 2, "test_plain_exports.py": 3, "test_plain_operators.py": 3, "ops/test_casts.py": 3, "ops/test_scalars_with_half_precision.py": 3,
+    "ops/test_decomposed.py": 4, "ops/test_interleaved.py": 4, "ops/test_topk_argmax_and_scans.py": 2, "ops/test_channels_last.py": 2, "ops/test_as_strided.py": 2,
     "ops/test_special_functions.py": 2, "test_flex_attention.py": 2, "test_cuda_kernel_table.py": 3, "test_cuda_wgmma.py": 2,
     "test_cuda_convolution_wgmma.py": 2, "test_cuda_attention_wgmma.py": 2, "test_cuda_attention_mma.py": 2, "test_cuda_attention_gradient.py": 2,
     "test_cuda_attention_gradient_wgmma.py": 2, "test_cuda_windows.py": 2, "test_cuda_float8.py": 2, "test_cuda_join_rows.py": 2, "test_cuda.py": 2,
