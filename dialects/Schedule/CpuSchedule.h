@@ -28,8 +28,15 @@ const CpuKnob *findCpuKnob(llvm::StringRef name);
 /// Value of `block` for the largest number of rows that the registers and the L1 cache allow.
 inline constexpr int64_t wholeBlocks = 16;
 
+/// The number of steps of a K-block of the innermost reduction, unless the knob `k_block` of a schedule sets another
+/// number. Each block is summed separately and then added to C. A block of B has 24 KiB for a panel of 48 columns in
+/// f32. It fits in the L1 cache together with the rows of A by which it is multiplied. The bound on the error of a long
+/// sum is proportional to the size of a block plus the number of blocks. Without blocks, it would be proportional to K,
+/// the product of these numbers.
+inline constexpr int64_t defaultKBlock = 128;
+
 /// Returns the value of a knob of the schedule of `kernel`, for example by `knobOr(kernel, &CpuScheduleAttr::getKBlock,
-/// 128)`. Returns `otherwise` if the kernel is null or its schedule does not set the knob.
+/// defaultKBlock)`. Returns `otherwise` if the kernel is null or its schedule does not set the knob.
 int64_t knobOr(mlir::func::FuncOp kernel, int64_t (CpuScheduleAttr::*knob)() const, int64_t otherwise);
 
 } // namespace tilewright::schedule

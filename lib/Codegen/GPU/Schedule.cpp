@@ -38,4 +38,10 @@ std::optional<Schedule> getSchedule(func::FuncOp kernel) {
   return std::nullopt;
 }
 
+bool hasScheduleExcept(func::FuncOp kernel, Schedule::Kind kind) {
+  Attribute attribute = kernel->getAttr(scheduleAttrName);
+  auto known = dyn_cast_or_null<schedule::GpuScheduleAttr>(attribute);
+  return attribute && !(known && known.getKind() == kind);
+}
+
 } // namespace tilewright::gpu

@@ -29,6 +29,8 @@ void setSchedule(mlir::func::FuncOp kernel, const Schedule &schedule);
 /// or if the schedule has the kind `elements`, `scatter` or `windows` and its `vector` does not divide the rows of the
 /// results.
 std::optional<Schedule> getSchedule(mlir::func::FuncOp kernel);
+/// Returns true if the kernel has a schedule that is not one of the kind `kind`.
+bool hasScheduleExcept(mlir::func::FuncOp kernel, Schedule::Kind kind);
 
 } // namespace tilewright::gpu
 

@@ -33,11 +33,9 @@ std::pair<Value, Value> ClusterSums::rangeOf(Value steps) {
           quotient(elements.multiply(next, steps), schedule.splitK)};
 }
 
-int64_t ClusterSums::columnsOfBlock() const { return std::max(columnsOfFragment, schedule.n / schedule.splitK); }
-
 Value ClusterSums::addressOf(Value owner, int64_t number) {
   const int64_t consumers = schedule.consumers * warpGroupSize;
-  const int64_t fragments = schedule.m / schedule.consumers / groupRows * columnsOfBlock() / columnsOfFragment;
+  const int64_t fragments = schedule.m / schedule.consumers / groupRows * columnsOfBlock(schedule) / columnsOfFragment;
   Value thread = elements.add(kernel.thread, index(-warpGroupSize));
   Value before =
       elements.multiply(elements.add(elements.multiply(owner, index(fragments)), index(number)), index(consumers));
@@ -45,7 +43,7 @@ Value ClusterSums::addressOf(Value owner, int64_t number) {
 }
 
 void ClusterSums::add(ArrayRef<Value> sums, llvm::function_ref<void(ArrayRef<Value>, Value)> write) {
-  const int64_t owners = schedule.n / columnsOfBlock(), ofBlock = columnsOfBlock() / columnsOfFragment;
+  const int64_t owners = schedule.n / columnsOfBlock(schedule), ofBlock = columnsOfBlock(schedule) / columnsOfFragment;
   const int64_t fragmentRows = schedule.m / schedule.consumers / groupRows;
   // Wait for the other consumer warps, because they may still read the ring.
   syncNamed(arith::ConstantIntOp::create(builder, loc, 1, 32), schedule.consumers * warpGroupSize);
@@ -55,7 +53,9 @@ void ClusterSums::add(ArrayRef<Value> sums, llvm::function_ref<void(ArrayRef<Val
                 sums.slice(size_t((row * owners * ofBlock + column) * sumsOfFragment), size_t(sumsOfFragment)));
   arriveAtCluster();
   waitForCluster();
-  auto addAndWrite = [&] {
+  const Value owns =
+      owners < schedule.splitK ? isLess(rank, index(owners)) : Value(); // null if every block owns columns
+  when(owns, [&] {
     SmallVector<Value> total;
     for (int64_t number = 0; number < fragmentRows * ofBlock; ++number) {
       Value from = addressOf(rank, number);
@@ -68,16 +68,12 @@ void ClusterSums::add(ArrayRef<Value> sums, llvm::function_ref<void(ArrayRef<Val
                                           : arith::AddFOp::create(builder, loc, sum, other).getResult();
       llvm::append_range(total, parts.front());
     }
-    if (owners == schedule.splitK)
+    if (!owns) // arrive before the results are stored, so that the other blocks wait less
       arriveAtCluster();
-    write(total, elements.multiply(rank, index(columnsOfBlock())));
-  };
-  if (owners == schedule.splitK) {
-    addAndWrite();
-  } else {
-    when(isLess(rank, index(owners)), addAndWrite);
+    write(total, elements.multiply(rank, index(columnsOfBlock(schedule))));
+  });
+  if (owns)
     arriveAtCluster();
-  }
   waitForCluster();
 }
 

@@ -17,18 +17,16 @@ public:
   std::pair<mlir::Value, mlir::Value> rangeOf(mlir::Value steps);
 
   /// Adds the sums of all blocks. The consumer threads call this function after their last product. `sums` are the
-  /// thread's sums of all fragments of `columns` columns, in the order of ContractionCode::writeFragments(). Calls
-  /// `write` with the total sums of columnsOfBlock() adjacent columns, and the first of these columns. Only blocks that
-  /// have columns execute `write`.
+  /// thread's sums of all fragments of the tile, in the order of ContractionCode::writeFragments(). Calls `write` with
+  /// the total sums of columnsOfBlock(schedule) adjacent columns, and the first of these columns. Only blocks that have
+  /// columns execute `write`.
   void add(llvm::ArrayRef<mlir::Value> sums, llvm::function_ref<void(llvm::ArrayRef<mlir::Value>, mlir::Value)> write);
   /// Emits the barriers of the cluster for the other threads, which have no sums.
   void takePart();
 
-  /// Returns the number of columns whose total sums a block computes. It is at least the number of columns of a
-  /// fragment.
-  int64_t columnsOfBlock() const;
-
 private:
+  void arriveAtCluster() { kernel.threads.arriveAtCluster(builder, loc); }
+  void waitForCluster() { kernel.threads.waitForCluster(builder, loc); }
   /// Returns the address of four sums: fragment `number` of the columns of block `owner`.
   mlir::Value addressOf(mlir::Value owner, int64_t number);
 

@@ -272,9 +272,8 @@ private:
       when(both(arrives, any), [&] { releaseSlot(loop.getResult(2), lane); });
     }
     Value row = elements.add(firstRow, elements.multiply(quotient(inGroup, warpSize), index(16)));
-    const int64_t columns = clusterSums ? clusterSums->columnsOfBlock() : schedule.n;
     auto write = [&](ArrayRef<Value> total, Value column) {
-      code.writeFragments(lane, row, column, {rows / groupRows, columns / 8, groupRows}, total);
+      code.writeFragments(lane, row, column, {rows / groupRows, columnsOfBlock(schedule) / 8, groupRows}, total);
     };
     if (clusterSums)
       clusterSums->add(sums, write);
@@ -294,8 +293,7 @@ private:
 class JoinedEmitter : ThreadCode {
 public:
   JoinedEmitter(ThreadKernel &kernel, ArrayRef<Contraction> products)
-      : ThreadCode(kernel), products(products), block(kernel.block), maps(kernel.maps),
-        numResults(kernel.from->getAttrOfType<DenseI64ArrayAttr>(joinedResultsAttrName).asArrayRef()) {}
+      : ThreadCode(kernel), products(products), block(kernel.block), maps(kernel.maps) {}
 
   LogicalResult run() {
     AffineExpr zero = getAffineConstantExpr(0, builder.getContext());
@@ -331,8 +329,10 @@ private:
   LogicalResult emit(size_t number, AffineExpr first) {
     kernel.block = arith::SubIOp::create(builder, loc, block, elements.evaluate(first, {}));
     kernel.maps.assign({maps[2 * number], maps[2 * number + 1]});
-    kernel.firstResult = size_t(llvm::sum_of(numResults.take_front(number)));
-    kernel.numResults = size_t(numResults[number]);
+    kernel.firstResult = 0;
+    for (const Contraction &before : products.take_front(number))
+      kernel.firstResult += before.results.size();
+    kernel.numResults = products[number].results.size();
     if (failed(WgmmaEmitter(kernel, products[number]).run()))
       return failure();
     llvm::append_range(recipes, kernel.to->getAttrOfType<ArrayAttr>("tw_cuda.maps"));
@@ -342,7 +342,6 @@ private:
   ArrayRef<Contraction> products;
   Value block;
   SmallVector<Value> maps;
-  ArrayRef<int64_t> numResults; ///< number of results of each product
   SmallVector<Attribute> recipes;
   AffineExpr grid;
 };

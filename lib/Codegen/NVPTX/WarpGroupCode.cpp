@@ -72,8 +72,6 @@ void WarpGroupCode::beginCluster() {
 }
 
 void WarpGroupCode::endCluster() { assembly("barrier.cluster.arrive;\n\tbarrier.cluster.wait;", "~{memory}", {}); }
-void WarpGroupCode::arriveAtCluster() { assembly("barrier.cluster.arrive;", "~{memory}", {}); }
-void WarpGroupCode::waitForCluster() { assembly("barrier.cluster.wait;", "~{memory}", {}); }
 
 void WarpGroupCode::storeSums(Value to, ArrayRef<Value> sums) {
   SmallVector<Value> operands{to};

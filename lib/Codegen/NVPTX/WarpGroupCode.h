@@ -65,9 +65,6 @@ protected:
   /// Emits a barrier of all threads of the cluster. After the barrier, no block of the cluster accesses the shared
   /// memory of another block.
   void endCluster();
-  /// Emit the two parts of endCluster(). Writes to shared memory before the arrival are visible after the wait.
-  void arriveAtCluster();
-  void waitForCluster();
   /// Stores four sums (f32 or i32) to shared memory. The address `to` must be a multiple of 16 bytes.
   void storeSums(mlir::Value to, llvm::ArrayRef<mlir::Value> sums);
   /// Loads four sums of `type` from the same address in the shared memory of the block with the rank `rank`.

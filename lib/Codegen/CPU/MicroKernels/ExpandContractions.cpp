@@ -299,7 +299,7 @@ private:
   Value emit(BlockAccess &access, OpFoldResult rows, int64_t panel, int64_t group) {
     access.tileRows = tileRows;
     auto kernel = op->getParentOfType<func::FuncOp>();
-    access.reductionBlock = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getKBlock, defaultReductionBlock);
+    access.reductionBlock = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getKBlock, schedule::defaultKBlock);
     access.blockRows = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getBlock, 0);
     if (onTiles(access.rhs, group) && isTransposed(access)) {
       emitTransposedPanels(builder, loc, access, rows, panel);

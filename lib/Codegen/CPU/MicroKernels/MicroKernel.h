@@ -9,16 +9,10 @@
 #ifndef TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_MICROKERNEL_H
 #define TILEWRIGHT_LIB_CODEGEN_CPU_MICROKERNELS_MICROKERNEL_H
 
+#include "dialects/Schedule/CpuSchedule.h"
 #include "mlir/IR/Builders.h"
 
 namespace tilewright::cpu {
-
-/// The number of steps of a K-block of the innermost reduction, unless a schedule's knob `k_block` sets another number.
-/// Each block is summed separately and then added to C. A block of B has 24 KiB for a panel of 48 columns in f32. It
-/// fits in the L1 cache together with the rows of A by which it is multiplied. The bound on the error of a long sum is
-/// proportional to the size of a block plus the number of blocks. Without blocks, it would be proportional to K, the
-/// product of these numbers.
-inline constexpr int64_t defaultReductionBlock = 128;
 
 /// The operands of a product, and how its blocks access them.
 struct BlockAccess {
@@ -49,7 +43,7 @@ struct BlockAccess {
   std::function<void(mlir::OpBuilder &, mlir::Value from, mlir::Value to)> rowsDone;
   bool rhsNear = false;     ///< true: B is in the L2 cache (packed by the task, or small), so it is not prefetched
   bool wholePanels = false; ///< true: `columns` is known to be a multiple of the panel's width
-  int64_t reductionBlock = defaultReductionBlock; ///< number of steps of a K-block
+  int64_t reductionBlock = schedule::defaultKBlock; ///< number of steps of a K-block
   /// Rows of a block; 0 or schedule::wholeBlocks: limited by the registers and the sets of the L1 cache.
   int64_t blockRows = 0;
   int64_t tileRows = 0; ///< rows of the AMX tiles of A and C; 0: as rowsOfTiles() returns

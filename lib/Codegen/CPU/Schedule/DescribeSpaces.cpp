@@ -173,7 +173,7 @@ private:
     const bool tiled = products.tileUnit && (matmul ? matmul.getGroup() : convolution.getGroup()) > 1;
     Type element = cast<ShapedType>(weight.getType()).getElementType();
     if (!tiled && !element.isF16()) { // vector instructions (lib/Codegen/CPU/MicroKernels/MicroKernel.h)
-      const int64_t kBlock = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getKBlock, 128);
+      const int64_t kBlock = schedule::knobOr(kernel, &schedule::CpuScheduleAttr::getKBlock, schedule::defaultKBlock);
       const int64_t group = matmul ? matmul.getGroup() : convolution.getGroup();
       AffineExpr size = matmul ? tile::sizeOf(matmul.getInputs()[0], matmul.getLhsPermutation().back())
                                : tile::sizeOf(convolution.getInputs()[0], 3);

@@ -144,7 +144,7 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
   /// than usual, a sum of f32 or f64 has at least eight partial sums. For a sum of 768 positive terms, the error was
   /// 3.5 times that of MKL with blocks of 512, and 1.5 times with blocks of 128. The time was the same (Xeon with
   /// AVX-512, 2 rows, 4096 columns).
-  static constexpr int64_t mostStreamedRows = 64, longKBlock = 512, usualKBlock = 128, leastPartialSums = 8;
+  static constexpr int64_t mostStreamedRows = 64, longKBlock = 512, leastPartialSums = 8;
   int64_t kBlockOfStream(Operation *member) const {
     auto matmul = dyn_cast<MatmulOp>(member);
     if (!matmul)
@@ -158,8 +158,8 @@ struct SelectSchedule : impl::SelectScheduleBase<SelectSchedule> {
       return 0;
     // For narrower operands, the error of the products exceeds the error of their sum.
     const bool wide = shape.bytes >= 4;
-    return wide ? std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(shape.k) / leastPartialSums)), usualKBlock,
-                                      longKBlock)
+    return wide ? std::clamp<int64_t>(int64_t(llvm::bit_floor(uint64_t(shape.k) / leastPartialSums)),
+                                      schedule::defaultKBlock, longKBlock)
                 : longKBlock;
   }
 

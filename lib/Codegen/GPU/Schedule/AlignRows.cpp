@@ -85,17 +85,13 @@ private:
       return;
     func::FuncOp made = makeProduct(kernel, operands);
     symbols.insert(made);
-    std::optional<Contraction> aligned = matchContraction(made, reason);
-    if (std::optional<Schedule> schedule = aligned ? wgmmaFor(*aligned, arch) : std::nullopt) {
-      setSchedule(made, *schedule);
-      module.walk([&](func::CallOp call) {
-        if (call.getCallee() == kernel.getName())
-          replace(call, made, operands);
-      });
-      symbols.erase(kernel);
-      return;
-    }
-    symbols.erase(made);
+    const std::optional<Schedule> schedule = wgmmaFor(made, arch);
+    if (!schedule)
+      return symbols.erase(made);
+    setSchedule(made, *schedule);
+    for (func::CallOp call : callsOf(module, kernel))
+      replace(call, made, operands);
+    symbols.erase(kernel);
   }
 
   /// Returns a new kernel that computes the same as `kernel`, and whose arguments `operands` have longer rows. The

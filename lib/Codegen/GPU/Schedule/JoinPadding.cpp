@@ -108,9 +108,8 @@ private:
   /// Returns the fused kernel with its schedule. This kernel pads the image itself. Returns null if fusion is
   /// impossible.
   func::FuncOp kernelOf(func::FuncOp pads, ArrayRef<Operation *> views, func::FuncOp convolves, unsigned number) {
-    if (convolves->hasAttr(scheduleAttrName))
-      if (std::optional<Schedule> known = getSchedule(convolves); !known || known->kind != Schedule::Kind::Wgmma)
-        return {};
+    if (hasScheduleExcept(convolves, Schedule::Kind::Wgmma))
+      return {};
     std::optional<BlockArgument> image = imageArgument(pads);
     std::string reason;
     std::optional<Contraction> product = matchContraction(convolves, reason);
@@ -118,8 +117,7 @@ private:
     if (!image || !product || !padded.hasOneUse() || !sizesAreKnown(convolves) || *padded.user_begin() != product->op)
       return {};
     func::FuncOp made = make(pads, *image, views, convolves, padded);
-    product = matchContraction(made, reason);
-    if (std::optional<Schedule> schedule = product ? wgmmaFor(*product, arch) : std::nullopt) {
+    if (std::optional<Schedule> schedule = wgmmaFor(made, arch)) {
       setSchedule(made, *schedule);
       return made;
     }

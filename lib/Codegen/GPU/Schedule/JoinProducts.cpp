@@ -89,8 +89,7 @@ private:
     if (!kernel || !kernel->hasAttr(kernelAttrName) || !sizesAreKnown(kernel))
       return nullptr;
     // Passes that create kernels for wgmma have already set the schedules of these kernels.
-    if (auto schedule = kernel->getAttrOfType<schedule::GpuScheduleAttr>(scheduleAttrName);
-        schedule && schedule.getKind() != Schedule::Kind::Wgmma)
+    if (hasScheduleExcept(kernel, Schedule::Kind::Wgmma))
       return nullptr;
     auto [known, isNew] = candidates.try_emplace(kernel);
     if (isNew)
@@ -191,8 +190,7 @@ private:
     for (func::CallOp call : calls) {
       llvm::append_range(results, call.getResultTypes());
       counts.push_back(call.getNumResults());
-      if (auto named = call->getAttrOfType<StringAttr>(opsAttrName))
-        ops += (ops.empty() ? "" : "+") + named.getValue().str();
+      ops += (ops.empty() ? "" : "+") + opsOf(call);
     }
     llvm::append_range(types, results);
     func::FuncOp origin = candidateOf(calls.front())->kernel;

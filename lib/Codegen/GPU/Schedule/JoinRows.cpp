@@ -177,10 +177,6 @@ private:
     return function && function->hasAttr(kernelAttrName) && !function->hasAttr(scheduleAttrName) &&
            sizesAreKnown(function) && function.getNumArguments() > function.getNumResults();
   }
-  static std::string opsOf(func::CallOp call) {
-    auto ops = call->getAttrOfType<StringAttr>(opsAttrName);
-    return ops ? ops.getValue().str() : call.getCallee().str();
-  }
 
   func::CallOp first, second;
   SymbolTable &symbols;

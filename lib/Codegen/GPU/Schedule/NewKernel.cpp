@@ -42,6 +42,20 @@ void copySizes(func::FuncOp from, func::FuncOp to) {
       to.setArgAttr(after.getArgNumber(), tile::sizesAttrName, sizes);
 }
 
+SmallVector<func::CallOp> callsOf(ModuleOp module, func::FuncOp kernel) {
+  SmallVector<func::CallOp> calls;
+  module.walk([&](func::CallOp call) {
+    if (call.getCallee() == kernel.getName())
+      calls.push_back(call);
+  });
+  return calls;
+}
+
+std::string opsOf(func::CallOp call) {
+  auto ops = call->getAttrOfType<StringAttr>(opsAttrName);
+  return ops ? ops.getValue().str() : call.getCallee().str();
+}
+
 void redirectCall(func::CallOp call, func::FuncOp kernel, ValueRange operands) {
   call.setCallee(kernel.getName());
   call->setOperands(operands);

@@ -19,6 +19,12 @@ void setSizes(mlir::func::FuncOp kernel, unsigned argument);
 /// Copies the attribute tw.sizes of arguments that have the same type in both kernels, for symbolic sizes.
 void copySizes(mlir::func::FuncOp from, mlir::func::FuncOp to);
 
+/// Returns the calls of `kernel` in the module.
+llvm::SmallVector<mlir::func::CallOp> callsOf(mlir::ModuleOp module, mlir::func::FuncOp kernel);
+
+/// Returns the attribute tw.ops of a call, or the name of its kernel if it has none.
+std::string opsOf(mlir::func::CallOp call);
+
 /// Changes `call` to call `kernel` with these operands. The results of `kernel` must have the same types as those of
 /// the previous callee.
 void redirectCall(mlir::func::CallOp call, mlir::func::FuncOp kernel, mlir::ValueRange operands);

@@ -125,18 +125,14 @@ private:
     func::FuncOp made = makeProduct(kernel, *product, operands);
     symbols.insert(made);
     std::optional<Contraction> ofParts = matchContraction(made, reason);
-    if (std::optional<Schedule> schedule = ofParts ? wgmmaFor(*ofParts, arch) : std::nullopt;
-        schedule &&
-        nanosecondsOfWgmma(*schedule, *ofParts, arch) + nanosecondsOfCopies(operands) < nanosecondsOfFma(*product)) {
-      setSchedule(made, *schedule);
-      module.walk([&](func::CallOp call) {
-        if (call.getCallee() == kernel.getName())
-          replace(call, made, operands);
-      });
-      symbols.erase(kernel);
-      return;
-    }
-    symbols.erase(made);
+    const std::optional<Schedule> schedule = ofParts ? wgmmaFor(*ofParts, arch) : std::nullopt;
+    if (!schedule ||
+        nanosecondsOfWgmma(*schedule, *ofParts, arch) + nanosecondsOfCopies(operands) >= nanosecondsOfFma(*product))
+      return symbols.erase(made);
+    setSchedule(made, *schedule);
+    for (func::CallOp call : callsOf(module, kernel))
+      replace(call, made, operands);
+    symbols.erase(kernel);
   }
 
   /// Returns a new kernel that computes the same as `kernel` from bf16 parts. The caller adds calls of the new kernel.

@@ -237,11 +237,8 @@ public:
     func::FuncOp first = makeParts();
     symbols.insert(first);
     addUp();
-    for (auto call : llvm::to_vector(module.getOps<func::FuncOp>()))
-      call.walk([&](func::CallOp each) {
-        if (each.getCallee() == kernel.getName())
-          rewrite(each, first);
-      });
+    for (func::CallOp call : callsOf(module, kernel))
+      rewrite(call, first);
     for (unsigned side : llvm::reverse(unused))
       (void)kernel.eraseArgument(side);
   }

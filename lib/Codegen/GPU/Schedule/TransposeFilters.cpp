@@ -168,10 +168,8 @@ void transposeFilters(ModuleOp module, const Arch &arch) {
     }
     func::FuncOp filters = transposer.makeFilters();
     symbols.insert(filters);
-    module.walk([&](func::CallOp call) {
-      if (call.getCallee() == kernel.getName())
-        transposer.replace(call, made, filters);
-    });
+    for (func::CallOp call : callsOf(module, kernel))
+      transposer.replace(call, made, filters);
     symbols.erase(kernel);
   }
 }

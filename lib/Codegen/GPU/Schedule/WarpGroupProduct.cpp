@@ -300,6 +300,11 @@ int64_t registersOfConsumer(const Schedule &schedule, int64_t sets) {
   return sets * schedule.m / schedule.consumers * schedule.n / warpGroupSize + otherRegisters;
 }
 
+int64_t columnsOfBlock(const Schedule &schedule) {
+  constexpr int64_t columnsOfFragment = 8;
+  return schedule.splitK > 1 ? std::max(columnsOfFragment, schedule.n / schedule.splitK) : schedule.n;
+}
+
 int64_t bytesOfSlots(const Schedule &schedule) {
   constexpr int64_t bytesOfSum = 4;
   const int64_t slots = (schedule.m + schedule.n) * lineBytes * schedule.stages;

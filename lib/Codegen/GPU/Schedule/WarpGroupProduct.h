@@ -99,6 +99,9 @@ std::string whyNotOnWarpGroups(Contraction product, TensorFormats formats);
 
 /// Returns the approximate number of registers of a consumer's thread with this many sets of sums.
 int64_t registersOfConsumer(const Schedule &schedule, int64_t sets);
+/// Returns the number of columns of a tile that one block writes. With `split_k`, each block of the cluster writes a
+/// part of the columns, at least eight. If there are fewer parts than blocks, the other blocks write no columns.
+int64_t columnsOfBlock(const Schedule &schedule);
 /// Returns the size in bytes of the memory of the tiles of all stages. With `split_k`, the sums of a tile are stored in
 /// this memory after the last product, and may be larger than the tiles.
 int64_t bytesOfSlots(const Schedule &schedule);

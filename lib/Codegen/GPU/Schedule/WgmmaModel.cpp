@@ -122,8 +122,8 @@ private:
     return barriers + blocks * read / clusterRate;
   }
 
-  /// Returns the number of blocks that write a part of a tile. A part has at least eight columns.
-  int64_t owners() const { return std::min(schedule.splitK, schedule.n / 8); }
+  /// Returns the number of blocks that write a part of a tile.
+  int64_t owners() const { return schedule.n / columnsOfBlock(schedule); }
 
   const Schedule &schedule;
   const ProductSizes &sizes;

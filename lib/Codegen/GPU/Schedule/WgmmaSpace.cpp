@@ -40,12 +40,17 @@ ProductSizes sizesOfWgmma(Contraction product, int64_t parts) {
   return sizes;
 }
 
+/// Returns the number of tiles of the product if a tile has 128 x 128 elements.
+int64_t usualTilesOf(Contraction product) {
+  constexpr int64_t usual = 128;
+  const ProductSizes sizes = sizesOfWgmma(product, /*parts=*/1);
+  return int64_t(llvm::divideCeil(sizes.m, usual) * llvm::divideCeil(sizes.n, usual)) * sizes.batches;
+}
+
 /// Returns the candidates for the number of tiles per block. The candidates are 1 and larger numbers, up to the maximum
 /// number of tiles per multiprocessor. This maximum is computed for tiles of 128 x 128.
 std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
-  constexpr int64_t usual = 128;
-  const ProductSizes sizes = sizesOfWgmma(product, /*parts=*/1);
-  const auto tiles = int64_t(llvm::divideCeil(sizes.m, usual) * llvm::divideCeil(sizes.n, usual)) * sizes.batches;
+  const int64_t tiles = usualTilesOf(product);
   std::vector<int64_t> turns;
   for (int64_t number : {1, 2, 3, 4, 6, 8, 12, 16})
     if (number == 1 || (number - 1) * arch.multiprocessors < tiles)
@@ -57,13 +62,10 @@ std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
 /// larger only if tiles of 128 x 128 do not occupy all multiprocessors, and each block has at least one step of each
 /// tap.
 std::vector<int64_t> splitsFor(Contraction product, const Arch &arch) {
-  constexpr int64_t usual = 128;
   std::vector<int64_t> splits{1};
   if (!product.rowSums.empty())
     return splits;
-  const ProductSizes sizes = sizesOfWgmma(product, /*parts=*/1);
-  const auto tiles = int64_t(llvm::divideCeil(sizes.m, usual) * llvm::divideCeil(sizes.n, usual)) * sizes.batches;
-  const int64_t terms = product.sizeOf(depthOf(product));
+  const int64_t tiles = usualTilesOf(product), terms = product.sizeOf(depthOf(product));
   const auto steps = int64_t(llvm::divideCeil(terms, lineElements(elementOf(product))));
   if (!ShapedType::isDynamic(terms))
     for (int64_t number : {2, 4, 8})
@@ -259,6 +261,12 @@ std::optional<Schedule> wgmmaFor(Contraction product, const Arch &arch) {
     return std::nullopt;
   Schedule schedule = chooseWgmma(product, arch);
   return whyNotWgmma(schedule, product, arch.sharedBytes).empty() ? std::optional(schedule) : std::nullopt;
+}
+
+std::optional<Schedule> wgmmaFor(func::FuncOp kernel, const Arch &arch) {
+  std::string reason;
+  const std::optional<Contraction> product = matchContraction(kernel, reason);
+  return product ? wgmmaFor(*product, arch) : std::nullopt;
 }
 
 } // namespace tilewright::gpu

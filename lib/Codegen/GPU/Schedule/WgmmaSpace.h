@@ -44,6 +44,8 @@ double nanosecondsOfWgmmaForAll(const Schedule &schedule, llvm::ArrayRef<Contrac
 /// Returns the schedule of chooseWgmma(), or std::nullopt if the architecture or warp groups do not support the product
 /// or this schedule.
 std::optional<Schedule> wgmmaFor(Contraction product, const Arch &arch);
+/// Returns wgmmaFor() of the kernel's contraction, or std::nullopt if matchContraction() does not accept the kernel.
+std::optional<Schedule> wgmmaFor(mlir::func::FuncOp kernel, const Arch &arch);
 
 } // namespace tilewright::gpu
 
