@@ -1,4 +1,4 @@
-//===- GraphFold.cpp - fold identity views and compositions of views --------------------===//
+//===- GraphFold.cpp - fold ops without effect and compositions of views ----------------===//
 //
 //   reshape, permute, broadcast, slice without any effect    ->  their input
 //   reshape(reshape(x))                                      ->  reshape(x)
@@ -6,6 +6,11 @@
 //   broadcast(broadcast(x))                                  ->  broadcast(x)
 //   require(true, x)                                         ->  x
 //   slice(slice(x))                                          ->  slice(x), offsets and strides combined
+//   reduce(x), all reduced dimensions have size 1            ->  x, or reshape(x) without `keepdim`
+//   div(x, 1.0)                                              ->  x
+//
+// A mean over one element is such a sum and quotient. Without these folds, a later stage contracts `x * y - mean(x *
+// y)` to one fused multiply-add. Its result is the rounding error of the product instead of 0.
 //
 // A composition outer(inner(x)) of two views is folded in place: x becomes the operand of `outer`.
 //
@@ -80,6 +85,30 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
     return getResult();
   }
   return {};
+}
+
+/// Returns true if each result of `op` is the reduction of one element of the same type.
+static bool reducesOneElement(ReduceOp op) {
+  auto input = cast<RankedTensorType>(op.getInput().getType());
+  return llvm::all_of(op.getDims(), [&](int64_t dim) { return input.getDimSize(dim) == 1; }) &&
+         input.getElementType() == getElementTypeOrSelf(op.getResult());
+}
+
+OpFoldResult ReduceOp::fold(FoldAdaptor) {
+  return reducesOneElement(*this) && getInput().getType() == getResult().getType() ? getInput() : Value();
+}
+
+LogicalResult ReduceOp::canonicalize(ReduceOp op, PatternRewriter &rewriter) {
+  if (!reducesOneElement(op))
+    return rewriter.notifyMatchFailure(op, "a reduced dimension has a size other than 1, or the element type changes");
+  rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), op.getInput());
+  return success();
+}
+
+OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
+  auto divisor = dyn_cast_or_null<DenseFPElementsAttr>(adaptor.getRhs());
+  const bool byOne = divisor && divisor.isSplat() && divisor.getSplatValue<APFloat>().isExactlyValue(1.0);
+  return byOne && getLhs().getType() == getResult().getType() ? getLhs() : Value();
 }
 
 } // namespace tilewright::graph

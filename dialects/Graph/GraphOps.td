@@ -139,7 +139,9 @@ def TW_CastOp : TW_Unary<"cast", "conversion to the result's element type by tor
 def TW_AddOp : TW_Binary<"add", "x + y (logical or for booleans)">;
 def TW_SubOp : TW_Binary<"sub", "x - y">;
 def TW_MulOp : TW_Binary<"mul", "x * y (logical and for booleans)">;
-def TW_DivOp : TW_Binary<"div", "x / y, floats", [FloatsOnly]>;
+def TW_DivOp : TW_Binary<"div", "x / y, floats", [FloatsOnly]> {
+  let hasFolder = 1;
+}
 def TW_DivTruncOp : TW_Binary<"div_trunc", "x / y rounded towards zero">;
 def TW_DivFloorOp : TW_Binary<"div_floor", "x / y rounded down">;
 def TW_PowOp : TW_Binary<"pow", "x to the power y">;
@@ -313,6 +315,8 @@ def TW_ReduceOp : TW_Op<"reduce"> {
   let results = (outs TW_Tensor:$result);
   let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 def TW_ArgReduceOp : TW_Op<"arg_reduce"> {
   let summary = "Index (i64) of the first largest or smallest element along `dim`, or of the first NaN";

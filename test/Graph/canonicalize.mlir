@@ -82,3 +82,36 @@ func.func @require_false(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = tw.require %false, %x {message = "x"} : (tensor<i1>, tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// A reduction of dimensions of size 1 is its input.
+// CHECK-LABEL: func.func @reduce_one_element
+// CHECK: %[[FLAT:.*]] = tw.reshape %arg0 : tensor<5x1xf32> -> tensor<5xf32>
+// CHECK: return %arg0, %[[FLAT]]
+func.func @reduce_one_element(%x: tensor<5x1xf32>) -> (tensor<5x1xf32>, tensor<5xf32>) {
+  %0 = tw.reduce sum %x {dims = array<i64: 1>, keepdim} : tensor<5x1xf32> -> tensor<5x1xf32>
+  %1 = tw.reduce max %x {dims = array<i64: 1>} : tensor<5x1xf32> -> tensor<5xf32>
+  return %0, %1 : tensor<5x1xf32>, tensor<5xf32>
+}
+
+// A reduction stays if it reduces several elements, possibly several elements, or changes the element type.
+// CHECK-LABEL: func.func @other_reductions
+// CHECK: tw.reduce sum
+// CHECK: tw.reduce sum
+// CHECK: tw.reduce any
+func.func @other_reductions(%n: index {tw.symbol = "s0"}, %x: tensor<5x1xf32>, %y: tensor<?xf32, affine_map<()[s0] -> (s0)>>) -> (tensor<f32>, tensor<f32>, tensor<5xi1>) {
+  %0 = tw.reduce sum %x {dims = array<i64: 0, 1>} : tensor<5x1xf32> -> tensor<f32>
+  %1 = tw.reduce sum %y {dims = array<i64: 0>} : tensor<?xf32, affine_map<()[s0] -> (s0)>> -> tensor<f32>
+  %2 = tw.reduce any %x {dims = array<i64: 1>} : tensor<5x1xf32> -> tensor<5xi1>
+  return %0, %1, %2 : tensor<f32>, tensor<f32>, tensor<5xi1>
+}
+
+// CHECK-LABEL: func.func @divide_by_one
+// CHECK: %[[BY_TWO:.*]] = tw.div
+// CHECK: return %arg0, %[[BY_TWO]]
+func.func @divide_by_one(%x: tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  %one = tw.constant dense<1.0> : tensor<f32>
+  %two = tw.constant dense<2.0> : tensor<f32>
+  %0 = tw.div %x, %one : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
+  %1 = tw.div %x, %two : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
+  return %0, %1 : tensor<5xf32>, tensor<5xf32>
+}

@@ -35,3 +35,11 @@ def test_cast_from_f64_rounds_as_eager(dtype):
     assert torch.equal(ours.isnan(), eager.isnan())
     ours, eager = (each.nan_to_num(0.0, torch.inf, -torch.inf).view(torch.int16) for each in (ours, eager))
     assert torch.equal(ours, eager), x[ours != eager][:10]
+
+
+@pytest.mark.parametrize("rows", [1, 5, 33])
+def test_difference_of_a_product_and_its_mean_over_one_element_is_zero(rows):
+    """The gradient of a layer norm multiplies this difference by up to 1 / sqrt(eps)."""
+    x, w = torch.randn(rows, 1), torch.randn(1)
+    ours = compiled_strictly(lambda x, w: x * w - (x * w).mean(-1, keepdim=True))(x, w)
+    assert torch.equal(ours, torch.zeros(rows, 1))
