@@ -18,6 +18,14 @@ def calls(tmp_path):
     return [re.sub(r"_\d+", "", name) for name in re.findall(r" call @(\w+)\(", main)]
 
 
+def assert_scheduled(tmp_path, **knobs):
+    """Checks that a kernel of the last compiled graph has the schedule that a schedule file with `knobs` selects."""
+    wanted = [f"block = [{knobs['consumer_rows'] * knobs['consumers']}, {knobs['n']}, ", f"stages = {knobs['stages']}"]
+    wanted += [f"{name} = {knobs[name]}" for name in ("tile_rows_per_band", "tiles_per_block", "cluster", "split_k") if knobs.get(name, 1) > 1]
+    schedules = re.findall(r"tw.schedule = #tw_gpu.schedule<([^>]*)>", dumped(tmp_path, "tiled"))
+    assert any(all(part in schedule for part in wanted) for schedule in schedules), schedules
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_projections_of_attention_are_one_kernel(dtype, tmp_path):
     """In this layer, keys and values have fewer heads than queries."""
@@ -42,11 +50,12 @@ def test_f32_projections_by_bf16_parts_are_one_kernel(tmp_path):
     {"consumer_rows": 64, "consumers": 1, "n": 64, "stages": 2, "cluster": 1, "split_k": 2}, {"consumer_rows": 64, "consumers": 1, "n": 128, "stages": 2, "cluster": 2, "tiles_per_block": 2},
     {"consumer_rows": 128, "consumers": 2, "n": 64, "stages": 2, "tile_rows_per_band": 2}])  # fmt: skip
 def test_joined_products_with_each_schedule_match_eager(knobs, tmp_path, monkeypatch):
-    (tmp_path / "s.json").write_text(json.dumps({"*joined": knobs}))
+    (tmp_path / "s.json").write_text(json.dumps({"matmul*": knobs}))
     monkeypatch.setenv("TILEWRIGHT_SCHEDULE_FILE", str(tmp_path / "s.json"))
     a, b, c = torch.randn(200, 136).bfloat16(), torch.randn(136, 72).bfloat16(), torch.randn(136, 200).bfloat16()
     check(lambda a, b, c: (a @ b, F.silu(a @ c), (a @ c).sum(1)), a, b, c)
     assert sum("joined" in name for name in calls(tmp_path)) == 1, calls(tmp_path)
+    assert_scheduled(tmp_path, **knobs)
 
 
 def test_joined_products_may_have_several_results_and_residuals(tmp_path):

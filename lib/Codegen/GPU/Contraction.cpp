@@ -5,6 +5,7 @@
 #include "lib/Codegen/GPU/ThreadKernel.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -72,6 +73,13 @@ Contraction Contraction::transposed() const {
   Contraction other = *this;
   other.swapped = !swapped;
   std::swap(other.rows, other.columns);
+  return other;
+}
+
+Contraction Contraction::secondProduct() const {
+  Contraction other = *this;
+  other.op = second;
+  other.second = {};
   return other;
 }
 
@@ -155,11 +163,12 @@ struct ComputedResults {
   SmallVector<linalg::LinalgOp> ops; ///< ops in the kernel's order, without linalg.fill
 };
 
-/// Returns, for each value of `computed` and for each of its dimensions, the loop of `op` that indexes this
-/// dimension. All values must be computed elementwise from the result of `op`. Otherwise returns std::nullopt, and sets
-/// the reason.
-static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(const ComputedResults &computed,
-                                                                            linalg::LinalgOp op, std::string &reason) {
+/// Returns, for each value of `computed` and for each of its dimensions, the loop of the product that indexes this
+/// dimension. All values must be computed elementwise from the results of the product, or of both products of a pair.
+/// Otherwise returns std::nullopt, and sets the reason.
+static std::optional<SmallVector<SmallVector<unsigned>>>
+positionsOfResults(const ComputedResults &computed, Contraction product, std::string &reason) {
+  linalg::LinalgOp op = product.op;
   SmallVector<Operation *> members;
   for (linalg::LinalgOp other : computed.ops)
     if (other == op || op->isBeforeInBlock(other))
@@ -172,7 +181,8 @@ static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(cons
   for (Operation *member : members) {
     SmallVector<utils::IteratorType> kinds = cast<linalg::LinalgOp>(member).getIteratorTypesArray();
     for (auto [loop, row] : llvm::enumerate(rows->rowOfLoop.lookup(member)))
-      if (row < 0 && !(member == op.getOperation() && kinds[loop] == utils::IteratorType::reduction)) {
+      if (row < 0 && !((member == op.getOperation() || member == product.second.getOperation()) &&
+                       kinds[loop] == utils::IteratorType::reduction)) {
         reason = "the ops after the product are not elementwise";
         return std::nullopt;
       }
@@ -280,13 +290,36 @@ std::string whyNotWholeRows(Contraction contraction, int64_t columns) {
   return "a block has " + std::to_string(columns) + " columns, but row reductions require whole rows";
 }
 
-/// Returns the contraction among the ops of `computed`.
+/// Returns true if `second` can be the second product of a pair whose first product is `first`.
+static bool arePair(linalg::LinalgOp first, linalg::LinalgOp second) {
+  auto isProductOfFloats = [](linalg::LinalgOp op) {
+    return op.getNumDpsInputs() == 2 && op.getNumDpsInits() == 1 && isSumOfProducts(op) &&
+           isZeroFill(op.getDpsInitOperand(0)->get()) && !op.hasDynamicShape() &&
+           isa<FloatType>(getElementTypeOrSelf(op.getDpsInputOperand(0)->get().getType()));
+  };
+  if (!isProductOfFloats(first) || !isProductOfFloats(second))
+    return false;
+  auto rhs = [](linalg::LinalgOp op) { return op.getDpsInputOperand(1)->get(); };
+  return first.getDpsInputOperand(0)->get() == second.getDpsInputOperand(0)->get() &&
+         rhs(first).getType() == rhs(second).getType() && isa<BlockArgument>(rhs(first)) &&
+         isa<BlockArgument>(rhs(second)) && first->getResultTypes() == second->getResultTypes() &&
+         first.getIndexingMapsArray() == second.getIndexingMapsArray() &&
+         first.getIteratorTypesArray() == second.getIteratorTypesArray() &&
+         first.getStaticLoopRanges() == second.getStaticLoopRanges() &&
+         first->getAttr(tf32AttrName) == second->getAttr(tf32AttrName);
+}
+
+/// Returns the contraction, which may be a pair of products, among the ops of `computed`.
 static std::optional<Contraction> match(const ComputedResults &computed, std::string &reason) {
   Contraction found;
   bool reducesRows = false;
   for (linalg::LinalgOp structured : computed.ops) {
     if (structured.getNumReductionLoops() == 0)
       continue;
+    if (found.op && !found.second && arePair(found.op, structured)) {
+      found.second = structured;
+      continue;
+    }
     if (found.op) {
       reducesRows = true;
       continue;
@@ -316,20 +349,21 @@ static std::optional<Contraction> match(const ComputedResults &computed, std::st
     reason = "it has no rows, no columns or no elements to sum";
     return std::nullopt;
   }
+  if (reducesRows && found.second) {
+    reason = "a kernel with a pair of products reduces rows";
+    return std::nullopt;
+  }
   if (reducesRows)
     return findRowSums(computed, found, reason) ? std::optional(found) : std::nullopt;
-  auto positions = positionsOfResults(computed, op, reason);
+  auto positions = positionsOfResults(computed, found, reason);
   if (!positions)
     return std::nullopt;
   found.results = std::move(*positions);
   return found;
 }
 
-std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &reason) {
-  if (kernel->hasAttr(joinedResultsAttrName)) {
-    reason = "it has several products";
-    return std::nullopt;
-  }
+/// Returns the contraction of a kernel without the attribute `joinedResultsAttrName`. It may be a pair of products.
+static std::optional<Contraction> matchOne(func::FuncOp kernel, std::string &reason) {
   Block &body = kernel.getBody().front();
   ComputedResults all{llvm::to_vector(body.getTerminator()->getOperands()), {}};
   for (auto op : body.getOps<linalg::LinalgOp>())
@@ -338,11 +372,22 @@ std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &re
   return match(all, reason);
 }
 
+std::optional<Contraction> matchContraction(func::FuncOp kernel, std::string &reason) {
+  std::optional<Contraction> found;
+  if (!kernel->hasAttr(joinedResultsAttrName))
+    found = matchOne(kernel, reason);
+  if (kernel->hasAttr(joinedResultsAttrName) || (found && found->second)) {
+    reason = "it has several products";
+    return std::nullopt;
+  }
+  return found;
+}
+
 SmallVector<Contraction, 1> matchContractions(func::FuncOp kernel, std::string &reason) {
   auto joined = kernel->getAttrOfType<DenseI64ArrayAttr>(joinedResultsAttrName);
   if (!joined) {
-    std::optional<Contraction> single = matchContraction(kernel, reason);
-    return single ? SmallVector<Contraction, 1>{*single} : SmallVector<Contraction, 1>();
+    std::optional<Contraction> one = matchOne(kernel, reason);
+    return one ? SmallVector<Contraction, 1>{*one} : SmallVector<Contraction, 1>();
   }
   Block &body = kernel.getBody().front();
   const int64_t results = kernel.getNumResults();
@@ -366,6 +411,10 @@ SmallVector<Contraction, 1> matchContractions(func::FuncOp kernel, std::string &
       if (slice.contains(op) && !isa<linalg::FillOp>(op.getOperation()))
         computed.ops.push_back(op);
     std::optional<Contraction> product = match(computed, reason);
+    if (product && product->second) {
+      reason = "one of its independent products is a pair";
+      return {};
+    }
     if (!product)
       return {};
     found.push_back(std::move(*product));

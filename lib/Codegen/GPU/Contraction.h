@@ -29,9 +29,15 @@ struct Contraction {
   llvm::SmallVector<RowSum> rowSums;
   /// True if A is the second operand of `op`, and B is the first. C is then the transposed product.
   bool swapped = false;
+  /// The second product of a pair (PairProducts.h), or null. It has the same first operand, the same loops and the same
+  /// indexing maps as `op`. The epilogue reads the results of both products.
+  mlir::linalg::LinalgOp second = {};
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(swapped ? 1 : 0); }
   mlir::OpOperand *rhs() { return op.getDpsInputOperand(swapped ? 0 : 1); }
+  int64_t numProducts() const { return second ? 2 : 1; }
+  /// Returns the second product of a pair as a single product.
+  Contraction secondProduct() const;
   /// Returns the transposed product of the same op.
   Contraction transposed() const;
   /// Returns the number of iterations of `loops`, or kDynamic if a size is unknown.
@@ -60,14 +66,15 @@ inline constexpr double kernelLaunch = 3860;
 /// Nanoseconds that the cost models add for a second kernel, which starts after the first has ended.
 inline constexpr double secondKernel = 2500;
 
-/// Returns the contraction of `kernel`. If the kernel does not have this form, returns std::nullopt and sets `reason`.
+/// Returns the contraction of `kernel`. If the kernel does not have this form, or has a pair of products or several
+/// independent contractions, returns std::nullopt and sets `reason`.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp kernel, std::string &reason);
 
 /// Attribute (array of i64) of kernels with several independent contractions (JoinProducts.h): the number of results of
 /// each contraction. Each result depends on one contraction.
 inline constexpr llvm::StringLiteral joinedResultsAttrName = "tw_gpu.joined_results";
-/// Returns the contractions of `kernel`. A kernel without the attribute `joinedResultsAttrName` has only the one that
-/// matchContraction() returns. If the kernel does not have this form, returns an empty list and sets `reason`.
+/// Returns the contractions of `kernel`. A kernel without the attribute `joinedResultsAttrName` has one, which may be a
+/// pair of products. If the kernel does not have this form, returns an empty list and sets `reason`.
 llvm::SmallVector<Contraction, 1> matchContractions(mlir::func::FuncOp kernel, std::string &reason);
 
 /// Returns the reason why tiles of `columns` columns cannot be used: the kernel reduces rows, and such a tile does not

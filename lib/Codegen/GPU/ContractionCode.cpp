@@ -8,8 +8,8 @@ namespace tilewright::gpu {
 
 AffineExpr ContractionCode::gridOf(Contraction all, const Schedule &schedule) {
   const int64_t rows = schedule.m * schedule.cluster; // the number of rows of C that a cluster computes at a time
-  AffineExpr clusters =
-      all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) * all.sizeExpr(all.columns).ceilDiv(schedule.n);
+  AffineExpr clusters = all.sizeExpr(all.batches) * all.sizeExpr(all.rows).ceilDiv(rows) *
+                        all.sizeExpr(all.columns).ceilDiv(columnsOfTile(all, schedule));
   if (schedule.tilesPerBlock > 1)
     clusters = clusters.ceilDiv(schedule.tilesPerBlock);
   return clusters * schedule.blocksOfCluster();
@@ -24,7 +24,7 @@ ContractionCode::ContractionCode(ThreadKernel &kernel, Contraction contraction)
 SmallVector<Value> ContractionCode::extentsOfTiles() {
   SmallVector<Value> extents = extentsOf(contraction.batches);
   extents.push_back(divideUp(extentOf(contraction.rows), schedule.m * schedule.cluster));
-  extents.push_back(divideUp(extentOf(contraction.columns), schedule.n));
+  extents.push_back(divideUp(extentOf(contraction.columns), columnsOfTile(contraction, schedule)));
   return extents;
 }
 
@@ -56,7 +56,7 @@ void ContractionCode::takeTile(Value number) {
   for (auto [loop, position] : llvm::zip(all.batches, at))
     loops[loop] = position;
   rowOrigin = elements.multiply(at[at.size() - 2], index(schedule.m));
-  columnOrigin = elements.multiply(at.back(), index(schedule.n));
+  columnOrigin = elements.multiply(at.back(), index(columnsOfTile(contraction, schedule)));
 }
 
 void ContractionCode::takeInBands(Value &row, Value &column, Value rows, Value columns) {
@@ -112,12 +112,17 @@ void ContractionCode::write(Value row, Value column, ArrayRef<Value> sums) {
   SmallVector<Made> made;
   SmallVector<Value> indices = loops;
   setLoops(indices, contraction.rows, row);
-  for (auto [number, sum] : llvm::enumerate(sums)) {
+  auto provide = [&](linalg::LinalgOp product, Value sum) {
+    if (type != sum.getType()) // sums of i8 are computed in i32; truncation gives the same result as i8 sums that wrap
+      sum = arith::TruncIOp::create(builder, loc, type, sum);
+    elements.provide(product->getResult(0), [sum](ArrayRef<Value>) { return sum; });
+  };
+  const size_t columns = sums.size() / size_t(contraction.numProducts());
+  for (size_t number = 0; number < columns; ++number) {
     setLoops(indices, contraction.columns, elements.add(column, index(int64_t(number))));
-    Value mine = sum;
-    if (type != mine.getType()) // sums of i8 are computed in i32; truncation gives the same result as i8 sums that wrap
-      mine = arith::TruncIOp::create(builder, loc, type, mine);
-    elements.provide(contraction.op->getResult(0), [mine](ArrayRef<Value>) { return mine; });
+    provide(contraction.op, sums[number]);
+    if (contraction.second)
+      provide(contraction.second, sums[columns + number]);
     for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results)) {
       SmallVector<Value> at = llvm::map_to_vector(of, [&](unsigned loop) { return indices[loop]; });
       made.push_back({elements.element(result.first, at), result.second, at});
@@ -184,21 +189,26 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
   Value columnInTile = elements.add(elements.multiply(remainder(inFour, exchanged), index(8)),
                                     elements.multiply(quotient(inFour, exchanged), index(2 * exchanged)));
   bool wholeRows = dividesEvenly(rows, schedule.m * schedule.cluster);
-  bool wholeColumns = dividesEvenly(columns, schedule.n), evenColumns = dividesEvenly(columns, 2 * exchanged);
+  bool wholeColumns = dividesEvenly(columns, columnsOfTile(contraction, schedule)),
+       evenColumns = dividesEvenly(columns, 2 * exchanged);
   for (int64_t i = 0; i < fragments.tilesM; ++i)
     for (int64_t half = 0; half < 2; ++half) {
       Value inTile = elements.add(firstRow, elements.add(index(i * fragments.rowStep + half * 8), rowInTile));
       Value row = elements.add(rowOrigin, inTile);
       for (int64_t j = 0; j < fragments.tilesN; j += exchanged) {
         Value column = elements.add(columnOrigin, elements.add(firstColumn, elements.add(index(j * 8), columnInTile)));
-        SmallVector<Value> mine;
-        for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
-          llvm::append_range(mine, sums.slice(size_t((i * fragments.tilesN + fragment) * 4 + half * 2), 2));
-        mine = exchange(lane, mine);
+        SmallVector<SmallVector<Value>> mine; // for each product
+        for (int64_t product = 0; product < contraction.numProducts(); ++product) {
+          const int64_t line = (i * contraction.numProducts() + product) * fragments.tilesN;
+          SmallVector<Value> all;
+          for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
+            llvm::append_range(all, sums.slice(size_t((line + fragment) * 4 + half * 2), 2));
+          mine.push_back(exchange(lane, all));
+        }
         // The columns of one store must be either all inside or all outside of C. If this is unknown, each column is
         // stored separately.
-        const auto together = int64_t(wholeColumns || evenColumns ? mine.size() : 1);
-        for (int64_t first = 0; first < int64_t(mine.size()); first += together) {
+        const int64_t together = wholeColumns || evenColumns ? 2 * exchanged : 1;
+        for (int64_t first = 0; first < 2 * exchanged; first += together) {
           Value at = elements.add(column, index(first)), inside;
           if (!wholeRows)
             inside = isLess(row, rows);
@@ -206,7 +216,10 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
             inside = both(inside, isLess(at, columns));
           if (together > 1)
             elements.assumeMultiple(at, together);
-          when(inside, [&] { write(row, at, ArrayRef(mine).slice(size_t(first), size_t(together))); });
+          SmallVector<Value> stored;
+          for (ArrayRef<Value> all : mine)
+            llvm::append_range(stored, all.slice(size_t(first), size_t(together)));
+          when(inside, [&] { write(row, at, stored); });
         }
       }
     }

@@ -35,7 +35,8 @@ public:
   /// `one` and `other` have the linear indices `at` and `otherAt`.
   llvm::SmallVector<mlir::Value> indicesOf(mlir::AffineMap map, llvm::ArrayRef<unsigned> one, mlir::Value at,
                                            llvm::ArrayRef<unsigned> other, mlir::Value otherAt);
-  /// Computes all results of the kernel from `sums`, which are sums of adjacent columns, and stores them.
+  /// Computes all results of the kernel from `sums`, which are sums of adjacent columns, and stores them. For a pair of
+  /// products, `sums` has the sums of the first product, and then the sums of the second product.
   void write(mlir::Value row, mlir::Value column, llvm::ArrayRef<mlir::Value> sums);
 
   /// Adds f32 sums elementwise.
@@ -43,13 +44,14 @@ public:
 
   /// Fragments of 16 x 8 sums in the layout of mma and wgmma.
   struct Fragments {
-    int64_t tilesM, tilesN; ///< number of fragments
+    int64_t tilesM, tilesN; ///< numbers of fragments of each product
     int64_t rowStep;        ///< distance in rows between adjacent fragments
   };
-  /// Calls write() for all sums of this thread: four per fragment, in row-major order of fragments. The first fragment
-  /// begins at `row` and `column` of the block's tile. Nothing is stored past the edges of C. If results are contiguous
-  /// along the columns and the sizes permit it, lanes first exchange sums, so that each lane stores up to 16 contiguous
-  /// bytes.
+  /// Calls write() for all sums of this thread: four per fragment, in row-major order of fragments. For a pair of
+  /// products, the fragments of a row are those of the first product, and then those of the second product. The first
+  /// fragment begins at `row` and `column` of the block's tile. Nothing is stored past the edges of C. If results are
+  /// contiguous along the columns and the sizes permit it, lanes first exchange sums, so that each lane stores up to 16
+  /// contiguous bytes.
   void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
                       llvm::ArrayRef<mlir::Value> sums);
 
@@ -61,6 +63,10 @@ public:
   mlir::Value rowOrigin, columnOrigin; ///< first row and column of this block's tile
 
 private:
+  /// Returns the number of columns of C that a block computes. The schedule's `n` includes both products of a pair.
+  static int64_t columnsOfTile(const Contraction &contraction, const Schedule &schedule) {
+    return schedule.n / contraction.numProducts();
+  }
   /// Returns the sizes of the batch loops, then the numbers of tiles along the rows and along the columns of C.
   llvm::SmallVector<mlir::Value> extentsOfTiles();
   /// Replaces the row and column of a tile in row-major order by its row and column in banded order

@@ -24,9 +24,9 @@ std::string sizesOf(MutableArrayRef<Contraction> products) {
   std::string text;
   if (const int64_t batches = first.sizeOf(first.batches); batches != 1)
     text = textOf(batches) + "x";
-  int64_t columns = first.sizeOf(first.columns);
+  int64_t columns = first.sizeOf(first.columns) * first.numProducts();
   for (Contraction &other : products.drop_front())
-    columns += other.sizeOf(other.columns);
+    columns += other.sizeOf(other.columns) * other.numProducts();
   return text + textOf(first.sizeOf(first.rows)) + "x" + textOf(columns) + "x" + textOf(first.sizeOf(first.depth));
 }
 

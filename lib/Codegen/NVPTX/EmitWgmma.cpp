@@ -42,7 +42,12 @@
 //   if block < blocks of the first: code of the first product
 //   else if block - blocks of the first < blocks of the second: ...
 //
-// Tests: test/Codegen/NVPTX/wgmma.mlir, test/Codegen/GPU/Schedule/join-products.mlir, test/Python/test_cuda_wgmma.py
+// A pair of products (PairProducts.h) has one A and two B. Half of the columns of B's tile in a slot are columns of the
+// first B, the other half are the same columns of the second B. One wgmma computes the sums of both products, and each
+// thread has the sums of both products for the same elements of C.
+//
+// Tests: test/Codegen/NVPTX/wgmma.mlir, test/Codegen/GPU/Schedule/join-products.mlir,
+// test/Codegen/GPU/Schedule/pair-products.mlir, test/Python/test_cuda_wgmma.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/ClusterSums.h"
@@ -62,16 +67,28 @@ public:
   WgmmaEmitter(ThreadKernel &kernel, Contraction product) : WgmmaOperands(kernel, std::move(product)) {}
 
   LogicalResult run() {
-    std::optional<Operand> a = describe(product.lhs(), product.rows, schedule.m, &code.rowOrigin, kernel.maps[0]);
-    std::optional<Operand> b =
-        describe(product.rhs(), product.columns, schedule.n / schedule.cluster, &code.columnOrigin, kernel.maps[1]);
-    if (!a || !b)
+    std::optional<Operand> a =
+        describe(product, product.lhs(), product.rows, schedule.m, &code.rowOrigin, kernel.maps[0]);
+    if (!a)
       return failure();
-    b->parts = schedule.cluster;
     if (schedule.cluster > 1)
       rank = toI32(remainder(kernel.block, schedule.cluster));
-    b->slotOffset = a->bytes();
-    slotBytes = a->bytes() + b->bytes();
+    slotBytes = a->bytes();
+    operands.push_back(*a);
+    SmallVector<Contraction, 1> products{product};
+    if (product.second)
+      products.push_back(product.secondProduct());
+    const int64_t columns = schedule.n / (schedule.cluster * product.numProducts());
+    for (Contraction &each : products) {
+      std::optional<Operand> b =
+          describe(each, each.rhs(), each.columns, columns, &code.columnOrigin, kernel.maps[operands.size()]);
+      if (!b)
+        return failure();
+      b->parts = schedule.cluster;
+      b->slotOffset = slotBytes;
+      slotBytes += b->bytes();
+      operands.push_back(*b);
+    }
     shared = kernel.dynamicShared(bytesOfRing(schedule));
     const SmallVector<unsigned> depth = gpu::depthOf(product);
     tilesOfTap = divideUp(code.extentOf(depth), schedule.k);
@@ -97,15 +114,15 @@ public:
       NVVM::Barrier0Op::create(builder, loc);
     divideRoles(
         [&] {
-          when(isFirst, [&] { loadTiles(*a, *b); });
+          when(isFirst, [&] { loadTiles(); });
           if (clusterSums)
             clusterSums->takePart();
         },
-        [&] { multiplyTiles(*a, *b); });
+        [&] { multiplyTiles(); });
     if (schedule.cluster > 1)
       endCluster();
     SmallVector<Attribute> recipes;
-    for (const Operand &operand : {*a, *b})
+    for (const Operand &operand : operands)
       recipes.push_back(builder.getStringAttr(operand.recipe.text()));
     kernel.to->setAttr("tw_cuda.maps", builder.getArrayAttr(recipes));
     return success();
@@ -146,9 +163,9 @@ private:
       arrive(empty(slot));
   }
 
-  void loadTiles(const Operand &a, const Operand &b) {
+  void loadTiles() {
     forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> state) {
-      PipelineState then = loadTile(a, b, {state[0], state[1]});
+      PipelineState then = loadTile({state[0], state[1]});
       state[0] = then.slot;
       state[1] = then.parity;
     });
@@ -177,15 +194,17 @@ private:
 
   /// Loads the tiles of A and B for all k, starting at the position `state` of the ring. Returns the position after
   /// these tiles.
-  PipelineState loadTile(const Operand &a, const Operand &b, PipelineState state) {
-    const SmallVector<Value> windowsOfA = windowsOf(a), windowsOfB = windowsOf(b);
+  PipelineState loadTile(PipelineState state) {
+    SmallVector<SmallVector<Value>> windows;
+    for (const Operand &operand : operands)
+      windows.push_back(windowsOf(operand));
     forSteps(state, {}, [&](const Depth &at, PipelineState &now) {
       Value flipped =
           arith::XOrIOp::create(builder, loc, now.parity, arith::ConstantIntOp::create(builder, loc, 1, 32));
       wait(empty(now.slot), flipped); // in the first round, an mbarrier reports this phase as complete
       arriveExpecting(full(now.slot), slotBytes);
-      loadStep(a, windowsOfA, at, now.slot);
-      loadStep(b, windowsOfB, at, now.slot);
+      for (const auto &[operand, ofOperand] : llvm::zip_equal(operands, windows))
+        loadStep(operand, ofOperand, at, now.slot);
       now = next(now);
     });
     return state;
@@ -206,15 +225,16 @@ private:
     }
   }
 
-  void multiplyTiles(const Operand &a, const Operand &b) {
+  void multiplyTiles() {
     forTiles({first().slot, first().parity}, [&](MutableArrayRef<Value> state) {
-      PipelineState then = multiplyTile(a, b, {state[0], state[1]});
+      PipelineState then = multiplyTile({state[0], state[1]});
       state[0] = then.slot;
       state[1] = then.parity;
     });
   }
 
-  PipelineState multiplyTile(const Operand &a, const Operand &b, PipelineState state) {
+  PipelineState multiplyTile(PipelineState state) {
+    const Operand &a = operands[0], &b = operands[1]; // the tiles of all B are contiguous
     Value inGroup = remainder(kernel.thread, warpGroupSize), lane = remainder(inGroup, warpSize);
     // Consumer warp groups are numbered from 0. The block's first warp group is the producer.
     Value group = elements.add(quotient(kernel.thread, warpGroupSize), index(-1));
@@ -273,7 +293,8 @@ private:
     }
     Value row = elements.add(firstRow, elements.multiply(quotient(inGroup, warpSize), index(16)));
     auto write = [&](ArrayRef<Value> total, Value column) {
-      code.writeFragments(lane, row, column, {rows / groupRows, columnsOfBlock(schedule) / 8, groupRows}, total);
+      code.writeFragments(lane, row, column,
+                          {rows / groupRows, columnsOfBlock(schedule) / (8 * product.numProducts()), groupRows}, total);
     };
     if (clusterSums)
       clusterSums->add(sums, write);
@@ -282,6 +303,7 @@ private:
     return {loop.getResult(0), loop.getResult(1)};
   }
 
+  SmallVector<Operand, 0> operands; ///< A and B, or A and the B of both products of a pair
   Value shared;
   Value tilesOfTap, tiles;                ///< numbers of tiles along k, of one tap, and in total of this block
   Value firstStep, lastStep;              ///< the first and the last plus one of this block's tiles along k of each tap

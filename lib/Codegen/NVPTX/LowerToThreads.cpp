@@ -76,14 +76,18 @@ LogicalResult checkSignature(func::FuncOp kernel) {
 }
 
 /// Returns the number of tensor maps of a kernel, which is the number of operands that TMA loads: two for each product
-/// with the schedule `wgmma`, three for `attention` with consumers, four for its gradient, and zero otherwise.
+/// with the schedule `wgmma`, three for a pair of products, three for `attention` with consumers, four for its
+/// gradient, and zero otherwise.
 unsigned mapsOf(func::FuncOp kernel, const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::Attention && schedule.consumers > 0)
     return kernel.getOps<tile::AttentionGradientOp>().empty() ? 3 : std::size(gradientMaps);
   if (schedule.kind != Schedule::Kind::Wgmma)
     return 0;
-  auto joined = kernel->getAttrOfType<DenseI64ArrayAttr>(joinedResultsAttrName);
-  return 2 * (joined ? unsigned(joined.size()) : 1);
+  std::string reason;
+  unsigned maps = 0;
+  for (const Contraction &product : matchContractions(kernel, reason))
+    maps += 1 + unsigned(product.numProducts());
+  return maps;
 }
 
 LogicalResult emitKernel(func::FuncOp from, const llvm::SmallDenseSet<unsigned> &shared) {

@@ -12,10 +12,11 @@ using namespace mlir;
 namespace tilewright::cuda {
 using namespace tilewright::gpu;
 
-std::optional<WgmmaOperands::Operand> WgmmaOperands::describe(OpOperand *operand, ArrayRef<unsigned> side, int64_t size,
+std::optional<WgmmaOperands::Operand> WgmmaOperands::describe(const Contraction &of, OpOperand *operand,
+                                                              ArrayRef<unsigned> side, int64_t size,
                                                               const Value *origin, Value map) {
   std::string reason;
-  std::optional<MappedOperand> mapped = mapOperand(product, operand, side, reason);
+  std::optional<MappedOperand> mapped = mapOperand(of, operand, side, reason);
   if (!mapped) {
     kernel.from.emitOpError("its schedule `wgmma` does not fit: ") << reason;
     return std::nullopt;

@@ -29,10 +29,10 @@ protected:
     /// each of lineElements() values of k.
     int64_t boxBytes() const { return lineElements(mapped.element) * lineBytes; }
   };
-  /// Describes an operand whose tile has `size` rows (A) or columns (B), the first one at `origin`. If TMA cannot load
-  /// the operand, emits an error and returns std::nullopt.
-  std::optional<Operand> describe(mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side, int64_t size,
-                                  const mlir::Value *origin, mlir::Value map);
+  /// Describes an operand of `of` whose tile has `size` rows (A) or columns (B), the first one at `origin`. If TMA
+  /// cannot load the operand, emits an error and returns std::nullopt.
+  std::optional<Operand> describe(const Contraction &of, mlir::OpOperand *operand, llvm::ArrayRef<unsigned> side,
+                                  int64_t size, const mlir::Value *origin, mlir::Value map);
 
   /// The position of a step along k: the indices of the tap loops, and the linear index `rest` in the other reduction
   /// loops.

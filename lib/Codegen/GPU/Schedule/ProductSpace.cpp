@@ -192,12 +192,13 @@ ProductSizes sizesOf(Contraction product, int64_t parts) {
                                           })
                                           .wasInterrupted();
   }
+  // In the model, a pair of products is one product with twice as many columns, and stores half of the bytes for each.
   return {product.likelySizeOf(product.rows),
-          product.likelySizeOf(product.columns),
+          product.likelySizeOf(product.columns) * product.numProducts(),
           product.likelySizeOf(product.depth) / parts,
           product.likelySizeOf(product.batches) * parts,
           bytesOf(elementOf(product)),
-          std::max<int64_t>(1, written),
+          std::max<int64_t>(1, written / product.numProducts()),
           setsOfSums(product),
           math};
 }

@@ -4,12 +4,14 @@
 // it changes kernels in this order:
 //
 //   - It decomposes attention that tensor cores do not support.
+//   - It places the ops of a product's kernel that do not compute its operands after the product (ProductsFirst.h).
 //   - It moves copies into the windowed kernels that read them (InlineCopies.h).
 //   - It transposes weights of convolutions for wgmma (TransposeFilters.h).
 //   - It splits long reductions (SplitSums.h).
 //   - It fuses norms with the products before them (JoinRows.h), and convolutions with the padding of their images
 //     (JoinPadding.h).
 //   - It aligns rows of operands (AlignRows.h), and divides operands of f32 products into bf16 parts (SplitF32.h).
+//   - It combines the two products of a SwiGLU (PairProducts.h).
 //   - It joins products that read the same operand (JoinProducts.h).
 //
 // If the target does not support an op, the pass reports an error with the op, its type, the reason and the user's
@@ -33,7 +35,9 @@
 #include "lib/Codegen/GPU/Schedule/JoinPadding.h"
 #include "lib/Codegen/GPU/Schedule/JoinProducts.h"
 #include "lib/Codegen/GPU/Schedule/JoinRows.h"
+#include "lib/Codegen/GPU/Schedule/PairProducts.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
+#include "lib/Codegen/GPU/Schedule/ProductsFirst.h"
 #include "lib/Codegen/GPU/Schedule/SplitF32.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
 #include "lib/Codegen/GPU/Schedule/TransposeFilters.h"
@@ -480,6 +484,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
         possible &= succeeded(refuseOps(kernel));
     if (!possible)
       return signalPassFailure();
+    placeProductsFirst(getOperation());
     // Select clusters before splitSums() runs: a cluster that holds a row in its registers reads the row once, but the
     // kernels that splitSums() creates would read the row once per reduction.
     for (auto kernel : getOperation().getOps<func::FuncOp>())
@@ -497,6 +502,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     if (!f32Fma)
       splitF32(getOperation(), *known);
     computeOnce(getOperation());
+    pairProducts(getOperation(), *known);
     joinProducts(getOperation(), *known);
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName))

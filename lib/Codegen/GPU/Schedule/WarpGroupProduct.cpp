@@ -316,8 +316,22 @@ int64_t bytesOfRing(const Schedule &schedule) {
   return bytesOfSlots(schedule) + barriers * schedule.stages;
 }
 
+std::string whyNotColumns(Contraction product, int64_t width) {
+  std::string reason;
+  const std::optional<MappedOperand> b = mapOperand(product, product.rhs(), product.columns, reason);
+  const int64_t unit = product.numProducts() * (b && !b->alongK ? lineElements(elementOf(product)) : 8);
+  if (product.numProducts() == 1 || width % unit == 0)
+    return "";
+  return "a block has " + std::to_string(width) +
+         " columns of the two products, but the number must be a multiple of " + std::to_string(unit);
+}
+
 std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes) {
   auto text = [](int64_t number) { return std::to_string(number); };
+  if (product.second && (schedule.swapped || schedule.cluster > 1 || schedule.splitK > 1))
+    return "a pair of products cannot have `swapped`, `cluster` or `split_k`";
+  if (std::string reason = whyNotColumns(product, schedule.n); !reason.empty())
+    return reason;
   if (schedule.swapped && !product.rowSums.empty())
     return "it swaps the operands of a kernel that reduces rows of results";
   product = inOrderOf(schedule, std::move(product));

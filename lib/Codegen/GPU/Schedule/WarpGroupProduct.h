@@ -108,6 +108,10 @@ int64_t bytesOfSlots(const Schedule &schedule);
 /// Returns the size of shared memory in bytes: bytesOfSlots(), and two mbarriers per stage.
 int64_t bytesOfRing(const Schedule &schedule);
 
+/// Returns the reason why a tile of a pair of products cannot have `width` columns of B, of both products together. The
+/// tile has whole fragments, and whole boxes of each B. Returns an empty string for single products.
+std::string whyNotColumns(Contraction product, int64_t width);
+
 /// Returns the reason why a schedule cannot be emitted with this much shared memory, or an empty string if it can.
 /// `product` may have either order of operands.
 std::string whyNotWgmma(const Schedule &schedule, Contraction product, int64_t sharedBytes);

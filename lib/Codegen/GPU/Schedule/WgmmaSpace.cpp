@@ -63,7 +63,7 @@ std::vector<int64_t> turnsFor(Contraction product, const Arch &arch) {
 /// tap.
 std::vector<int64_t> splitsFor(Contraction product, const Arch &arch) {
   std::vector<int64_t> splits{1};
-  if (!product.rowSums.empty())
+  if (!product.rowSums.empty() || product.second)
     return splits;
   const int64_t tiles = usualTilesOf(product), terms = product.sizeOf(depthOf(product));
   const auto steps = int64_t(llvm::divideCeil(terms, lineElements(elementOf(product))));
@@ -84,6 +84,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
     widths.insert(widths.begin(), {8, 16, 32});
   if (!product.rowSums.empty())
     widths = {initial.n};
+  llvm::erase_if(widths, [&](int64_t width) { return !whyNotColumns(product, width).empty(); });
   const int64_t least = widths.front(), rows = initial.m / initial.consumers;
   // More slots than tiles along k are not useful, but whyNotWgmma() requires at least two slots.
   const int64_t tiles = stepsOf(product, lineElements(elementOf(product)));
@@ -101,7 +102,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   // The two blocks of a cluster compute two tiles in the same column of tiles, so there must be at least two rows of
   // tiles.
   std::vector<int64_t> clusters{1};
-  if (product.likelySizeOf(product.rows) > groupRows)
+  if (product.likelySizeOf(product.rows) > groupRows && !product.second)
     clusters.push_back(2);
   space.knobs.push_back({"cluster", sortedWith(clusters, initial.cluster), initial.cluster});
   space.knobs.push_back(
@@ -125,7 +126,7 @@ ScheduleSpace spaceOfWgmma(Contraction product, const Arch &arch, const Schedule
   };
   atMost(mostOf(product.likelySizeOf(product.rows), groupRows), {{1, {WgmmaKnob::consumerRows, WgmmaKnob::consumers}}},
          "a tile does not have many more rows than the product");
-  atMost(mostOf(product.likelySizeOf(product.columns), least), {{1, {WgmmaKnob::columns}}},
+  atMost(mostOf(product.likelySizeOf(product.columns) * product.numProducts(), least), {{1, {WgmmaKnob::columns}}},
          "a tile does not have many more columns than the product");
   // These are the limits that registersOfConsumer() and bytesOfRing() compute.
   atMost((consumerRegisters - otherRegisters) * warpGroupSize,
@@ -162,7 +163,7 @@ double nanosecondsOfWgmma(const Schedule &schedule, Contraction product, const A
 /// Returns the schedule with the least time in nanoseconds of the space of `product`, for its order of operands.
 static Schedule chooseInOrder(Contraction product, const Arch &arch, int64_t parts,
                               llvm::function_ref<double(const Schedule &)> nanoseconds) {
-  const int64_t width = product.rowSums.empty() ? 64 : product.likelySizeOf(product.columns);
+  const int64_t width = product.rowSums.empty() ? 64 * product.numProducts() : product.likelySizeOf(product.columns);
   const Schedule initial = wgmmaAt(product, {groupRows, 1, width, 2, 1, 1, 1, 1});
   // Only the tuner selects clusters, because they have not been measured without a fence in each step (decision 0030).
   ScheduleSpace space = spaceOfWgmma(product, arch, initial);
@@ -182,7 +183,7 @@ static Schedule chooseInOrder(Contraction product, const Arch &arch, int64_t par
 Schedule chooseWgmma(Contraction product, const Arch &arch, int64_t parts) {
   Schedule schedule = chooseInOrder(product, arch, parts);
   // A tile has at least 64 rows, but may have 8 columns.
-  if (!product.rowSums.empty() || product.likelySizeOf(product.rows) >= groupRows)
+  if (!product.rowSums.empty() || product.second || product.likelySizeOf(product.rows) >= groupRows)
     return schedule;
   Schedule swapped = chooseInOrder(product.transposed(), arch, parts);
   const bool faster =

@@ -1,5 +1,6 @@
 // A product is not joined with a product that it depends on, also if they read the same operand as a third product (@gated:
-// two branches, of which one has a gate). Joining one group of products does not change the order of another group
+// two branches, of which one has a gate. The weight of the gated product is transposed, so the two products of this branch
+// are not a pair). Joining one group of products does not change the order of another group
 // (@chain). A product of two parameters remains a call that is computed once (@parameters).
 // RUN: split-file %s %t
 // RUN: tilewright compile %t/gated.mlir --target=cuda --arch=sm_90a --emit=tiled | FileCheck %s --check-prefix=GATED
@@ -26,7 +27,8 @@ func.func @main(%x: tensor<64x256xbf16>, %wq: tensor<256x128xbf16>, %g: tensor<2
   %q = tw.matmul %x, %wq : (tensor<64x256xbf16>, tensor<256x128xbf16>) -> tensor<64x128xbf16>
   %a = tw.matmul %x, %g : (tensor<64x256xbf16>, tensor<256x256xbf16>) -> tensor<64x256xbf16>
   %s = tw.relu %a : (tensor<64x256xbf16>) -> tensor<64x256xbf16>
-  %b = tw.matmul %x, %u : (tensor<64x256xbf16>, tensor<256x256xbf16>) -> tensor<64x256xbf16>
+  %t = tw.permute %u {permutation = array<i64: 1, 0>} : tensor<256x256xbf16> -> tensor<256x256xbf16>
+  %b = tw.matmul %x, %t : (tensor<64x256xbf16>, tensor<256x256xbf16>) -> tensor<64x256xbf16>
   %c = tw.mul %b, %s : (tensor<64x256xbf16>, tensor<64x256xbf16>) -> tensor<64x256xbf16>
   return %q, %c : tensor<64x128xbf16>, tensor<64x256xbf16>
 }

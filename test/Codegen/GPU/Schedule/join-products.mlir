@@ -5,9 +5,9 @@
 // RUN: tilewright compile %s --target=cuda --arch=sm_90a --emit=ptx | FileCheck %s --check-prefix=PTX
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --check | FileCheck %s --check-prefix=RESULT
 // RUN: tilewright tune --list --target=cuda --arch=sm_90a %s | FileCheck %s --check-prefix=LIST
-// RUN: bash -c 'echo "{\"*joined\": {\"consumer_rows\": 64, \"consumers\": 2, \"n\": 64, \"stages\": 2, \"tiles_per_block\": 2}}" > %t.json'
+// RUN: bash -c 'echo "{\"matmul*+matmul*\": {\"consumer_rows\": 64, \"consumers\": 2, \"n\": 64, \"stages\": 2, \"tiles_per_block\": 2}}" > %t.json'
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --schedule-file=%t.json --check | FileCheck %s --check-prefix=RESULT
-// RUN: bash -c 'echo "{\"*joined\": {\"consumer_rows\": 64, \"consumers\": 1, \"n\": 64, \"stages\": 2, \"split_k\": 2}}" > %t.split.json'
+// RUN: bash -c 'echo "{\"matmul*+matmul*\": {\"consumer_rows\": 64, \"consumers\": 1, \"n\": 64, \"stages\": 2, \"split_k\": 2}}" > %t.split.json'
 // RUN: tilewright run %s --target=cuda --arch=sm_90a --device=emulated --schedule-file=%t.split.json --check | FileCheck %s --check-prefix=RESULT
 // RUN: tilewright compile %s --target=cuda --arch=sm_80 --emit=tiled | FileCheck %s --check-prefix=AMPERE
 
