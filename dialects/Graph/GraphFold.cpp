@@ -10,7 +10,8 @@
 //   div(x, 1.0)                                              ->  x
 //
 // A mean over one element is such a sum and quotient. Without these folds, a later stage contracts `x * y - mean(x *
-// y)` to one fused multiply-add. Its result is the rounding error of the product instead of 0.
+// y)` to one fused multiply-add, which returns the rounding error of the product instead of 0. The sum of one -0.0 is
+// then -0.0, but eager returns 0.0.
 //
 // A composition outer(inner(x)) of two views is folded in place: x becomes the operand of `outer`.
 //

@@ -110,7 +110,7 @@ def test_layers_share_the_kernel_of_a_pair(tmp_path):
 def test_products_that_are_not_a_pair_are_separate_kernels(tmp_path):
     x, g, u = inputs(72, 64, 64)
     y, narrow = torch.randn(72, 64).bfloat16(), torch.randn(8, 64).bfloat16()
-    # The first operands are different, the sizes are different, and the gate is read by the product.
+    # The first operands are different, the sizes are different, and the gate is an operand of the second product.
     for other in (lambda x, g, u, y, n: F.silu(F.linear(x, g)) * F.linear(y, u),
                   lambda x, g, u, y, n: F.silu(F.linear(x, g))[:, :8] * F.linear(x, n),
                   lambda x, g, u, y, n: F.linear(F.linear(x, g), u)):  # fmt: skip
@@ -118,14 +118,47 @@ def test_products_that_are_not_a_pair_are_separate_kernels(tmp_path):
         assert len(products(tmp_path)) == 2 and not any("paired" in name for name in products(tmp_path))
 
 
-def test_gate_that_an_earlier_kernel_reads_prevents_a_pair(tmp_path):
-    x, g, u = inputs(64, 64, 64)
+def test_second_product_that_depends_on_the_gate_prevents_a_pair(tmp_path):
+    x, g, _ = inputs(64, 64, 64)
 
-    def earlier(x, g, u):
+    def earlier(x, g):
         gate = F.linear(x, g)
-        return F.silu(gate) * F.linear(x, gate.softmax(-1)) + F.linear(x, u), gate
+        return F.silu(gate) * F.linear(x, gate.softmax(-1)), gate
 
-    check(earlier, x, g, u)
+    check(earlier, x, g)
+    assert not any("paired" in name for name in products(tmp_path))
+
+
+def test_gate_that_is_not_read_elementwise_prevents_a_pair(tmp_path):
+    """A thread has only its own elements of the gate."""
+    x, g, u = inputs(64, 64, 64)
+    index = torch.randint(0, 64, (64,))
+
+    def transposed(x, g, u, index):
+        return F.silu(F.linear(x, g)).t() * F.linear(x, u)
+
+    def reversed_rows(x, g, u, index):
+        gate = F.linear(x, g)
+        return gate * F.linear(x, u) + gate.flip(0)
+
+    def sliced(x, g, u, index):
+        gate = F.linear(x, g)
+        return gate * F.linear(x, u) + gate[:, :1], gate
+
+    def gathered(x, g, u, index):
+        gate = F.silu(F.linear(x, g))
+        return gate * F.linear(x, u) + gate[index]
+
+    def other_batch(x, g, u, index):
+        x, g, u = (each.expand(64, 64, 64) for each in (x, g, u))
+        return F.silu(x @ g).transpose(0, 1) * (x @ u)
+
+    for fn in (transposed, reversed_rows, sliced, gathered, other_batch):
+        check(fn, x, g, u, index)
+        assert not any("paired" in name for name in products(tmp_path)), fn.__name__
+    image, v, w = torch.randn(2, 64, 8, 8).bfloat16().to(memory_format=torch.channels_last), torch.randn(64, 64, 1, 1).bfloat16(), torch.randn(64, 64, 1, 1).bfloat16()
+    check(lambda x, g, u: torch.sigmoid(F.conv2d(x, g)).transpose(2, 3) * F.conv2d(x, u), image, v, w)
+    assert not any("paired" in name for name in products(tmp_path))
 
 
 def test_products_of_symbolic_sizes_are_separate_kernels_without_a_pair(tmp_path):

@@ -166,8 +166,8 @@ struct ComputedResults {
 /// Returns, for each value of `computed` and for each of its dimensions, the loop of the product that indexes this
 /// dimension. All values must be computed elementwise from the results of the product, or of both products of a pair.
 /// Otherwise returns std::nullopt, and sets the reason.
-static std::optional<SmallVector<SmallVector<unsigned>>>
-positionsOfResults(const ComputedResults &computed, Contraction product, std::string &reason) {
+static std::optional<SmallVector<SmallVector<unsigned>>> positionsOfResults(const ComputedResults &computed,
+                                                                            Contraction product, std::string &reason) {
   linalg::LinalgOp op = product.op;
   SmallVector<Operation *> members;
   for (linalg::LinalgOp other : computed.ops)
@@ -188,6 +188,10 @@ positionsOfResults(const ComputedResults &computed, Contraction product, std::st
       }
   }
   SmallVector<int64_t> madeRows = rows->rowOfLoop.lookup(op);
+  if (product.second && rows->rowOfLoop.lookup(product.second) != madeRows) {
+    reason = "the ops after a pair of products read their results at different indices";
+    return std::nullopt;
+  }
   SmallVector<SmallVector<unsigned>> positions;
   for (Value returned : computed.values) {
     auto producer = returned.getDefiningOp<linalg::LinalgOp>();
@@ -309,6 +313,23 @@ static bool arePair(linalg::LinalgOp first, linalg::LinalgOp second) {
          first->getAttr(tf32AttrName) == second->getAttr(tf32AttrName);
 }
 
+/// Returns true if each value that is computed from the product is only read as an operand of an op in `computed`, or
+/// returned. Slices of such a value, and ops whose bodies extract its elements, read elements of other threads.
+static bool areResultsReadAsOperands(const ComputedResults &computed, const Contraction &product) {
+  llvm::SmallPtrSet<Operation *, 8> dependent;
+  for (linalg::LinalgOp op : computed.ops) {
+    auto isDependent = [&](Value operand) { return dependent.contains(operand.getDefiningOp()); };
+    if (op != product.op && op != product.second && llvm::none_of(op->getOperands(), isDependent))
+      continue;
+    dependent.insert(op);
+    for (Operation *user : op->getUsers())
+      if (auto reader = dyn_cast<linalg::LinalgOp>(user);
+          !isa<func::ReturnOp>(user) && !(reader && llvm::is_contained(computed.ops, reader)))
+        return false;
+  }
+  return true;
+}
+
 /// Returns the contraction, which may be a pair of products, among the ops of `computed`.
 static std::optional<Contraction> match(const ComputedResults &computed, std::string &reason) {
   Contraction found;
@@ -347,6 +368,10 @@ static std::optional<Contraction> match(const ComputedResults &computed, std::st
   }
   if (found.rows.empty() || found.columns.empty() || found.sizeOf(found.depth) == 0) {
     reason = "it has no rows, no columns or no elements to sum";
+    return std::nullopt;
+  }
+  if (!areResultsReadAsOperands(computed, found)) {
+    reason = "an op reads results of the product at other indices";
     return std::nullopt;
   }
   if (reducesRows && found.second) {

@@ -30,7 +30,7 @@ struct Contraction {
   /// True if A is the second operand of `op`, and B is the first. C is then the transposed product.
   bool swapped = false;
   /// The second product of a pair (PairProducts.h), or null. It has the same first operand, the same loops and the same
-  /// indexing maps as `op`. The epilogue reads the results of both products.
+  /// indexing maps as `op`. The epilogue reads the results of both products at the same indices.
   mlir::linalg::LinalgOp second = {};
 
   mlir::OpOperand *lhs() { return op.getDpsInputOperand(swapped ? 1 : 0); }

@@ -42,12 +42,13 @@
 //   if block < blocks of the first: code of the first product
 //   else if block - blocks of the first < blocks of the second: ...
 //
-// A pair of products (PairProducts.h) has one A and two B. Half of the columns of B's tile in a slot are columns of the
-// first B, the other half are the same columns of the second B. One wgmma computes the sums of both products, and each
-// thread has the sums of both products for the same elements of C.
+// A pair of products (PairProducts.h) has one operand A and two operands B. Half of the columns of B's tile in a slot
+// are columns of the first B, the other half are the same columns of the second B. One wgmma computes the sums of both
+// products, and each thread has the sums of both products for the same elements of C.
 //
 // Tests: test/Codegen/NVPTX/wgmma.mlir, test/Codegen/GPU/Schedule/join-products.mlir,
-// test/Codegen/GPU/Schedule/pair-products.mlir, test/Python/test_cuda_wgmma.py
+// test/Codegen/GPU/Schedule/pair-products.mlir, test/Python/test_cuda_wgmma.py,
+// test/Python/test_cuda_pair_products.py
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/NVPTX/ClusterSums.h"

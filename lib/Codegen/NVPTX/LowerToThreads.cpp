@@ -76,7 +76,7 @@ LogicalResult checkSignature(func::FuncOp kernel) {
 }
 
 /// Returns the number of tensor maps of a kernel, which is the number of operands that TMA loads: two for each product
-/// with the schedule `wgmma`, three for a pair of products, three for `attention` with consumers, four for its
+/// with the schedule `wgmma`, three for a pair of products and for `attention` with consumers, four for its
 /// gradient, and zero otherwise.
 unsigned mapsOf(func::FuncOp kernel, const Schedule &schedule) {
   if (schedule.kind == Schedule::Kind::Attention && schedule.consumers > 0)

@@ -12,8 +12,9 @@
 // copied.
 //
 // Two products form a pair if warp groups can compute them (the schedule `wgmma`), and both have the same first operand
-// and the same static sizes. The second kernel must read the result of the first elementwise, after its product. Other
-// users of this result must not be needed by the second kernel.
+// and the same static sizes. The second kernel must read the result of the first elementwise, after its product,
+// at the indices of its own result (matchContractions() tests this). The second kernel must not depend on other users
+// of the result.
 //
 // Tests: test/Codegen/GPU/Schedule/pair-products.mlir, test/Python/test_cuda_pair_products.py
 //
@@ -114,13 +115,21 @@ private:
   static std::optional<SmallVector<Operation *>> opsBetween(func::CallOp first, func::CallOp second) {
     SmallVector<Operation *> between;
     for (Operation *op = first->getNextNode(); op; op = op->getNextNode()) {
-      const bool depends = llvm::any_of(op->getOperands(), [&](Value operand) {
-        Operation *from = operand.getDefiningOp();
-        return from && llvm::is_contained(between, from);
-      });
+      auto reads = [&](auto isSource) { // also in the regions of `op`
+        return op
+            ->walk([&](Operation *inner) {
+              const bool found = llvm::any_of(inner->getOperands(), [&](Value operand) {
+                Operation *from = operand.getDefiningOp();
+                return from && isSource(from);
+              });
+              return found ? WalkResult::interrupt() : WalkResult::advance();
+            })
+            .wasInterrupted();
+      };
+      const bool depends = reads([&](Operation *from) { return llvm::is_contained(between, from); });
       if (op == second)
         return depends ? std::nullopt : std::optional(between);
-      if (!depends && !llvm::is_contained(first->getUsers(), op))
+      if (!depends && !reads([&](Operation *from) { return from == first; }))
         continue;
       if (!isa<func::CallOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
         return std::nullopt;

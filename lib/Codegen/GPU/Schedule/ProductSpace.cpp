@@ -192,7 +192,8 @@ ProductSizes sizesOf(Contraction product, int64_t parts) {
                                           })
                                           .wasInterrupted();
   }
-  // In the model, a pair of products is one product with twice as many columns, and stores half of the bytes for each.
+  // In the model, a pair of products is one product with twice as many columns, which stores half of the bytes per
+  // column.
   return {product.likelySizeOf(product.rows),
           product.likelySizeOf(product.columns) * product.numProducts(),
           product.likelySizeOf(product.depth) / parts,

@@ -41,7 +41,7 @@ void placeProductsFirst(ModuleOp module) {
     for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front())) {
       if (&op == (*product).getOperation())
         break;
-      if (!isa<linalg::LinalgOp>(op) || needed.contains(&op))
+      if (needed.contains(&op))
         continue;
       op.moveAfter(last);
       last = &op;

@@ -6,8 +6,8 @@
 
 namespace tilewright::gpu {
 
-/// In each kernel with a product, moves the ops before the product that do not compute its operands after the product.
-/// They are then ops of the epilogue for matchContraction().
+/// In each kernel with a product, moves all ops before the product that do not contribute to its operands after the
+/// product. They are then ops of the epilogue for matchContraction().
 void placeProductsFirst(mlir::ModuleOp module);
 
 } // namespace tilewright::gpu
