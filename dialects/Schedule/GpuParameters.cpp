@@ -87,9 +87,9 @@ std::string whyInvalid(const GpuParameters &parameters) {
   else if (p.swapped && !wgmma)
     why << "(schedule_c5) " << kind << " has no swapped operands";
   else if (p.cluster > 1 && !wgmma &&
-           !(rows && !p.rowsAcrossLanes && p.group == p.threads && llvm::is_contained({2, 4, 8}, p.cluster)))
+           !(rows && (p.rowsAcrossLanes || p.group == p.threads) && llvm::is_contained({2, 4, 8}, p.cluster)))
     why << "(schedule_c5) a cluster of " << p.cluster
-        << " blocks; wgmma may have one, and rows of 2, 4 or 8 blocks whose threads all share a row";
+        << " blocks; wgmma may have one, and rows of 2, 4 or 8 blocks with one group or with rows_across_lanes";
   return text;
 }
 
@@ -148,7 +148,8 @@ private:
       rows = p.rowsAcrossLanes ? warp : p.threads / p.group;
       knobs = {{"group", &p.group}};
       if (!p.rowsAcrossLanes)
-        knobs.append({{"rows_per_block", &rows}, {"vector", &p.vector}, {"cluster", &p.cluster}});
+        knobs.append({{"rows_per_block", &rows}, {"vector", &p.vector}});
+      knobs.push_back({"cluster", &p.cluster});
       break;
     case GpuKind::Windows:
       knobs = {{"threads", &p.threads}, {"vector", &p.vector}, {"tile_lines", &p.tileM}, {"tile_pixels", &p.tileN}};

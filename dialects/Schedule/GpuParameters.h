@@ -47,7 +47,7 @@ using NamedKnob = std::pair<llvm::StringLiteral, int64_t>;
 /// Returns the knobs of a schedule of this kind, with their values. The knobs determine all parameters of the schedule
 /// that may differ between the schedules of a kernel.
 ///   elements, scatter     threads, vector
-///   rows                  group, rows_per_block, vector, cluster; with rows_across_lanes: group
+///   rows                  group, rows_per_block, vector, cluster; with rows_across_lanes: group, cluster
 ///   windows               threads, vector, tile_lines, tile_pixels
 ///   fma                   tile_m, tile_n, threads_m, threads_n (the threads along the block's tile), k
 ///   mma                   warp_m, warp_n (the tile of a warp), warps_m, warps_n, k, stages, tile_rows_per_band

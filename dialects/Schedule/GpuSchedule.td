@@ -51,8 +51,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     - **rows**: `group` threads share a row of the kernel. Values of the whole row are reduced by shuffles, and through
       shared memory if the group is more than a warp. With `rows_across_lanes`, a block has 32 rows, and row l is
       computed by lane l of every warp (`group` is the number of warps). This is for reductions over outer dimensions,
-      where adjacent elements in memory belong to different rows. On sm_90, the blocks of a `cluster` may share a row,
-      with `group` threads in each.
+      where adjacent elements in memory belong to different rows. On sm_90, the blocks of a `cluster` may share a row
+      (with `rows_across_lanes`, 32 rows), with `group` threads for each row in each block.
     - **scatter**: a warp computes a row of the destination, or a piece of it, and tests 32 indices of the source at a
       time.
     - **windows**: a thread computes `vector` adjacent channels of a `tile` of (lines, pixels) of a grouped convolution
@@ -85,8 +85,8 @@ def GpuSchedule_ScheduleAttr : AttrDef<GpuSchedule_Dialect, "GpuSchedule",
     3. (schedule_c3) `vector` is at most 32, because the code for the adjacent elements is unrolled.
     4. (schedule_c4) `group` is 4, 8, 16, 32 or `threads`; with `rows_across_lanes`, `threads` is 32 times `group`.
     5. (schedule_c5) `tile_rows_per_band` is allowed for the kinds mma and wgmma, and `tiles_per_block` for wgmma.
-       `swapped` is allowed for wgmma. `cluster` is allowed for wgmma, and for rows if `group` equals `threads` and
-       `rows_across_lanes` is not set; for rows, it is 2, 4 or 8. `split_k` is 1; for wgmma without `cluster` and
+       `swapped` is allowed for wgmma. `cluster` is allowed for wgmma, and for rows if `group` equals `threads` or
+       `rows_across_lanes` is set; for rows, it is 2, 4 or 8. `split_k` is 1; for wgmma without `cluster` and
        `tiles_per_block`, it may also be 2, 4 or 8.
   }];
   let parameters = (ins EnumParameter<GpuSchedule_Kind>:$kind,

@@ -80,3 +80,33 @@ def test_cluster_has_as_many_blocks_as_hold_the_row(rows, columns, blocks, tmp_p
     loads = len(re.findall(r"ld\.global", text))
     threads = int(re.search(r"\.reqntid (\d+)", text)[1])
     assert columns > 262144 or loads == -(-columns // (4 * threads * blocks)), "a row is read once"
+
+
+COLUMNS = {
+    "sum": (lambda x, w: x.sum(0), torch.float32), "sum-bf16": (lambda x, w: x.sum(0), BF16), "sum-f64": (lambda x, w: (x * w).sum(0), torch.float64),
+    "gradient-of-norm-weight": (lambda x, w: ((x.float() - x.float().mean(1, keepdim=True)) * w).sum(0), BF16),
+    "variance": (lambda x, w: x.var(0), torch.float32), "greatest": (lambda x, w: x.amax(0), torch.float16), "normalized": (lambda x, w: (x - x.mean(0)) / (x.var(0) + 1), torch.float32),
+    "integers": (lambda x, w: (x * 100).to(torch.int16).sum(0), torch.float32), "any": (lambda x, w: (x > 3).any(0), torch.float32), "smallest-of-int8": (lambda x, w: (x * 30).to(torch.int8).amin(0), torch.float32),
+    "image": (lambda x, w: x.view(16, 40, -1).sum((0, 1)), torch.float32),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_reduction_of_columns_in_clusters_matches_eager(name, tiled, tmp_path):
+    """The lanes of a warp have adjacent columns. The last warp has fewer than 32 columns."""
+    torch.manual_seed(1)
+    fn, dtype = COLUMNS[name]
+    check(fn, torch.randn(640, 1607).to(dtype), torch.randn(1607).to(dtype))
+    assert clusters(tiled()) and "rows_across_lanes" in tiled().read_text(), tiled().read_text()
+    assert_assembled(tiled(), "sm_90a", tmp_path)
+
+
+@pytest.mark.parametrize("rows,columns,blocks", [(8192, 768, 8), (8192, 3072, 2), (8192, 8192, 1), (700, 1600, 2), (400, 1600, 1), (8192, 64, 1)])
+def test_columns_have_clusters_if_they_then_occupy_most_multiprocessors(rows, columns, blocks, tmp_path):
+    source, made = tmp_path / "sum.mlir", tmp_path / "tiled.mlir"
+    source.write_text(f"""func.func @main(%x: tensor<{rows}x{columns}xf32>) -> tensor<{columns}xf32> {{
+      %s = tw.reduce sum %x {{dims = array<i64: 0>}} : tensor<{rows}x{columns}xf32> -> tensor<{columns}xf32>
+      return %s : tensor<{columns}xf32>
+    }}""")
+    subprocess.run([PROGRAM, "compile", source, "--target=cuda", "--arch=sm_90a", "--emit=tiled", "-o", made], check=True, timeout=60)
+    assert (clusters(made) or [1]) == [blocks], made.read_text()

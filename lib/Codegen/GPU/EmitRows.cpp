@@ -12,7 +12,8 @@
 // fits.
 //
 // GroupReduction.cpp reduces the values of a group. On sm_90, the blocks of a cluster share the row if it is too long
-// for the registers of one block, or if multiprocessors would be idle. Kernels with a product do not use clusters. A
+// for the registers of one block, or if multiprocessors would be idle. The same holds for the 32 adjacent rows that the
+// warps of one block share. Kernels with a product do not use clusters. A
 // block of a cluster exits only after the other blocks have read its shared memory for the last time. If a row has a
 // symbolic size, or does not fit in the registers of the block or cluster, each op reads it in a loop.
 //
@@ -94,7 +95,7 @@ private:
   void locateRow(Value result) {
     int64_t perBlock = rowsOfBlock();
     // If `rowsAcrossLanes`, consecutive threads compute consecutive rows. Otherwise, consecutive threads share one row.
-    int64_t adjacentThreads = kernel.schedule.rowsAcrossLanes ? perBlock : group;
+    int64_t adjacentThreads = kernel.schedule.rowsAcrossLanes ? perBlock : kernel.schedule.group;
     Value quotient = arith::DivUIOp::create(builder, loc, kernel.thread, index(adjacentThreads));
     Value remainder = arith::RemUIOp::create(builder, loc, kernel.thread, index(adjacentThreads));
     rowInBlock = perBlock == 1 ? index(0) : kernel.schedule.rowsAcrossLanes ? remainder : quotient;
@@ -103,7 +104,7 @@ private:
     if (cluster > 1) {
       Value rank = arith::RemUIOp::create(builder, loc, block, index(cluster));
       block = arith::DivUIOp::create(builder, loc, block, index(cluster));
-      lane = elements.add(elements.multiply(rank, index(kernel.schedule.threads)), lane);
+      lane = elements.add(elements.multiply(rank, index(kernel.schedule.group)), lane);
     }
     Value row = elements.add(elements.multiply(block, index(perBlock)), rowInBlock);
     SmallVector<Value> extents;
@@ -123,7 +124,7 @@ private:
     kernel.setGrid(total.ceilDiv(perBlock) * cluster);
   }
 
-  /// Returns the number of rows per block. In a cluster, the number is 1, and the blocks of the cluster share the row.
+  /// Returns the number of rows per block. The blocks of a cluster share the same rows.
   int64_t rowsOfBlock() { return kernel.schedule.threads / kernel.schedule.group; }
 
   /// Returns true if each element of `op` is a reduction of elements of one row.

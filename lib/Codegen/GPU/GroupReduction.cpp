@@ -7,8 +7,9 @@
 //   use the combiner's identity) ; five shuffles
 //
 // In a cluster, lane l loads slot l of all blocks, one block after the other. A group of one thread of each warp has
-// one slot per thread, and each thread loads all slots of its group. All threads of a group combine the values in the
-// same order, so they have equal results.
+// one slot per thread, and each thread loads all slots of its group. In a cluster, the threads of the first warp then
+// store the results of their block, and each thread loads the results of all blocks. All threads of a group combine the
+// values in the same order, so they have equal results.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/rows-cluster.mlir,
 // test/Codegen/NVPTX/rows-across-lanes.mlir
@@ -40,6 +41,9 @@ void GroupReduction::allocateBuffers() {
   // reach only after they have read this buffer.
   for (Value &buffer : buffers)
     buffer = kernel.allocateShared(slots * slotBytes);
+  if (kernel.schedule.rowsAcrossLanes && cluster > 1)
+    for (Value &buffer : ofBlock)
+      buffer = kernel.allocateShared(warpSize * slotBytes);
 }
 
 Value GroupReduction::reduce(Operation *combiner, Value value) {
@@ -55,10 +59,10 @@ Value GroupReduction::reduce(Operation *combiner, Value value) {
 Value GroupReduction::acrossWarps(Operation *combiner, Value value) {
   Type type = value.getType();
   const int64_t warps = group / warpSize;
-  Value buffer = nextBuffer();
+  Value buffer = nextOf(buffers);
   Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
   Value lane = laneInWarp();
-  storeFromFirstLane(lane, toMemory(builder, loc, value), slot(buffer, warp, builder.getI64Type()));
+  storeIf(isEqual(lane, 0), toMemory(builder, loc, value), slot(buffer, warp, builder.getI64Type()));
   kernel.barrier();
   Value from = warps == warpSize ? lane : arith::RemUIOp::create(builder, loc, lane, index(warps)).getResult();
   Value stored = LLVM::LoadOp::create(builder, loc, memoryType(type), slot(buffer, from, builder.getI64Type()));
@@ -66,60 +70,82 @@ Value GroupReduction::acrossWarps(Operation *combiner, Value value) {
   return reduceInWarp(kernel, combiner, others);
 }
 
-/// Combines the values of the warps of all blocks of a cluster, which are equal in all lanes of a warp. Each block has
-/// one slot per warp.
-Value GroupReduction::inCluster(Operation *combiner, Value value) {
-  Type type = value.getType();
+/// Returns the bits of `value` as an integer of 32 or 64 bits, which the blocks of a cluster can load from each other.
+Value GroupReduction::asStored(Value value) {
+  const unsigned width = value.getType().getIntOrFloatBitWidth();
+  Type integer = builder.getIntegerType(width), stored = builder.getIntegerType(width > 32 ? 64 : 32);
+  if (value.getType() != integer)
+    value = arith::BitcastOp::create(builder, loc, integer, value);
+  return stored == integer ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
+}
+
+/// Waits until all blocks of the cluster have stored their values, and combines the values of type `type` that are at
+/// the address `slot` in each block, in the order of the blocks.
+Value GroupReduction::overBlocks(Operation *combiner, Value slot, Type type) {
   const unsigned width = type.getIntOrFloatBitWidth();
   Type integer = builder.getIntegerType(width), stored = builder.getIntegerType(width > 32 ? 64 : 32);
-  const int64_t warps = kernel.schedule.threads / warpSize;
-  Value buffer = nextBuffer();
-  Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
-  Value lane = laneInWarp();
-  Value bits = type == integer ? value : arith::BitcastOp::create(builder, loc, integer, value).getResult();
-  if (stored != integer)
-    bits = arith::ExtUIOp::create(builder, loc, stored, bits);
-  storeFromFirstLane(lane, bits, slot(buffer, warp, builder.getI64Type()));
   kernel.threads.arriveAtCluster(builder, loc);
   kernel.threads.waitForCluster(builder, loc);
-  Value from = warps == warpSize ? lane : arith::RemUIOp::create(builder, loc, lane, index(warps)).getResult();
-  from = slot(buffer, from, builder.getI64Type());
   Value all;
   for (int64_t rank = 0; rank < cluster; ++rank) {
     Value block = arith::ConstantIntOp::create(builder, loc, rank, 32);
-    Value loaded = kernel.threads.loadFromBlock(builder, loc, from, block, stored);
+    Value loaded = kernel.threads.loadFromBlock(builder, loc, slot, block, stored);
     if (stored != integer)
       loaded = arith::TruncIOp::create(builder, loc, integer, loaded);
     Value other = type == integer ? loaded : arith::BitcastOp::create(builder, loc, type, loaded).getResult();
     all = all ? combine(builder, combiner, all, other) : other;
   }
+  return all;
+}
+
+/// Combines the values of the warps of all blocks of a cluster, which are equal in all lanes of a warp. Each block has
+/// one slot per warp.
+Value GroupReduction::inCluster(Operation *combiner, Value value) {
+  const int64_t warps = kernel.schedule.threads / warpSize;
+  Value buffer = nextOf(buffers);
+  Value warp = arith::DivUIOp::create(builder, loc, kernel.thread, index(warpSize));
+  Value lane = laneInWarp();
+  storeIf(isEqual(lane, 0), asStored(value), slot(buffer, warp, builder.getI64Type()));
+  Value from = warps == warpSize ? lane : arith::RemUIOp::create(builder, loc, lane, index(warps)).getResult();
+  Value all = overBlocks(combiner, slot(buffer, from, builder.getI64Type()), value.getType());
   return reduceInWarp(kernel, combiner, orNeutral(combiner, all, lane, warps));
 }
 
-/// Combines the values of the threads that have the same lane number in all warps of a block. The slots are in the
-/// order of the threads.
+/// Combines the values of the threads that have the same lane number in all warps of a block, and then the results of
+/// the blocks of a cluster. The slots are in the order of the threads.
 Value GroupReduction::acrossLanesOfWarps(Operation *combiner, Value value) {
-  if (group == 1)
-    return value;
+  const int64_t warps = kernel.schedule.group;
   Type type = value.getType(), stored = memoryType(type);
-  Value buffer = nextBuffer();
-  LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(buffer, kernel.thread, stored));
-  kernel.barrier();
-  Value lane = laneInWarp(), all;
-  for (int64_t warp = 0; warp < group; ++warp) {
-    Value number = kernel.elements.add(lane, index(warp * warpSize));
-    Value other = LLVM::LoadOp::create(builder, loc, stored, slot(buffer, number, stored));
-    other = fromMemory(builder, loc, other, type);
-    all = all ? combine(builder, combiner, all, other) : other;
+  Value lane = laneInWarp(), all = value;
+  if (warps > 1) {
+    Value buffer = nextOf(buffers);
+    LLVM::StoreOp::create(builder, loc, toMemory(builder, loc, value), slot(buffer, kernel.thread, stored));
+    kernel.barrier();
+    all = {};
+    for (int64_t warp = 0; warp < warps; ++warp) {
+      Value number = kernel.elements.add(lane, index(warp * warpSize));
+      Value other = LLVM::LoadOp::create(builder, loc, stored, slot(buffer, number, stored));
+      other = fromMemory(builder, loc, other, type);
+      all = all ? combine(builder, combiner, all, other) : other;
+    }
   }
-  return all;
+  if (cluster == 1)
+    return all;
+  Value mine = slot(nextOf(ofBlock), lane, builder.getI64Type());
+  Value isFirstWarp = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, kernel.thread, index(warpSize));
+  storeIf(isFirstWarp, asStored(all), mine);
+  return overBlocks(combiner, mine, type);
 }
 
 Value GroupReduction::laneInWarp() { return arith::RemUIOp::create(builder, loc, kernel.thread, index(warpSize)); }
 
-Value GroupReduction::nextBuffer() {
-  std::swap(buffers[0], buffers[1]);
-  return buffers[1];
+Value GroupReduction::nextOf(std::array<Value, 2> &alternate) {
+  std::swap(alternate[0], alternate[1]);
+  return alternate[1];
+}
+
+Value GroupReduction::isEqual(Value value, int64_t number) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value, index(number));
 }
 
 /// Returns the address of a slot. The distance of two slots is the size of the type `spacing`.
@@ -128,9 +154,8 @@ Value GroupReduction::slot(Value buffer, Value number, Type spacing) {
   return LLVM::GEPOp::create(builder, loc, buffer.getType(), spacing, buffer, ArrayRef<LLVM::GEPArg>{at});
 }
 
-void GroupReduction::storeFromFirstLane(Value lane, Value value, Value slot) {
-  Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, index(0));
-  auto branch = scf::IfOp::create(builder, loc, TypeRange(), first, /*withElse=*/false);
+void GroupReduction::storeIf(Value condition, Value value, Value slot) {
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(), condition, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&branch.getThenRegion().front());
   LLVM::StoreOp::create(builder, loc, value, slot);

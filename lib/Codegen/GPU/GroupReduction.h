@@ -8,7 +8,7 @@
 namespace tilewright::gpu {
 
 /// Combines one value of each thread of a group. The schedule `rows` determines the groups: a warp, all threads of a
-/// block, one thread of each warp of a block, or all threads of the blocks of a cluster.
+/// block, one thread of each warp of a block, or these threads of all blocks of a cluster.
 class GroupReduction {
 public:
   explicit GroupReduction(ThreadKernel &kernel);
@@ -26,11 +26,14 @@ private:
   mlir::Value acrossWarps(mlir::Operation *combiner, mlir::Value value);
   mlir::Value acrossLanesOfWarps(mlir::Operation *combiner, mlir::Value value);
   mlir::Value inCluster(mlir::Operation *combiner, mlir::Value value);
+  mlir::Value asStored(mlir::Value value);
+  mlir::Value overBlocks(mlir::Operation *combiner, mlir::Value slot, mlir::Type type);
   mlir::Value index(int64_t value) { return kernel.elements.constant(value); }
   mlir::Value laneInWarp();
-  mlir::Value nextBuffer();
+  mlir::Value nextOf(std::array<mlir::Value, 2> &alternate);
+  mlir::Value isEqual(mlir::Value value, int64_t number);
   mlir::Value slot(mlir::Value buffer, mlir::Value number, mlir::Type spacing);
-  void storeFromFirstLane(mlir::Value lane, mlir::Value value, mlir::Value slot);
+  void storeIf(mlir::Value condition, mlir::Value value, mlir::Value slot);
   mlir::Value orNeutral(mlir::Operation *combiner, mlir::Value value, mlir::Value lane, int64_t warps);
 
   ThreadKernel &kernel;
@@ -39,6 +42,8 @@ private:
   int64_t cluster;                    ///< number of blocks that share a row
   int64_t group;                      ///< number of threads that share a row, in all blocks of a cluster
   std::array<mlir::Value, 2> buffers; ///< used alternately; null if a group is one warp
+  /// With `rowsAcrossLanes` in a cluster: the results of the block, for the other blocks; used alternately.
+  std::array<mlir::Value, 2> ofBlock;
 };
 
 } // namespace tilewright::gpu

@@ -172,17 +172,19 @@ public:
     return schedule;
   }
 
-  /// Returns a schedule in which a cluster of blocks computes each row. Returns std::nullopt if no cluster should share
-  /// a row, if the kernel is a contraction, or if the kernel does not read its rows again after it has reduced them.
+  /// Returns a schedule in which a cluster of blocks computes each row, or 32 adjacent rows. Returns std::nullopt if no
+  /// cluster should share a row, or if the kernel is a contraction. A row with adjacent elements is shared only if the
+  /// kernel reads it again after it has reduced it.
   std::optional<Schedule> chooseCluster() {
     std::string reason;
     if (arch.groupFlops == 0 || !hasReductions() || matchContraction(kernel, reason))
       return std::nullopt;
     std::optional<tile::RowMap> rows = tile::computeRows(members, reason);
-    if (!rows || !wantsRows(*rows) || !readsAgain(*rows))
+    if (!rows || !wantsRows(*rows))
       return std::nullopt;
     Schedule schedule = chooseRows(*rows);
-    return schedule.cluster > 1 ? std::optional<Schedule>(schedule) : std::nullopt;
+    const bool isChosen = schedule.cluster > 1 && (schedule.rowsAcrossLanes || readsAgain(*rows));
+    return isChosen ? std::optional<Schedule>(schedule) : std::nullopt;
   }
 
 private:
@@ -294,10 +296,19 @@ private:
       for (unsigned i = 0; i < op->getNumResults(); ++i)
         if (!tile::combinerOf(op, i))
           return false;
+      // The operands with the most indices determine which elements are adjacent. Others, such as the means of rows,
+      // are smaller. The window operand of a pooling op has a shape, but no elements that are read.
+      auto numIndices = [&](OpOperand *input) {
+        AffineMap map = op.getMatchingIndexingMap(input);
+        auto indexes = [&](unsigned loop) { return map.isFunctionOfDim(loop); };
+        return op.payloadUsesValueFromOperand(input) ? llvm::count_if(llvm::seq(op.getNumLoops()), indexes) : 0;
+      };
+      int64_t most = 1;
+      for (OpOperand *input : op.getDpsInputOperands())
+        most = std::max<int64_t>(most, numIndices(input));
       for (OpOperand *input : op.getDpsInputOperands()) {
         AffineMap map = op.getMatchingIndexingMap(input);
-        // The window operand of a pooling op has a shape, but no elements that are read.
-        if (map.getNumResults() == 0 || !op.payloadUsesValueFromOperand(input))
+        if (map.getNumResults() == 0 || numIndices(input) < most)
           continue;
         auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
         bool along = last && op.getIteratorTypesArray()[last.getPosition()] == utils::IteratorType::reduction;
@@ -360,7 +371,12 @@ private:
     if (!readsAdjacent) {
       schedule.rowsAcrossLanes = true;
       schedule.vector = 1;
-      schedule.group = std::min<int64_t>(32, std::max<int64_t>(2, llvm::PowerOf2Ceil(llvm::divideCeil(longest, 64))));
+      schedule.cluster = clusterAcrossLanes(rows, longest);
+      // With a cluster, a thread loads all of its elements before it adds them (mostOfRowInRegisters), because there
+      // are few threads.
+      const int64_t ofThread = schedule.cluster > 1 ? schedule.cluster * mostOfRowInRegisters : 64;
+      schedule.group =
+          std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(llvm::divideCeil(longest, ofThread))), 2, warpSize);
       schedule.threads = schedule.group * warpSize;
       return schedule;
     }
@@ -379,6 +395,41 @@ private:
     return schedule;
   }
 
+  /// Returns the number of iterations of each row dimension.
+  SmallVector<int64_t> sizesOfRows(const tile::RowMap &rows) {
+    SmallVector<int64_t> sizes(rows.numRows, ShapedType::kDynamic);
+    for (Operation *member : members)
+      for (auto [row, size] :
+           llvm::zip_equal(rows.rowOfLoop.lookup(member), cast<linalg::LinalgOp>(member).getStaticLoopRanges()))
+        if (row >= 0)
+          sizes[row] = size;
+    return sizes;
+  }
+
+  bool hasProductOfRows(const tile::RowMap &rows) {
+    return llvm::any_of(
+        members, [&](Operation *op) { return isProductOfRows(cast<linalg::LinalgOp>(op), rows.rowOfLoop.lookup(op)); });
+  }
+
+  /// Returns the number of blocks that share 32 adjacent rows, such as the columns of a sum over columns. On sm_90, the
+  /// number is above 1 if the blocks of one row of blocks would leave multiprocessors idle, each block still gets
+  /// `ofBlock` elements of a row, and the blocks of all clusters occupy most multiprocessors. If they do not,
+  /// splitSums() divides the reduction into more parts.
+  int64_t clusterAcrossLanes(const tile::RowMap &rows, int64_t longest) {
+    constexpr int64_t most = 8, ofBlock = 256, blocksPerMultiprocessor = 2;
+    if (arch.groupFlops == 0 || hasProductOfRows(rows))
+      return 1;
+    SmallVector<int64_t> sizes = sizesOfRows(rows);
+    if (llvm::any_of(sizes, ShapedType::isDynamic) || longest == 0)
+      return 1;
+    const auto alone = int64_t(llvm::divideCeil(llvm::product_of(sizes), warpSize));
+    int64_t blocks = 1;
+    while (blocks < most && alone * blocks * 2 <= blocksPerMultiprocessor * arch.multiprocessors &&
+           longest >= ofBlock * blocks * 2)
+      blocks *= 2;
+    return 4 * alone * blocks >= 3 * arch.multiprocessors ? blocks : 1;
+  }
+
   /// Returns the number of blocks that share a row. On sm_90, the registers of this number of blocks can contain a long
   /// row, which is then read only once. The number is larger if multiprocessors would otherwise be idle and each block
   /// still gets `ofBlock` elements. The number is 1 on other architectures, if a size within the row is unknown, or if
@@ -387,19 +438,14 @@ private:
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
     constexpr int64_t most = 8;          // the number of blocks of a cluster that every sm_90 chip supports
     constexpr int64_t ofBlock = 8 << 10; // number of elements per block that justify a cluster's barrier
-    if (arch.groupFlops == 0 || llvm::any_of(members, [&](Operation *op) {
-          return isProductOfRows(cast<linalg::LinalgOp>(op), rows.rowOfLoop.lookup(op));
-        }))
+    if (arch.groupFlops == 0 || hasProductOfRows(rows))
       return 1;
-    SmallVector<int64_t> sizes(rows.numRows, ShapedType::kDynamic);
-    for (Operation *member : members) {
-      auto op = cast<linalg::LinalgOp>(member);
-      for (auto [row, size] : llvm::zip_equal(rows.rowOfLoop.lookup(op), op.getStaticLoopRanges()))
-        if (row >= 0)
-          sizes[row] = size;
-        else if (ShapedType::isDynamic(size))
+    for (Operation *member : members)
+      for (auto [row, size] :
+           llvm::zip_equal(rows.rowOfLoop.lookup(member), cast<linalg::LinalgOp>(member).getStaticLoopRanges()))
+        if (row < 0 && ShapedType::isDynamic(size))
           return 1; // the row is read in a loop
-    }
+    const SmallVector<int64_t> sizes = sizesOfRows(rows);
     auto inRegisters = [&](int64_t blocks) {
       return llvm::divideCeil(groups, mostThreads * blocks) * vector <= mostOfRowInRegisters;
     };

@@ -66,6 +66,7 @@ KernelSpace spaceOfRows(const Schedule &initial) {
   };
   if (initial.rowsAcrossLanes) {
     made.addKnob(powersNear(initial.group, /*factor=*/4, /*least=*/2, warpSize), /*reorders=*/true);
+    made.addKnob(initial.cluster > 1 ? std::vector<int64_t>{1, 2, 4, 8} : std::vector<int64_t>{1}, /*reorders=*/true);
     return made;
   }
   if (initial.group < warpSize) { // a group is a part of a warp; a larger group would have idle lanes
