@@ -268,36 +268,6 @@ Value Elements::pad(tensor::PadOp op, ArrayRef<Value> at) {
   return choose(inside, type, [&] { return element(op.getSource(), from); }, [&] { return outer(value); });
 }
 
-Value Elements::insert(tensor::InsertSliceOp op, ArrayRef<Value> at) {
-  Location loc = op.getLoc();
-  Type type = op.getType().getElementType();
-  llvm::SmallBitVector dropped = op.getDroppedDims();
-  Value inside;
-  SmallVector<Value> from;
-  for (auto [dim, index] : llvm::enumerate(at)) {
-    Value offset = outer(op.getMixedOffsets()[dim]), extent = outer(op.getMixedSizes()[dim]);
-    OpFoldResult stride = op.getMixedStrides()[dim];
-    Value moved = offset == constant(0) ? index : arith::SubIOp::create(builder, loc, index, offset).getResult();
-    Value reach = multiply(extent, outer(stride));
-    Value fits;
-    if (!(offset == constant(0) && reach == size(op.getDest(), dim)))
-      fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, moved, reach);
-    if (!isConstantIntValue(stride, 1)) {
-      Value by = outer(stride), rest = arith::RemUIOp::create(builder, loc, moved, by);
-      Value exact = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest, constant(0));
-      fits = fits ? arith::AndIOp::create(builder, loc, fits, exact).getResult() : exact;
-      moved = arith::DivUIOp::create(builder, loc, moved, by);
-    }
-    if (fits)
-      inside = inside ? arith::AndIOp::create(builder, loc, inside, fits).getResult() : fits;
-    if (!dropped.test(dim))
-      from.push_back(moved);
-  }
-  if (!inside)
-    return element(op.getSource(), from);
-  return choose(inside, type, [&] { return element(op.getSource(), from); }, [&] { return element(op.getDest(), at); });
-}
-
 Value Elements::reshape(Operation *op, ArrayRef<Value> at) {
   SmallVector<Value> from;
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {

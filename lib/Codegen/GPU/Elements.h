@@ -39,10 +39,11 @@ public:
   /// Returns the element of `tensor` at the indices `at`. If the element cannot be computed, emits an error at the
   /// tensor's op and returns 0.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<mlir::Value> at);
-  /// Emits the reductions on which the elements of `tensor` at the indices `ats` depend, each with one loop for all of
-  /// these elements. Later calls of element() reuse the results. If loops do not index the result of a reduction
-  /// directly, element() emits this reduction later.
-  void reduceTogether(mlir::Value tensor, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats);
+  /// Emits the reductions and concatenations on which the elements of `tensor` at the indices `ats` depend, each with
+  /// one loop or branch for all of these elements. Later calls of element() reuse the results. If loops do not index
+  /// the result of a reduction directly, or if the elements are in different parts of a concatenation, element() emits
+  /// the reduction or concatenation later.
+  void computeTogether(mlir::Value tensor, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats);
   /// Loads adjacent elements of `tensor` with vectors of up to 16 bytes if it is in memory and the first element is
   /// sufficiently aligned. Later calls of element() reuse the elements. `at` are the indices of the first element, and
   /// `lanes` the indices of all elements in the last dimension.
@@ -110,6 +111,15 @@ private:
   llvm::SmallVector<mlir::Value> initialValues(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Value> loops);
   mlir::Value pad(mlir::tensor::PadOp op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value insert(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<mlir::Value> at);
+  /// The position of an element of the result of an insertion in its source.
+  struct Inserted {
+    mlir::Value inside; ///< condition that the element is in the source; null: always
+    llvm::SmallVector<mlir::Value> at;
+  };
+  Inserted positionInSource(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<mlir::Value> at);
+  /// Returns true if adjacent elements at the indices `ats` are all in the source of the insertion, or all outside.
+  bool areInOnePart(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats);
+  void insertTogether(mlir::tensor::InsertSliceOp op, llvm::ArrayRef<llvm::SmallVector<mlir::Value>> ats);
   mlir::Value scan(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value scatter(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value sort(mlir::OpResult result, llvm::ArrayRef<mlir::Value> at);

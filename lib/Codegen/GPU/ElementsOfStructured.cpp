@@ -67,13 +67,18 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
   return structuredLanes(op, number, {SmallVector<Value>(at)}, {loops}).front();
 }
 
-void Elements::reduceTogether(Value tensor, ArrayRef<SmallVector<Value>> ats) {
+void Elements::computeTogether(Value tensor, ArrayRef<SmallVector<Value>> ats) {
   if (provided.contains(tensor) || isKnown(tensor, ats.front()))
     return;
   auto gradient = tensor.getDefiningOp<tile::DepthwiseGradientOp>();
   if (gradient && cast<ShapedType>(gradient.getInputs()[0].getType()).hasStaticShape()) {
     for (auto [at, value] : llvm::zip_equal(ats, depthwiseGradient(gradient, ats)))
       remember(tensor, at, value);
+    return;
+  }
+  if (auto insertion = tensor.getDefiningOp<tensor::InsertSliceOp>()) {
+    if (areInOnePart(insertion, ats))
+      insertTogether(insertion, ats);
     return;
   }
   auto op = tensor.getDefiningOp<linalg::LinalgOp>();
@@ -97,7 +102,7 @@ void Elements::reduceTogether(Value tensor, ArrayRef<SmallVector<Value>> ats) {
       }
     }
     if (!llvm::is_contained(from.front(), Value()))
-      reduceTogether(operand->get(), from);
+      computeTogether(operand->get(), from);
   }
   const bool reduces = llvm::is_contained(lanes.front(), Value());
   const bool differ = llvm::any_of(ats, [&](const SmallVector<Value> &at) { return at != ats.front(); });

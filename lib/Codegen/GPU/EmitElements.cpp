@@ -65,7 +65,7 @@ LogicalResult emitElements(ThreadKernel &kernel) {
           std::vector<SmallVector<Value>> ats(vector, at);
           for (auto [adjacent, lane] : llvm::zip_equal(ats, lanes))
             adjacent.back() = lane;
-          elements.reduceTogether(value, ats);
+          elements.computeTogether(value, ats);
         }
         for (Value lane : lanes) {
           if (lane)

@@ -46,6 +46,8 @@
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/Schedule/Windows.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "tilewright/AttributeNames.h"
@@ -166,7 +168,7 @@ public:
       loops |=
           isa<tile::ScanOp, tile::ScatterOp, tile::SortOp, tile::GroupedConvolutionOp>(op) || (gradient && !inVectors);
     }
-    schedule.vector = loops || (reduces && !reducesVectors()) ? 1 : vectorOf(lastSizes());
+    schedule.vector = loops || (reduces && !reducesVectors()) ? 1 : vectorOf(lastSizesOfParts());
     if (reduces || weights)
       schedule.threads = threadsOfReduction(schedule.vector);
     return schedule;
@@ -258,6 +260,19 @@ private:
       while (vector > 1 && (ShapedType::isDynamic(size) || size % vector != 0))
         vector /= 2;
     return vector;
+  }
+
+  /// Returns lastSizes(), and the offsets and sizes of the parts of concatenations in their last dimension. If no part
+  /// begins or ends within a vector, the elements of the vector are loaded together.
+  SmallVector<int64_t> lastSizesOfParts() {
+    SmallVector<int64_t> sizes = lastSizes();
+    for (auto insertion : kernel.getOps<tensor::InsertSliceOp>()) {
+      if (insertion.getType().getRank() == 0)
+        continue;
+      for (OpFoldResult value : {insertion.getMixedOffsets().back(), insertion.getMixedSizes().back()})
+        sizes.push_back(getConstantIntValue(value).value_or(ShapedType::kDynamic));
+    }
+    return sizes;
   }
 
   /// Returns the size of the last dimension of each result.
