@@ -98,7 +98,8 @@ void Elements::computeTogether(Value tensor, ArrayRef<SmallVector<Value>> ats) {
       from.emplace_back();
       for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults()) {
         auto dim = dyn_cast<AffineDimExpr>(expr);
-        from.back().push_back(dim ? loops[dim.getPosition()] : Value());
+        auto number = dyn_cast<AffineConstantExpr>(expr);
+        from.back().push_back(dim ? loops[dim.getPosition()] : number ? constant(number.getValue()) : Value());
       }
     }
     if (!llvm::is_contained(from.front(), Value()))

@@ -15,14 +15,11 @@
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/InlineCopies.h"
-#include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Contraction.h"
-#include "lib/Codegen/GPU/Schedule.h"
+#include "lib/Codegen/GPU/Schedule/ProducerInliner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/SymbolTable.h"
-#include "tilewright/AttributeNames.h"
 
 using namespace mlir;
 
@@ -77,78 +74,12 @@ bool readsWindows(func::FuncOp kernel, BlockArgument operand) {
   return reads;
 }
 
-/// Returns the call that computes operand `number` of `call`. Returns null if the operand has another origin or other
-/// uses.
-func::CallOp producerOf(func::CallOp call, unsigned number) {
-  auto producer = call.getOperand(number).getDefiningOp<func::CallOp>();
-  return producer && producer.getNumResults() == 1 && producer.getResult(0).hasOneUse() ? producer : func::CallOp();
-}
-
-/// Moves the ops of the kernel `copy`, which computes argument `number` in all `calls` of `kernel`, into `kernel`. The
-/// arguments of `copy` replace this argument.
-void moveInto(func::FuncOp kernel, unsigned number, func::FuncOp copy, ArrayRef<func::CallOp> calls) {
-  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  const unsigned inputs = copy.getNumArguments() - 1; // the last argument is the destination
-  IRMapping mapping;
-  for (unsigned i = 0; i < inputs; ++i) {
-    NamedAttrList attributes;
-    if (Attribute sizes = copy.getArgAttr(i, tile::sizesAttrName))
-      attributes.append(tile::sizesAttrName, sizes);
-    (void)kernel.insertArgument(number + 1 + i, copy.getArgument(i).getType(),
-                                attributes.getDictionary(kernel.getContext()), copy.getLoc());
-    mapping.map(copy.getArgument(i), kernel.getArgument(number + 1 + i));
-  }
-  auto result = cast<RankedTensorType>(copy.getResultTypes()[0]);
-  mapping.map(copy.getArgument(inputs),
-              tensor::EmptyOp::create(builder, copy.getLoc(), result.getShape(), result.getElementType()).getResult());
-  Operation *terminator = copy.getBody().front().getTerminator();
-  for (Operation &op : copy.getBody().front().without_terminator())
-    builder.clone(op, mapping);
-  kernel.getArgument(number).replaceAllUsesWith(mapping.lookup(terminator->getOperand(0)));
-  (void)kernel.eraseArgument(number);
-  auto named = [&](Operation *op) {
-    auto first = copy->getAttrOfType<StringAttr>(opsAttrName), second = op->getAttrOfType<StringAttr>(opsAttrName);
-    if (first && second)
-      op->setAttr(opsAttrName, builder.getStringAttr(first.getValue().str() + "+" + second.getValue().str()));
-  };
-  named(kernel);
-  for (func::CallOp call : calls) {
-    func::CallOp producer = producerOf(call, number);
-    SmallVector<Value> operands(call.getOperands());
-    operands.erase(operands.begin() + number);
-    operands.insert(operands.begin() + number, producer.operand_begin(), producer.operand_begin() + inputs);
-    call->setOperands(operands);
-    named(call);
-    producer.erase();
-  }
-}
-
 } // namespace
 
 void inlineCopies(ModuleOp module, llvm::function_ref<bool(func::FuncOp)> readsElements) {
-  SymbolTable symbols(module);
-  llvm::DenseMap<StringRef, SmallVector<func::CallOp>> callsOf;
-  module.walk([&](func::CallOp call) { callsOf[call.getCallee()].push_back(call); });
-  for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>())) {
-    if (!kernel->hasAttr(kernelAttrName) || kernel->hasAttr(scheduleAttrName) || kernel.getNumArguments() == 0)
-      continue;
-    ArrayRef<func::CallOp> calls = callsOf[kernel.getName()];
-    for (unsigned number = kernel.getNumArguments() - kernel.getNumResults(); number-- > 0;) {
-      if (calls.empty() || !readsWindows(kernel, kernel.getArgument(number)) || !readsElements(kernel))
-        continue;
-      func::CallOp first = producerOf(calls.front(), number);
-      auto copy = first ? symbols.lookup<func::FuncOp>(first.getCallee()) : func::FuncOp();
-      const bool same = llvm::all_of(calls, [&](func::CallOp call) {
-        func::CallOp producer = producerOf(call, number);
-        return producer && copy && producer.getCallee() == copy.getName();
-      });
-      if (!same || !copy->hasAttr(kernelAttrName) || !copiesOnly(copy))
-        continue;
-      moveInto(kernel, number, copy, calls);
-      if (SymbolTable::symbolKnownUseEmpty(copy, module))
-        symbols.erase(copy);
-    }
-  }
+  ProducerInliner(module).run([&](func::FuncOp kernel, unsigned number, func::FuncOp copy) {
+    return copiesOnly(copy) && readsWindows(kernel, kernel.getArgument(number)) && readsElements(kernel);
+  });
 }
 
 } // namespace tilewright::gpu

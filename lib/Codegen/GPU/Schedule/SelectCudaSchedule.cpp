@@ -6,6 +6,7 @@
 //   - It decomposes attention that tensor cores do not support.
 //   - It places the ops of a product's kernel that do not compute its operands after the product (ProductsFirst.h).
 //   - It moves copies into the windowed kernels that read them (InlineCopies.h).
+//   - It moves concatenations into the elementwise kernels that read them (InlineConcats.h).
 //   - It transposes weights of convolutions for wgmma (TransposeFilters.h).
 //   - It splits long reductions (SplitSums.h).
 //   - It fuses norms with the products before them (JoinRows.h), and convolutions with the padding of their images
@@ -31,6 +32,7 @@
 #include "lib/Codegen/GPU/Schedule/Attention.h"
 #include "lib/Codegen/GPU/Schedule/AttentionGradient.h"
 #include "lib/Codegen/GPU/Schedule/ComputeOnce.h"
+#include "lib/Codegen/GPU/Schedule/InlineConcats.h"
 #include "lib/Codegen/GPU/Schedule/InlineCopies.h"
 #include "lib/Codegen/GPU/Schedule/JoinPadding.h"
 #include "lib/Codegen/GPU/Schedule/JoinProducts.h"
@@ -552,9 +554,11 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
       if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())
           setSchedule(kernel, *cluster);
-    inlineCopies(getOperation(), [&](func::FuncOp kernel) {
+    auto readsElements = [&](func::FuncOp kernel) {
       return Selection(kernel, *known).choose().kind == Schedule::Kind::Elements;
-    });
+    };
+    inlineCopies(getOperation(), readsElements);
+    inlineConcats(getOperation(), readsElements);
     transposeFilters(getOperation(), *known);
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);
