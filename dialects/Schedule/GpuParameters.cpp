@@ -89,7 +89,8 @@ std::string whyInvalid(const GpuParameters &parameters) {
   else if (p.cluster > 1 && !wgmma &&
            !(rows && (p.rowsAcrossLanes || p.group == p.threads) && llvm::is_contained({2, 4, 8}, p.cluster)))
     why << "(schedule_c5) a cluster of " << p.cluster
-        << " blocks; wgmma may have one, and rows of 2, 4 or 8 blocks with one group or with rows_across_lanes";
+        << " blocks; wgmma may have one, and rows of 2, 4 or 8 blocks if the group is the whole block or with "
+           "rows_across_lanes";
   return text;
 }
 

@@ -89,6 +89,41 @@ def test_concatenation_that_a_row_kernel_reads():
     check(lambda x, y: torch.cat([x, -y], 1) @ torch.cat([y, x], 1).t(), x, y)
 
 
+def test_long_chain_after_a_concatenation_compiles_in_linear_time():
+    """Each value of the chain is read twice, so there are 2^30 paths from the result to the concatenation."""
+    x, c = torch.randn(24, 16) * 0.1, torch.randn(24, 32) * 0.1
+
+    def chain(x, c):
+        y = torch.cat([-x, x * 2], 1)
+        for _ in range(30):
+            y = (y * c + 0.5) * 0.3 + y * 0.5
+        return y
+
+    check(chain, x, c)
+
+
+def test_concatenation_of_parameters_is_computed_once(tmp_path):
+    """A kernel that also reads an input is executed in every call."""
+    from tilewright.dynamo.backend import tilewright
+
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.p, self.q = (torch.nn.Parameter(torch.randn(64, 64)) for _ in range(2))
+
+        def forward(self, x):
+            return x * torch.cat([self.p * 2 + self.q, self.q], 1)
+
+    model, x = Scaled(), torch.randn(64, 128)
+    with torch.no_grad():
+        compiled = torch.compile(model, backend=tilewright, options={"strict": True})
+        for _ in range(2):
+            torch.testing.assert_close(compiled(x), model(x))
+            model.p.mul_(2)
+    text = max((tmp_path / "dump").rglob("*-tiled.mlir"), key=lambda file: file.stat().st_mtime_ns).read_text()
+    assert re.search(r"call @insert_slice\w*\(.*tw.once", text), text
+
+
 def test_layers_share_the_kernel_of_a_rotation(calls):
     x, cos, sin, w = torch.randn(24, 64), torch.randn(24, 64), torch.randn(24, 64), torch.randn(64, 64) / 8
 

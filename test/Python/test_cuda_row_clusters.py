@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from numbers_rule import check
+from numbers_rule import check, compiled_strictly
 from test_cuda import PROGRAM
 from test_cuda_kernel_table import assert_assembled
 
@@ -99,6 +99,14 @@ def test_reduction_of_columns_in_clusters_matches_eager(name, tiled, tmp_path):
     check(fn, torch.randn(640, 1607).to(dtype), torch.randn(1607).to(dtype))
     assert clusters(tiled()) and "rows_across_lanes" in tiled().read_text(), tiled().read_text()
     assert_assembled(tiled(), "sm_90a", tmp_path)
+
+
+def test_columns_of_symbolic_length_have_no_clusters(tiled):
+    x = torch.randn(600, 1607)
+    torch._dynamo.reset()
+    torch._dynamo.mark_dynamic(x, 0)
+    torch.testing.assert_close(compiled_strictly(lambda x: x.sum(0))(x), x.sum(0), rtol=1e-4, atol=1e-4)
+    assert not clusters(tiled())
 
 
 @pytest.mark.parametrize("rows,columns,blocks", [(8192, 768, 8), (8192, 3072, 2), (8192, 8192, 1), (700, 1600, 2), (400, 1600, 1), (8192, 64, 1)])

@@ -18,7 +18,7 @@ using namespace mlir;
 namespace tilewright::gpu {
 
 Elements::Elements(OpBuilder &builder, func::FuncOp kernel, ArrayRef<Value> sizes, Value status)
-    : builder(builder), kernel(kernel), sizes(sizes.begin(), sizes.end()), status(status), scopes(1) {
+    : builder(builder), kernel(kernel), sizes(sizes.begin(), sizes.end()), status(status), scopes(1), visited(1) {
   constants[0] = arith::ConstantIndexOp::create(builder, kernel.getLoc(), 0);
   anchor = arith::ConstantIntOp::create(builder, kernel.getLoc(), 0, 1);
 }
@@ -144,8 +144,10 @@ bool Elements::isKnown(Value tensor, ArrayRef<Value> at) const {
 void Elements::inScope(llvm::function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(builder);
   scopes.emplace_back();
+  visited.emplace_back();
   body();
   scopes.pop_back();
+  visited.pop_back();
 }
 
 Value Elements::refuse(Operation *op, Type type) {

@@ -152,6 +152,9 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> memory; ///< pointers of the tensors that are in memory
   llvm::DenseMap<mlir::Value, int64_t> multiples;  ///< known divisors of indices
   std::vector<std::map<Key, mlir::Value>> scopes;
+  /// For each scope, the tensors and the indices of their first element for which computeTogether() was called. The
+  /// function visits a tensor once, even if many ops read it.
+  std::vector<std::set<Key>> visited;
   mlir::Operation *anchor; ///< an op in the entry block; code that depends only on sizes is inserted before it
   std::map<int64_t, mlir::Value> constants;
   llvm::DenseMap<mlir::AffineExpr, mlir::Value> sizeValues;

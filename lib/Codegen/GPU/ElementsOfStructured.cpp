@@ -70,6 +70,10 @@ Value Elements::structured(linalg::LinalgOp op, unsigned number, ArrayRef<Value>
 void Elements::computeTogether(Value tensor, ArrayRef<SmallVector<Value>> ats) {
   if (provided.contains(tensor) || isKnown(tensor, ats.front()))
     return;
+  Key key = keyOf(tensor, ats.front());
+  if (llvm::any_of(visited, [&](const std::set<Key> &scope) { return scope.contains(key); }))
+    return;
+  visited.back().insert(std::move(key));
   auto gradient = tensor.getDefiningOp<tile::DepthwiseGradientOp>();
   if (gradient && cast<ShapedType>(gradient.getInputs()[0].getType()).hasStaticShape()) {
     for (auto [at, value] : llvm::zip_equal(ats, depthwiseGradient(gradient, ats)))

@@ -12,12 +12,13 @@
 // fits.
 //
 // GroupReduction.cpp reduces the values of a group. On sm_90, the blocks of a cluster share the row if it is too long
-// for the registers of one block, or if multiprocessors would be idle. The same holds for the 32 adjacent rows that the
-// warps of one block share. Kernels with a product do not use clusters. A
-// block of a cluster exits only after the other blocks have read its shared memory for the last time. If a row has a
-// symbolic size, or does not fit in the registers of the block or cluster, each op reads it in a loop.
+// for the registers of one block, or if multiprocessors would be idle. If the warps of a block share 32 adjacent rows,
+// the blocks of a cluster share these rows if multiprocessors would be idle. Kernels with a product do not use
+// clusters. A block of a cluster exits only after the other blocks have read its shared memory for the last time. If a
+// row has a symbolic size, or does not fit in the registers of the block or cluster, each op reads it in a loop.
 //
-// Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir
+// Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/long-rows.mlir, test/Codegen/NVPTX/rows-cluster.mlir,
+// test/Codegen/NVPTX/rows-across-lanes-cluster.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Rows.h"

@@ -12,7 +12,7 @@
 // values in the same order, so they have equal results.
 //
 // Tests: test/Codegen/NVPTX/softmax.mlir, test/Codegen/NVPTX/rows-cluster.mlir,
-// test/Codegen/NVPTX/rows-across-lanes.mlir
+// test/Codegen/NVPTX/rows-across-lanes.mlir, test/Codegen/NVPTX/rows-across-lanes-cluster.mlir
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/GroupReduction.h"
@@ -41,6 +41,8 @@ void GroupReduction::allocateBuffers() {
   // reach only after they have read this buffer.
   for (Value &buffer : buffers)
     buffer = kernel.allocateShared(slots * slotBytes);
+  // A block writes to one of these buffers again only after the next barrier of the cluster, which all blocks reach
+  // only after they have read this buffer.
   if (kernel.schedule.rowsAcrossLanes && cluster > 1)
     for (Value &buffer : ofBlock)
       buffer = kernel.allocateShared(warpSize * slotBytes);

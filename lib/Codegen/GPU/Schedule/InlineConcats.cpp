@@ -34,6 +34,18 @@ namespace {
 /// The largest number of adjacent elements that a thread computes.
 constexpr int64_t unit = 8;
 
+/// The largest number of times that an element of a concatenation may be computed, if the reader broadcasts it. Keys of
+/// attention with grouped queries are an example.
+constexpr int64_t mostReads = 8;
+
+/// Returns the number of elements of the largest result.
+int64_t elementsOf(func::FuncOp kernel) {
+  int64_t most = 1;
+  for (Type type : kernel.getResultTypes())
+    most = std::max(most, cast<ShapedType>(type).getNumElements());
+  return most;
+}
+
 bool concatenates(func::FuncOp kernel) { return !kernel.getOps<tensor::InsertSliceOp>().empty(); }
 
 /// Returns true if no part of a concatenation in the kernel begins or ends within `unit` adjacent elements, and there
@@ -117,7 +129,7 @@ void inlineConcats(ModuleOp module, llvm::function_ref<bool(func::FuncOp)> reads
         !hasWholeParts(kernel) || !hasWholeParts(producer) || !readsElements(kernel))
       return false;
     if (concatenates(producer))
-      return readsElementwise(argument);
+      return readsElementwise(argument) && elementsOf(kernel) <= mostReads * elementsOf(producer);
     return readsParts(kernel, argument) || permutesOuterDimensions(producer);
   });
 }

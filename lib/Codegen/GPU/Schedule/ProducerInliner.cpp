@@ -11,7 +11,9 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/ProducerInliner.h"
 #include "dialects/Tile/Sizes.h"
+#include "dialects/Tile/Views.h"
 #include "lib/Codegen/GPU/Schedule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "tilewright/AttributeNames.h"
@@ -38,6 +40,22 @@ ProducerInliner::ProducerInliner(ModuleOp module) : module(module), symbols(modu
       function.walk([&](func::CallOp call) { callsOf[call.getCallee()].push_back(call); });
 }
 
+/// Returns true if `value` is a parameter, a constant or a buffer of a result, or if it is computed only from these.
+bool ProducerInliner::isOfParameters(Value value) {
+  value = tile::viewedValue(value);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return function && function.getArgAttr(argument.getArgNumber(), staticAttrName);
+  }
+  Operation *op = value.getDefiningOp();
+  if (!isa<func::CallOp>(op))
+    return isa<tensor::EmptyOp, arith::ConstantOp>(op);
+  if (auto known = ofParameters.find(op); known != ofParameters.end())
+    return known->second;
+  const bool isOf = llvm::all_of(op->getOperands(), [&](Value operand) { return isOfParameters(operand); });
+  return ofParameters[op] = isOf;
+}
+
 /// Returns the kernel that computes operand `number` of all `calls`, or null.
 func::FuncOp ProducerInliner::producerOfAll(ArrayRef<func::CallOp> calls, unsigned number) {
   func::FuncOp common;
@@ -46,6 +64,9 @@ func::FuncOp ProducerInliner::producerOfAll(ArrayRef<func::CallOp> calls, unsign
     auto kernel = producer ? symbols.lookup<func::FuncOp>(producer.getCallee()) : func::FuncOp();
     if (!kernel || !kernel->hasAttr(kernelAttrName) || kernel->hasAttr(scheduleAttrName) ||
         (common && common != kernel))
+      return {};
+    if (isOfParameters(call.getOperand(number)) &&
+        !llvm::all_of(call.getOperands(), [&](Value operand) { return isOfParameters(operand); }))
       return {};
     common = kernel;
   }
@@ -114,6 +135,7 @@ void ProducerInliner::moveInto(func::FuncOp kernel, unsigned number, func::FuncO
     call->setOperands(operands);
     named(call);
     llvm::erase(callsOf[producer.getName()], before);
+    ofParameters.erase(before);
     before.erase();
   }
 }

@@ -10,7 +10,9 @@
 namespace tilewright::gpu {
 
 /// Moves the ops of kernels into the only kernel that reads their result. A kernel is moved only if all calls of its
-/// reader read a result of this kernel in the same operand. Kernels that have a schedule are not changed.
+/// reader read a result of this kernel in the same operand. Kernels that have a schedule are not changed. Values of
+/// parameters, which computeOnce() computes once for each version of the parameters, are not moved into kernels that
+/// also read other values.
 class ProducerInliner {
 public:
   explicit ProducerInliner(mlir::ModuleOp module);
@@ -20,6 +22,7 @@ public:
   void run(llvm::function_ref<bool(mlir::func::FuncOp, unsigned, mlir::func::FuncOp)> isWanted);
 
 private:
+  bool isOfParameters(mlir::Value value);
   mlir::func::FuncOp producerOfAll(llvm::ArrayRef<mlir::func::CallOp> calls, unsigned number);
   void moveInto(mlir::func::FuncOp kernel, unsigned number, mlir::func::FuncOp producer,
                 llvm::ArrayRef<mlir::func::CallOp> calls);
@@ -28,6 +31,7 @@ private:
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
   llvm::StringMap<llvm::SmallVector<mlir::func::CallOp>> callsOf; ///< the calls of each kernel, by its name
+  llvm::DenseMap<mlir::Operation *, bool> ofParameters;           ///< the known results of isOfParameters() for calls
 };
 
 } // namespace tilewright::gpu

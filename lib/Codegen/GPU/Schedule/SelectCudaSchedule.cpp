@@ -177,8 +177,8 @@ public:
   }
 
   /// Returns a schedule in which a cluster of blocks computes each row, or 32 adjacent rows. Returns std::nullopt if no
-  /// cluster should share a row, or if the kernel is a contraction. A row with adjacent elements is shared only if the
-  /// kernel reads it again after it has reduced it.
+  /// cluster should share a row, or if the kernel is a contraction. A row whose elements are adjacent in memory is
+  /// shared only if the kernel reads it again after it has reduced it.
   std::optional<Schedule> chooseCluster() {
     std::string reason;
     if (arch.groupFlops == 0 || !hasReductions() || matchContraction(kernel, reason))
@@ -423,6 +423,14 @@ private:
     return sizes;
   }
 
+  bool hasRowsOfUnknownLength(const tile::RowMap &rows) {
+    return llvm::any_of(members, [&](Operation *member) {
+      auto op = cast<linalg::LinalgOp>(member);
+      return llvm::any_of(llvm::zip_equal(rows.rowOfLoop.lookup(member), op.getStaticLoopRanges()),
+                          [](auto loop) { return std::get<0>(loop) < 0 && ShapedType::isDynamic(std::get<1>(loop)); });
+    });
+  }
+
   bool hasProductOfRows(const tile::RowMap &rows) {
     return llvm::any_of(
         members, [&](Operation *op) { return isProductOfRows(cast<linalg::LinalgOp>(op), rows.rowOfLoop.lookup(op)); });
@@ -434,7 +442,7 @@ private:
   /// splitSums() divides the reduction into more parts.
   int64_t clusterAcrossLanes(const tile::RowMap &rows, int64_t longest) {
     constexpr int64_t most = 8, ofBlock = 256, blocksPerMultiprocessor = 2;
-    if (arch.groupFlops == 0 || hasProductOfRows(rows))
+    if (arch.groupFlops == 0 || hasProductOfRows(rows) || hasRowsOfUnknownLength(rows))
       return 1;
     SmallVector<int64_t> sizes = sizesOfRows(rows);
     if (llvm::any_of(sizes, ShapedType::isDynamic) || longest == 0)
@@ -455,13 +463,8 @@ private:
   int64_t clusterFor(const tile::RowMap &rows, int64_t longest, int64_t groups, int64_t vector) {
     constexpr int64_t most = 8;          // the number of blocks of a cluster that every sm_90 chip supports
     constexpr int64_t ofBlock = 8 << 10; // number of elements per block that justify a cluster's barrier
-    if (arch.groupFlops == 0 || hasProductOfRows(rows))
+    if (arch.groupFlops == 0 || hasProductOfRows(rows) || hasRowsOfUnknownLength(rows)) // such rows are read in a loop
       return 1;
-    for (Operation *member : members)
-      for (auto [row, size] :
-           llvm::zip_equal(rows.rowOfLoop.lookup(member), cast<linalg::LinalgOp>(member).getStaticLoopRanges()))
-        if (row < 0 && ShapedType::isDynamic(size))
-          return 1; // the row is read in a loop
     const SmallVector<int64_t> sizes = sizesOfRows(rows);
     auto inRegisters = [&](int64_t blocks) {
       return llvm::divideCeil(groups, mostThreads * blocks) * vector <= mostOfRowInRegisters;
