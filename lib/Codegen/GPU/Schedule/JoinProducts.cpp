@@ -45,9 +45,6 @@ struct Candidate {
   double nanoseconds; ///< predicted time of the kernel alone
 };
 
-/// Returns the number of leading arguments of a kernel that are not destinations of its results.
-unsigned inputsOf(func::FuncOp kernel) { return kernel.getNumArguments() - kernel.getNumResults(); }
-
 class ProductJoiner {
 public:
   ProductJoiner(ModuleOp module, const Arch &arch) : module(module), symbols(module), arch(arch), builder(module) {}

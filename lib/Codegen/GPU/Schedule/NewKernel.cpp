@@ -42,6 +42,8 @@ void copySizes(func::FuncOp from, func::FuncOp to) {
       to.setArgAttr(after.getArgNumber(), tile::sizesAttrName, sizes);
 }
 
+unsigned inputsOf(func::FuncOp kernel) { return kernel.getNumArguments() - kernel.getNumResults(); }
+
 SmallVector<func::CallOp> callsOf(ModuleOp module, func::FuncOp kernel) {
   SmallVector<func::CallOp> calls;
   module.walk([&](func::CallOp call) {

@@ -13,6 +13,9 @@ namespace tilewright::gpu {
 mlir::func::FuncOp makeKernel(mlir::OpBuilder &builder, mlir::func::FuncOp origin, llvm::StringRef suffix,
                               llvm::ArrayRef<mlir::Type> types, mlir::TypeRange results, mlir::Attribute ops);
 
+/// Returns the number of leading arguments of a kernel that are not destinations of its results.
+unsigned inputsOf(mlir::func::FuncOp kernel);
+
 /// Sets the attribute tw.sizes of an argument of static shape.
 void setSizes(mlir::func::FuncOp kernel, unsigned argument);
 

@@ -65,8 +65,6 @@ public:
   }
 
 private:
-  static unsigned inputsOf(func::FuncOp kernel) { return kernel.getNumArguments() - kernel.getNumResults(); }
-
   /// Returns the callee if its product may be a part of a pair, or std::nullopt.
   std::optional<Half> halfOf(func::CallOp call) {
     auto kernel = symbols.lookup<func::FuncOp>(call.getCallee());

@@ -13,6 +13,7 @@
 #include "dialects/Tile/Sizes.h"
 #include "dialects/Tile/Views.h"
 #include "lib/Codegen/GPU/Schedule.h"
+#include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -22,8 +23,6 @@ using namespace mlir;
 
 namespace tilewright::gpu {
 namespace {
-
-unsigned inputsOf(func::FuncOp kernel) { return kernel.getNumArguments() - kernel.getNumResults(); }
 
 /// Returns the call that computes operand `number` of `call`. Returns null if the operand has another origin or other
 /// uses.
