@@ -93,7 +93,7 @@ func.func @reduce_one_element(%x: tensor<5x1xf32>) -> (tensor<5x1xf32>, tensor<5
   return %0, %1 : tensor<5x1xf32>, tensor<5xf32>
 }
 
-// A reduction stays if it reduces several elements, possibly several elements, or changes the element type.
+// A reduction remains if it reduces several elements or an unknown number of elements, or if it changes the element type.
 // CHECK-LABEL: func.func @other_reductions
 // CHECK: tw.reduce sum
 // CHECK: tw.reduce sum

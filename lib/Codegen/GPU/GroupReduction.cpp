@@ -72,10 +72,15 @@ Value GroupReduction::acrossWarps(Operation *combiner, Value value) {
   return reduceInWarp(kernel, combiner, others);
 }
 
-/// Returns the bits of `value` as an integer of 32 or 64 bits, which the blocks of a cluster can load from each other.
+/// Returns the integer type, of 32 or 64 bits, in which a value of type `type` is stored for the other blocks of a
+/// cluster.
+Type GroupReduction::storedType(Type type) {
+  return builder.getIntegerType(type.getIntOrFloatBitWidth() > 32 ? 64 : 32);
+}
+
+/// Returns the bits of `value` in the type storedType().
 Value GroupReduction::asStored(Value value) {
-  const unsigned width = value.getType().getIntOrFloatBitWidth();
-  Type integer = builder.getIntegerType(width), stored = builder.getIntegerType(width > 32 ? 64 : 32);
+  Type integer = builder.getIntegerType(value.getType().getIntOrFloatBitWidth()), stored = storedType(value.getType());
   if (value.getType() != integer)
     value = arith::BitcastOp::create(builder, loc, integer, value);
   return stored == integer ? value : arith::ExtUIOp::create(builder, loc, stored, value).getResult();
@@ -84,8 +89,7 @@ Value GroupReduction::asStored(Value value) {
 /// Waits until all blocks of the cluster have stored their values, and combines the values of type `type` that are at
 /// the address `slot` in each block, in the order of the blocks.
 Value GroupReduction::overBlocks(Operation *combiner, Value slot, Type type) {
-  const unsigned width = type.getIntOrFloatBitWidth();
-  Type integer = builder.getIntegerType(width), stored = builder.getIntegerType(width > 32 ? 64 : 32);
+  Type integer = builder.getIntegerType(type.getIntOrFloatBitWidth()), stored = storedType(type);
   kernel.threads.arriveAtCluster(builder, loc);
   kernel.threads.waitForCluster(builder, loc);
   Value all;

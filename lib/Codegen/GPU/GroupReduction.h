@@ -8,7 +8,7 @@
 namespace tilewright::gpu {
 
 /// Combines one value of each thread of a group. The schedule `rows` determines the groups: a warp, all threads of a
-/// block, one thread of each warp of a block, or these threads of all blocks of a cluster.
+/// block, or one thread of each warp of a block. In a cluster, the same groups of all blocks are one group.
 class GroupReduction {
 public:
   explicit GroupReduction(ThreadKernel &kernel);
@@ -26,6 +26,7 @@ private:
   mlir::Value acrossWarps(mlir::Operation *combiner, mlir::Value value);
   mlir::Value acrossLanesOfWarps(mlir::Operation *combiner, mlir::Value value);
   mlir::Value inCluster(mlir::Operation *combiner, mlir::Value value);
+  mlir::Type storedType(mlir::Type type);
   mlir::Value asStored(mlir::Value value);
   mlir::Value overBlocks(mlir::Operation *combiner, mlir::Value slot, mlir::Type type);
   mlir::Value index(int64_t value) { return kernel.elements.constant(value); }

@@ -141,9 +141,7 @@ private:
     mapping.map(image, made.getArgument(number));
     mapping.map(destination,
                 tensor::EmptyOp::create(builder, made.getLoc(), type.getShape(), type.getElementType()).getResult());
-    for (Operation &op : pads.getBody().front().without_terminator())
-      builder.clone(op, mapping);
-    Value operand = mapping.lookup(pads.getBody().front().getTerminator()->getOperand(0));
+    Value operand = cloneBody(builder, pads, mapping)[0];
     for (Operation *view : llvm::reverse(views)) {
       IRMapping source;
       source.map(view->getOperand(0), operand);

@@ -201,10 +201,7 @@ private:
       for (BlockArgument destination : from.getArguments().drop_front(inputs.size()))
         mapping.map(destination, kernel.getArgument(unsigned(operands.size() + returned.size()) +
                                                     destination.getArgNumber() - unsigned(inputs.size())));
-      for (Operation &op : from.getBody().front().without_terminator())
-        builder.clone(op, mapping);
-      for (Value value : from.getBody().front().getTerminator()->getOperands())
-        returned.push_back(mapping.lookup(value));
+      llvm::append_range(returned, cloneBody(builder, from, mapping));
     }
     func::ReturnOp::create(builder, kernel.getLoc(), returned);
     kernel->setAttr(joinedResultsAttrName, builder.getDenseI64ArrayAttr(counts));
@@ -213,17 +210,12 @@ private:
     return kernel;
   }
 
-  void replace(ArrayRef<func::CallOp> calls, func::FuncOp kernel, SmallVector<Value> operands) {
+  void replace(ArrayRef<func::CallOp> calls, func::FuncOp kernel, ArrayRef<Value> operands) {
     func::CallOp first = calls.front();
     for (Value operand : operands)
       moveTo(operand, first);
     builder.setInsertionPoint(first);
-    for (Type type : kernel.getResultTypes()) { // each destination has a separate buffer
-      auto ranked = cast<RankedTensorType>(type);
-      operands.push_back(tensor::EmptyOp::create(builder, first.getLoc(), ranked.getShape(), ranked.getElementType()));
-    }
-    auto made = func::CallOp::create(builder, first.getLoc(), kernel, operands);
-    made->setAttr(opsAttrName, kernel->getAttr(opsAttrName));
+    func::CallOp made = callWithNewBuffers(builder, first.getLoc(), kernel, operands);
     size_t result = 0;
     for (func::CallOp call : calls) {
       call->replaceAllUsesWith(made.getResults().slice(result, call.getNumResults()));

@@ -80,7 +80,7 @@ public:
   std::string layOut() {
     std::string name = product.getName().str() + " " + rows.getName().str();
     keeps = llvm::any_of(first.getResult(0).getUsers(), [&](Operation *user) { return user != second; });
-    const unsigned inputsOfRows = rows.getNumArguments() - rows.getNumResults();
+    const unsigned inputsOfRows = inputsOf(rows);
     const unsigned inputsOfProduct = product.getNumArguments() - 1;
     for (BlockArgument argument : product.getArguments().take_front(inputsOfProduct))
       taken.push_back(argument);
@@ -104,7 +104,7 @@ public:
 
   /// Returns the joined kernel, which is not called yet.
   func::FuncOp make() {
-    const unsigned inputsOfRows = rows.getNumArguments() - rows.getNumResults();
+    const unsigned inputsOfRows = inputsOf(rows);
     const unsigned inputsOfProduct = product.getNumArguments() - 1;
     SmallVector<Type> results;
     if (keeps)
@@ -121,20 +121,14 @@ public:
       mapping.map(product.getArgument(inputsOfProduct),
                   tensor::EmptyOp::create(builder, made.getLoc(), type.getShape(), type.getElementType()).getResult());
     }
-    auto copy = [&](func::FuncOp from) {
-      for (Operation &op : from.getBody().front().without_terminator())
-        builder.clone(op, mapping);
-      return llvm::map_to_vector(from.getBody().front().getTerminator()->getOperands(),
-                                 [&](Value value) { return mapping.lookup(value); });
-    };
-    Value between = copy(product)[0];
+    Value between = cloneBody(builder, product, mapping)[0];
     for (unsigned number = 0; number < inputsOfRows; ++number)
       if (second.getOperand(number) == first.getResult(0))
         mapping.map(rows.getArgument(number), between);
     SmallVector<Value> returned;
     if (keeps)
       returned.push_back(between);
-    llvm::append_range(returned, copy(rows));
+    llvm::append_range(returned, cloneBody(builder, rows, mapping));
     func::ReturnOp::create(builder, made.getLoc(), returned);
     symbols.insert(made);
     return made;
@@ -149,7 +143,7 @@ public:
   /// Replaces the two calls by a call of the joined kernel.
   void replace(func::FuncOp made) {
     builder.setInsertionPoint(second);
-    const unsigned inputs = made.getNumArguments() - made.getNumResults();
+    const unsigned inputs = inputsOf(made);
     for (Value &destination : MutableArrayRef(operands).drop_front(inputs)) // each destination has a separate buffer
       if (auto empty = destination.getDefiningOp<tensor::EmptyOp>())
         destination = builder.clone(*empty)->getResult(0);

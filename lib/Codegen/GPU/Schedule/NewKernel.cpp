@@ -44,6 +44,24 @@ void copySizes(func::FuncOp from, func::FuncOp to) {
 
 unsigned inputsOf(func::FuncOp kernel) { return kernel.getNumArguments() - kernel.getNumResults(); }
 
+SmallVector<Value> cloneBody(OpBuilder &builder, func::FuncOp from, IRMapping &mapping) {
+  Block &body = from.getBody().front();
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  return llvm::map_to_vector(body.getTerminator()->getOperands(), [&](Value value) { return mapping.lookup(value); });
+}
+
+func::CallOp callWithNewBuffers(OpBuilder &builder, Location loc, func::FuncOp kernel, ValueRange inputs) {
+  SmallVector<Value> operands(inputs);
+  for (Type type : kernel.getResultTypes()) {
+    auto ranked = cast<RankedTensorType>(type);
+    operands.push_back(tensor::EmptyOp::create(builder, loc, ranked.getShape(), ranked.getElementType()));
+  }
+  auto made = func::CallOp::create(builder, loc, kernel, operands);
+  made->setAttr(opsAttrName, kernel->getAttr(opsAttrName));
+  return made;
+}
+
 SmallVector<func::CallOp> callsOf(ModuleOp module, func::FuncOp kernel) {
   SmallVector<func::CallOp> calls;
   module.walk([&](func::CallOp call) {

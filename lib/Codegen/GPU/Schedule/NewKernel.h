@@ -3,6 +3,7 @@
 #define TILEWRIGHT_LIB_CODEGEN_GPU_SCHEDULE_NEWKERNEL_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 
 namespace tilewright::gpu {
@@ -21,6 +22,14 @@ void setSizes(mlir::func::FuncOp kernel, unsigned argument);
 
 /// Copies the attribute tw.sizes of arguments that have the same type in both kernels, for symbolic sizes.
 void copySizes(mlir::func::FuncOp from, mlir::func::FuncOp to);
+
+/// Inserts clones of the ops of the kernel `from`, except the terminator, in which the arguments are replaced as in
+/// `mapping`. Returns the clones of its results.
+llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, mlir::func::FuncOp from, mlir::IRMapping &mapping);
+
+/// Inserts a call of `kernel` with the inputs `inputs`. Each result has a new buffer.
+mlir::func::CallOp callWithNewBuffers(mlir::OpBuilder &builder, mlir::Location loc, mlir::func::FuncOp kernel,
+                                      mlir::ValueRange inputs);
 
 /// Returns the calls of `kernel` in the module.
 llvm::SmallVector<mlir::func::CallOp> callsOf(mlir::ModuleOp module, mlir::func::FuncOp kernel);

@@ -166,13 +166,7 @@ private:
     if (!kernel)
       return false;
     builder.setInsertionPoint(second);
-    SmallVector<Value> operands(arguments.inputs);
-    for (Type type : kernel.getResultTypes()) {
-      auto ranked = cast<RankedTensorType>(type);
-      operands.push_back(tensor::EmptyOp::create(builder, second.getLoc(), ranked.getShape(), ranked.getElementType()));
-    }
-    auto made = func::CallOp::create(builder, second.getLoc(), kernel, operands);
-    made->setAttr(opsAttrName, kernel->getAttr(opsAttrName));
+    func::CallOp made = callWithNewBuffers(builder, second.getLoc(), kernel, arguments.inputs);
     for (auto [result, kept] : llvm::enumerate(arguments.kept))
       first.getResult(kept).replaceAllUsesExcept(made.getResult(unsigned(result)), second);
     second->replaceAllUsesWith(made.getResults().drop_front(arguments.kept.size()));
@@ -225,13 +219,7 @@ private:
                                   : Value(tensor::EmptyOp::create(builder, kernel.getLoc(), ranked.getShape(),
                                                                   ranked.getElementType())));
     }
-    auto clone = [&](func::FuncOp source, IRMapping &mapping) {
-      for (Operation &op : source.getBody().front().without_terminator())
-        builder.clone(op, mapping);
-      return llvm::map_to_vector(source.getBody().front().getTerminator()->getOperands(),
-                                 [&](Value value) { return mapping.lookup(value); });
-    };
-    const SmallVector<Value> gates = clone(gate, ofGate);
+    const SmallVector<Value> gates = cloneBody(builder, gate, ofGate);
     for (auto [number, argument] : llvm::enumerate(arguments.second)) {
       const std::optional<unsigned> result = arguments.gates[number];
       ofSecond.map(from.getArgument(unsigned(number)), result ? gates[*result] : Value(kernel.getArgument(argument)));
@@ -241,7 +229,7 @@ private:
                    kernel.getArgument(inputs + unsigned(arguments.kept.size() + destination.getArgNumber() -
                                                         arguments.second.size())));
     SmallVector<Value> returned = llvm::map_to_vector(arguments.kept, [&](unsigned kept) { return gates[kept]; });
-    llvm::append_range(returned, clone(from, ofSecond));
+    llvm::append_range(returned, cloneBody(builder, from, ofSecond));
     func::ReturnOp::create(builder, kernel.getLoc(), returned);
     DominanceInfo dominance(kernel);
     IRRewriter rewriter(builder);

@@ -112,10 +112,7 @@ void ProducerInliner::moveInto(func::FuncOp kernel, unsigned number, func::FuncO
   mapping.map(
       producer.getArgument(inputs),
       tensor::EmptyOp::create(builder, producer.getLoc(), result.getShape(), result.getElementType()).getResult());
-  Operation *terminator = producer.getBody().front().getTerminator();
-  for (Operation &op : producer.getBody().front().without_terminator())
-    builder.clone(op, mapping);
-  kernel.getArgument(number).replaceAllUsesWith(mapping.lookup(terminator->getOperand(0)));
+  kernel.getArgument(number).replaceAllUsesWith(cloneBody(builder, producer, mapping)[0]);
   (void)kernel.eraseArgument(number);
   // The moved ops may read elements of an operand after other threads have written their results.
   for (unsigned destination = inputsOf(kernel); destination < kernel.getNumArguments(); ++destination)
