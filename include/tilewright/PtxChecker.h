@@ -92,6 +92,9 @@ struct Launch {
   uint64_t seed = 0;              ///< seed for the order in which blocks and warps run; 0: blocks start in order
   uint64_t stepLimit = uint64_t(1) << 36; ///< maximum number of warp instructions, over all warps
   uint32_t residentBlocks = 8;            ///< number of blocks that run at the same time
+  /// If not 0: only this number of clusters of blocks run, at equal distances in the grid, and Report::profile is set.
+  /// The kernel then computes no products, so its results are undefined.
+  uint32_t sampledClusters = 0;
 };
 
 enum class Kind : uint8_t {
@@ -150,12 +153,29 @@ struct AccessCost {
   uint64_t sectors = 0, leastSectors = 0;
 };
 
+/// Measures of the blocks that ran, for an estimate of the time of the grid. Cycles are those of a multiprocessor; the
+/// values are means per block, except where noted. lib/PtxInterpreter/Timing.h describes the model.
+struct Profile {
+  uint64_t blocks = 0;              ///< number of blocks that ran
+  double path = 0, longestPath = 0; ///< cycles of a block that runs alone; the maximum over the blocks
+  double issue = 0;                 ///< cycles of the schedulers
+  double integer = 0, single = 0, doubles = 0, special = 0, tensor = 0; ///< cycles of the arithmetic pipes
+  double shared = 0;                                                    ///< wavefronts in shared memory
+  double lines = 0;                             ///< lines of 128 bytes of global memory that loads and stores access
+  double bytesRead = 0, bytesWritten = 0;       ///< bytes between the L2 cache and the block, in sectors of 32 bytes
+  double bulkBytes = 0;                         ///< bytes of bulk copies in shared memory
+  double outsideBytes = 0;                      ///< bytes of boxes of bulk copies that are outside of the tensor
+  double partialWrites = 0;                     ///< sectors of which a store writes only a part
+  double distinctRead = 0, distinctWritten = 0; ///< bytes of global memory that the whole grid accesses
+};
+
 struct Report {
   std::vector<Finding> findings; ///< in the order of detection; equal findings are counted together
   std::vector<AccessCost> costs;
   uint64_t instructions = 0; ///< number of executed warp instructions
   uint64_t seed = 0;
-  bool finished = true; ///< false: the results are incomplete because of a deadlock or the step limit
+  std::optional<Profile> profile; ///< if Launch::sampledClusters is not 0
+  bool finished = true;           ///< false: the results are incomplete because of a deadlock or the step limit
 
   std::string text() const;
   std::string json() const;

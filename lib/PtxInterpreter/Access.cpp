@@ -339,10 +339,14 @@ void Exec::countShared(const uint64_t *addresses, uint32_t bytes) {
       }
     }
     cost.extraWavefronts += most > 1 ? most - 1 : 0;
+    if (grid.timing)
+      grid.timing->sharedAccess(most);
   }
 }
 
-void Exec::countGlobal(const uint64_t *addresses, uint32_t bytes) {
+void Exec::countGlobal(const uint64_t *addresses, uint32_t bytes, bool write) {
+  if (grid.timing)
+    grid.timing->access(*this, addresses, bytes, write);
   Cost &cost = grid.costs[pc];
   ++cost.executions;
   uint64_t sectors[64];

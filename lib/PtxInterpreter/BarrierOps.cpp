@@ -96,6 +96,8 @@ void arriveAtBarrier(Exec &e, const Instr &in) {
   }
   barrier.arrived += came;
   barrier.clock.join(e.warp.clock, true, e.block.serial);
+  if (e.grid.timing)
+    barrier.time = std::max(barrier.time, e.grid.timing->now());
   ++e.warp.clock.own[e.warp.index];
   if (predicates) {
     const uint32_t *predicate = e.row<uint32_t>(in, first + in.sources - 1);
@@ -132,6 +134,8 @@ void completeBarrier(Grid &grid, Block &block, uint32_t number) {
       if (fragment.state != Fragment::State::AtBarrier || fragment.barrier != number)
         continue;
       warp.clock.join(barrier.clock, true, block.serial);
+      if (grid.timing)
+        grid.timing->wait(warp, barrier.time + Timing::kBarrier);
       deliver(warp, fragment, grid.code, barrier);
       ++fragment.pc;
       fragment.state = Fragment::State::Ready;

@@ -162,8 +162,11 @@ void loadInto(Exec &e, uint32_t lane, const BulkCopy &copy, uint32_t ranks) {
     one.block = blocks[rank];
     if (one.block->ended)
       e.find(Kind::ExitedBlock, lane, "the block with rank " + std::to_string(rank) + " has exited");
-    else if (checkMbarrier(e, lane, one) && begin(e, lane, one))
+    else if (checkMbarrier(e, lane, one) && begin(e, lane, one)) {
+      if (e.grid.timing)
+        one.time = e.grid.timing->bulk(e, one);
       e.grid.loads.push_back(std::move(one));
+    }
   }
 }
 
@@ -228,8 +231,11 @@ void copyBulk(Exec &e, const Instr &in) {
     if (!store)
       return loadInto(e, lane, copy,
                       in.mods & Multicast ? e.row<uint32_t>(in, next)[lane] & 0xffff : 1u << copy.block->rank);
-    if (begin(e, lane, copy))
-      e.warp.lanes[lane].bulk.push_back(std::move(copy));
+    if (!begin(e, lane, copy))
+      return;
+    if (e.grid.timing)
+      e.warp.times.stores = std::max(e.warp.times.stores, e.grid.timing->bulk(e, copy));
+    e.warp.lanes[lane].bulk.push_back(std::move(copy));
   });
 }
 
@@ -328,15 +334,13 @@ void deliver(Grid &grid, BulkCopy &copy) {
   std::memset(block.sharedWritten.data() + copy.shared, 1, copy.bytes);
   block.shadow.finishWrite(agent, copy.shared, copy.bytes);
   if (found != block.mbarriers.end())
+    found->second.gathered = std::max(found->second.gathered, copy.time);
+  if (found != block.mbarriers.end())
     completeBytes(block, found->second, copy.bytes);
 }
 
-} // namespace
-
-bool deliverLoad(Grid &grid) {
-  if (grid.loads.empty() && grid.arrivals.empty())
-    return false;
-  size_t chosen = grid.draw() % (grid.loads.size() + grid.arrivals.size());
+/// Executes a load, or an arrival that is numbered after the loads.
+bool deliverNumber(Grid &grid, size_t chosen) {
   if (chosen >= grid.loads.size()) {
     auto at = grid.arrivals.begin() + std::ptrdiff_t(chosen - grid.loads.size());
     AsyncArrival arrival = std::move(*at);
@@ -348,6 +352,35 @@ bool deliverLoad(Grid &grid) {
   grid.loads.erase(grid.loads.begin() + std::ptrdiff_t(chosen));
   deliver(grid, copy);
   return true;
+}
+
+double timeOfDelivery(const Grid &grid, size_t number) {
+  return number < grid.loads.size() ? grid.loads[number].time : grid.arrivals[number - grid.loads.size()].time;
+}
+
+/// Returns the number of the load or arrival that completes first.
+size_t firstDelivery(const Grid &grid) {
+  size_t first = 0;
+  for (size_t number = 1; number < grid.loads.size() + grid.arrivals.size(); ++number)
+    if (timeOfDelivery(grid, number) < timeOfDelivery(grid, first))
+      first = number;
+  return first;
+}
+
+} // namespace
+
+bool deliverLoad(Grid &grid) {
+  if (grid.loads.empty() && grid.arrivals.empty())
+    return false;
+  return deliverNumber(grid,
+                       grid.timing ? firstDelivery(grid) : grid.draw() % (grid.loads.size() + grid.arrivals.size()));
+}
+
+bool deliverLoad(Grid &grid, double time) {
+  if (grid.loads.empty() && grid.arrivals.empty())
+    return false;
+  const size_t first = firstDelivery(grid);
+  return timeOfDelivery(grid, first) <= time && deliverNumber(grid, first);
 }
 
 /// Reports a completed load if no thread has observed the completion of the phase of the load's mbarrier.

@@ -57,6 +57,8 @@ void arriveAtCluster(Exec &e, const Instr &in) {
   e.warp.pastCluster &= ~e.mask;
   e.warp.atCluster |= e.mask;
   cluster.waited = true;
+  if (e.grid.timing)
+    cluster.time = std::max(cluster.time, e.grid.timing->now());
   if (!(in.mods & Relaxed))
     cluster.arriving[e.block.rank].join(e.warp.clock, true, e.block.serial);
   else if (e.warp.hasReleased)
@@ -83,6 +85,8 @@ void waitForCluster(Exec &e, const Instr &) {
   for (const Block *block : cluster.blocks)
     e.warp.clock.join(cluster.completed[block->rank], block == &e.block, block->serial);
   e.warp.clock.recall(e.block.serial);
+  if (e.grid.timing)
+    e.grid.timing->wait(e.warp, cluster.passed + Timing::kClusterBarrier);
   e.fragment->state = Fragment::State::Ready;
   e.fragment->pc = pc + 1;
 }
@@ -102,6 +106,7 @@ void settleCluster(Cluster &cluster) {
   cluster.completed = std::move(cluster.arriving);
   cluster.arriving.assign(cluster.blocks.size(), VectorClock());
   cluster.waited = false;
+  cluster.passed = cluster.time;
   for (Block *block : cluster.blocks)
     wake(*block);
 }

@@ -64,7 +64,7 @@ void copy(Exec &e, const Instr &in) {
     e.warp.lanes[lane].copies.push_back(pending);
   });
   e.countShared(to, size);
-  e.countGlobal(from, size);
+  e.countGlobal(from, size, /*write=*/false);
 }
 
 void commitCopyGroup(Exec &e, const Instr &) {
@@ -115,6 +115,8 @@ void arriveAfterCopies(Exec &e, const Instr &in) {
     arrival.lane = lane;
     arrival.pc = e.pc;
     arrival.clock = e.warp.clock;
+    if (e.grid.timing)
+      arrival.time = std::max(e.grid.timing->now(), e.warp.times.copies);
     auto follow = [&](std::vector<PendingCopy> &copies) {
       for (PendingCopy &copy : copies) {
         if (!copy.done)

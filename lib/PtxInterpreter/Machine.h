@@ -11,6 +11,7 @@
 
 #include "lib/PtxInterpreter/Code.h"
 #include "lib/PtxInterpreter/Shadow.h"
+#include "lib/PtxInterpreter/Timing.h"
 #include "tilewright/PtxChecker.h"
 #include "tilewright/PtxTensorMap.h"
 
@@ -73,6 +74,7 @@ struct AsyncArrival {
   uint64_t mbarrier = 0;
   std::vector<PendingCopy> copies;
   VectorClock clock; ///< clock of the warp when the instruction was executed
+  double time = 0;   ///< cycle at which the copies have completed (Timing.h)
 };
 
 /// A cp.async.bulk, with or without a tensor map, that has not been executed.
@@ -90,6 +92,7 @@ struct BulkCopy {
   std::array<int32_t, 5> at = {};
   std::array<uint16_t, 3> offsets = {}; ///< added to the positions of a map of windows: width, height, depth
   std::vector<uint8_t> captured;        ///< the source bytes of a store, in the order of the box
+  double time = 0;                      ///< for a load: the cycle at which it completes (Timing.h)
   Epoch issuer;                         ///< the thread that issued the copy, without the flag Epoch::Async
 };
 
@@ -130,6 +133,7 @@ struct Warp {
   std::vector<uint8_t> inFlight;
   std::vector<uint8_t> unfenced; ///< for each row: written since the last wgmma.fence; empty before the first fence
   uint32_t jobCount = 0, registerLimit = 0;
+  WarpTimes times;                         ///< used only by Timing
   uint32_t atCluster = 0, pastCluster = 0; ///< lanes that have arrived at the cluster's barrier; lanes that may pass it
 
   bool done() const { return fragments.empty(); }
@@ -142,6 +146,7 @@ struct Barrier {
   uint32_t pc = 0; ///< program counter of the first arrival
   uint32_t firstWarp = 0;
   VectorClock clock;
+  double time = 0; ///< cycle of the last arrival (Timing.h)
   uint32_t trueCount = 0;
   bool all = true, any = false;
 };
@@ -154,6 +159,7 @@ struct Mbarrier {
   uint32_t agent = 0;    ///< agent of the copies that signal this mbarrier; an index in VectorClock::own
   bool shown = false;    ///< true if the initialization of the mbarrier is visible to the async proxy
   Epoch init, lastLoad;
+  double gathered = 0, passed = 0; ///< cycles of the last arrival of the phase, and of the phase before (Timing.h)
   VectorClock arriving, completed;
 };
 
@@ -163,8 +169,9 @@ struct Cluster {
   Dimensions index = {0, 0, 0}; ///< indices of the cluster in the grid
   /// For each rank: clocks of the arrivals at the barrier, and of its last completion.
   std::vector<VectorClock> arriving, completed;
-  uint32_t live = 0;   ///< number of blocks that have not ended
-  bool waited = false; ///< true if a thread has arrived since the barrier last completed
+  uint32_t live = 0;           ///< number of blocks that have not ended
+  double time = 0, passed = 0; ///< cycles of the last arrival, and of the last completion of the barrier (Timing.h)
+  bool waited = false;         ///< true if a thread has arrived since the barrier last completed
 };
 
 struct Block {
@@ -184,6 +191,10 @@ struct Block {
   std::vector<uint8_t> shared, sharedWritten;
   Shadow shadow;
   std::array<Barrier, 16> barriers;
+  /// For each quarter of a multiprocessor: the cycles at which its pipes are free (Timing.h).
+  std::array<std::array<double, kPipes>, 4> pipesFree = {};
+  double sharedFree = 0; ///< the same for shared memory
+  double bulkFree = 0;   ///< cycle at which the last bulk load has arrived (Timing.h)
   uint32_t doneWarps = 0;
 };
 
@@ -217,6 +228,7 @@ struct Grid {
   std::unordered_map<uint64_t, std::pair<VectorClock, uint32_t>> released =
       {}; ///< for the address of each strong write: the clock and the block of the writer
   std::unordered_map<std::string, size_t> findings = {};
+  std::unique_ptr<Timing> timing = nullptr; ///< set if the launch samples blocks
 
   uint64_t draw() {
     random ^= random << 13;
@@ -277,7 +289,7 @@ struct Exec {
   /// error.
   bool inShared(uint32_t lane, uint64_t address, uint64_t bytes, uint32_t align, const std::string &what);
   void countShared(const uint64_t *addresses, uint32_t bytes);
-  void countGlobal(const uint64_t *addresses, uint32_t bytes);
+  void countGlobal(const uint64_t *addresses, uint32_t bytes, bool write);
 };
 
 /// Runs all blocks until they end, until no warp can continue, or until the step limit is reached.
@@ -291,6 +303,8 @@ void wake(Block &block);
 /// Executes one pending bulk load, or one pending arrival of a cp.async.mbarrier.arrive. Returns false if there is
 /// neither.
 bool deliverLoad(Grid &grid);
+/// The same for the load or arrival that completes first, if this is before the cycle `time`.
+bool deliverLoad(Grid &grid, double time);
 /// Executes the remaining bulk stores of an ending block. Reports copies and wgmma instructions for which no thread has
 /// waited. Reports accesses of other blocks that are not ordered before the end of the block.
 void endBlock(Grid &grid, Block &block);

@@ -39,6 +39,7 @@ Mbarrier *ownMbarrierAt(Exec &e, const Instr &in, uint32_t operand, uint32_t lan
 void completePhase(Block &block, Mbarrier &mbarrier) {
   mbarrier.completed.join(mbarrier.arriving, true, block.serial);
   mbarrier.pending = mbarrier.expected;
+  mbarrier.passed = mbarrier.gathered;
   ++mbarrier.phase;
   wake(block);
 }
@@ -126,6 +127,8 @@ void arrive(Exec &e, const Instr &in) {
       return;
     }
     mbarrier->arriving.joinInto(owner->serial, e.warp.clock, e.block.serial);
+    if (e.grid.timing)
+      mbarrier->gathered = std::max(mbarrier->gathered, e.grid.timing->now());
     mbarrier->pending -= count;
     if (in.mods & Drop)
       mbarrier->expected -= std::min(mbarrier->expected, count);
@@ -181,17 +184,20 @@ void wait(Exec &e, const Instr &in) {
                    std::to_string(mbarrier->phase) + ": only the current and the previous phase can be tested");
     }
     // If the thread is not ordered after the completion of the phase, the test could also have returned false.
-    if (complete && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
+    if (complete && !e.grid.timing && !isKnown(e.warp.clock, mbarrier->completed) && (e.grid.draw() & 3) == 0)
       complete = false, early = true;
     done |= uint32_t(complete) << lane;
     if (complete)
       e.warp.clock.join(mbarrier->completed, true, e.block.serial);
+    if (complete && e.grid.timing)
+      e.grid.timing->wait(e.warp, mbarrier->passed);
   });
   if (uint32_t stay = e.fragment->mask & ~e.mask)
     leave(e, stay, pc + 1);
   if (done != e.mask) {
     ++e.grid.polls;
-    if (in.mods & Blocks && !early && (e.grid.draw() & 1)) {
+    // Polling would add instructions to the measures of Timing.
+    if (in.mods & Blocks && !early && (e.grid.timing || (e.grid.draw() & 1))) {
       e.fragment->state = Fragment::State::Waiting;
       return;
     }
@@ -309,6 +315,7 @@ void arriveAsync(Grid &grid, AsyncArrival &arrival) {
     return;
   }
   --mbarrier.pending;
+  mbarrier.gathered = std::max(mbarrier.gathered, arrival.time);
   settle(block, mbarrier);
 }
 

@@ -18,7 +18,7 @@ uint64_t extended(uint64_t value, uint32_t bytes) {
   return uint64_t(int64_t(value << unused) >> unused);
 }
 
-void count(Exec &e, const Instr &in, const uint64_t *addresses, uint32_t bytes) {
+void count(Exec &e, const Instr &in, const uint64_t *addresses, uint32_t bytes, bool write) {
   Space space = in.space;
   for (uint32_t lane = 0; lane < kLanes && space == Space::Generic; ++lane)
     if (addresses[lane] != kInactive)
@@ -26,7 +26,7 @@ void count(Exec &e, const Instr &in, const uint64_t *addresses, uint32_t bytes) 
   if (space == Space::Shared || space == Space::Cluster)
     e.countShared(addresses, bytes);
   else if (space == Space::Global)
-    e.countGlobal(addresses, bytes);
+    e.countGlobal(addresses, bytes, write);
 }
 
 /// Reads only the bytes that a pragma marks as used, because the other bytes may be outside of the allocation.
@@ -91,7 +91,7 @@ void loadFromMemory(Exec &e, const Instr &in) {
       forLanes(e.mask, [&](uint32_t lane) { to[lane] = uint32_t(valueOf(lane)); });
     }
   }
-  count(e, in, addresses, bytes);
+  count(e, in, addresses, bytes, /*write=*/false);
 }
 
 void storeToMemory(Exec &e, const Instr &in) {
@@ -116,7 +116,7 @@ void storeToMemory(Exec &e, const Instr &in) {
     if (strong)
       e.publish(address);
   });
-  count(e, in, addresses, bytes);
+  count(e, in, addresses, bytes, /*write=*/true);
 }
 
 void memoryFence(Exec &e, const Instr &) {

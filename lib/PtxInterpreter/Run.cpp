@@ -176,8 +176,9 @@ std::optional<Report> run(const Module &module, const Memory &memory, const Laun
     object.begin = address;
     object.bytes = allocation.bytes;
     object.allocation = &allocation;
-    object.shadow.reset(allocation.bytes);
-    if (!allocation.initialised)
+    if (!launch.sampledClusters)
+      object.shadow.reset(allocation.bytes);
+    if (!allocation.initialised && !launch.sampledClusters)
       object.written.resize(allocation.bytes);
     grid.objects.push_back(std::move(object));
   }
@@ -185,7 +186,11 @@ std::optional<Report> run(const Module &module, const Memory &memory, const Laun
   for (size_t i = 0; i < arguments.size(); ++i)
     std::copy(arguments[i].begin(), arguments[i].end(),
               grid.parameters.begin() + std::ptrdiff_t(code->parameterOffsets[i]));
+  if (launch.sampledClusters)
+    grid.timing = std::make_unique<Timing>(*code);
   runGrid(grid);
+  if (grid.timing)
+    report.profile = grid.timing->result(uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2]);
   report.instructions = grid.steps;
   for (uint32_t pc = 0; pc < grid.costs.size(); ++pc) {
     const Cost &cost = grid.costs[pc];

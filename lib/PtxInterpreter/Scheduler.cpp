@@ -151,11 +151,14 @@ bool runWarp(Grid &grid, Block &block, Warp &warp, uint32_t quantum) {
       --quantum;
       ++grid.steps;
       moved = true;
-      if (in.flags & FlagControl) {
-        in.run(e, in);
-        break; // the instruction may have added or removed fragments
-      }
+      const uint32_t pc = e.pc, base = fragment.base;
+      if (grid.timing)
+        grid.timing->begin(e, in);
       in.run(e, in);
+      if (grid.timing)
+        grid.timing->end(e, in, pc, base);
+      if (in.flags & FlagControl)
+        break; // the instruction may have added or removed fragments
       setWritten(e, in);
       ++fragment.pc;
       if (!alone)
@@ -225,7 +228,8 @@ void start(Grid &grid, const std::shared_ptr<Cluster> &cluster) {
   cluster->blocks.push_back(block.get());
   block->shared.resize(grid.code.sharedBytes);
   block->sharedWritten.resize(grid.code.sharedBytes);
-  block->shadow.reset(grid.code.sharedBytes);
+  if (!grid.timing)
+    block->shadow.reset(grid.code.sharedBytes);
   block->warps.resize((threads + kLanes - 1) / kLanes);
   for (uint32_t i = 0; i < block->warps.size(); ++i) {
     Warp &warp = block->warps[i];
@@ -266,6 +270,8 @@ void endBlocks(Grid &grid) {
   for (auto &block : grid.running)
     if (!block->ended &&
         std::all_of(block->warps.begin(), block->warps.end(), [](const Warp &warp) { return warp.done(); })) {
+      if (grid.timing)
+        grid.timing->endBlock(*block);
       endBlock(grid, *block);
       block->ended = true;
       --block->cluster->live;
@@ -318,6 +324,20 @@ void reportDeadlock(Grid &grid) {
       }
 }
 
+/// Runs the warp that is behind all others for some instructions, after the loads that complete before. The warps then
+/// use the units of the multiprocessor in the order of time.
+bool runInTime(Grid &grid, std::vector<Warp *> &ready) {
+  std::sort(ready.begin(), ready.end(),
+            [](const Warp *a, const Warp *b) { return Timing::endOf(*a) < Timing::endOf(*b); });
+  for (Warp *warp : ready) {
+    if (deliverLoad(grid, Timing::endOf(*warp)))
+      return true;
+    if (runWarp(grid, *warp->block, *warp, 16))
+      return true;
+  }
+  return false;
+}
+
 } // namespace
 
 void runGrid(Grid &grid) {
@@ -333,6 +353,12 @@ void runGrid(Grid &grid) {
     for (size_t i = order.size(); i > 1; --i)
       std::swap(order[i - 1], order[grid.draw() % i]);
   }
+  if (launch.sampledClusters && launch.sampledClusters < blocks / size) {
+    const uint64_t count = launch.sampledClusters, last = blocks / size - 1;
+    for (uint64_t i = 0; i < count; ++i)
+      order.push_back(uint32_t(count == 1 ? 0 : last * i / (count - 1)));
+    blocks = count * size;
+  }
   std::vector<Warp *> ready;
   while (true) {
     while (hasCapacity() && grid.nextBlock < blocks)
@@ -344,11 +370,15 @@ void runGrid(Grid &grid) {
       for (Warp &warp : block->warps)
         if (!warp.done())
           ready.push_back(&warp);
-    for (size_t i = ready.size(); i > 1; --i)
-      std::swap(ready[i - 1], ready[grid.draw() % i]);
     bool moved = false;
-    for (Warp *warp : ready)
-      moved |= runWarp(grid, *warp->block, *warp, 16 + uint32_t(grid.draw() & 511));
+    if (grid.timing) {
+      moved = runInTime(grid, ready);
+    } else {
+      for (size_t i = ready.size(); i > 1; --i)
+        std::swap(ready[i - 1], ready[grid.draw() % i]);
+      for (Warp *warp : ready)
+        moved |= runWarp(grid, *warp->block, *warp, 16 + uint32_t(grid.draw() & 511));
+    }
     endBlocks(grid);
     // Execute a bulk load as late as possible: when no warp can run, or when the warps only poll for its completion.
     if (!moved || grid.polls > 4 * ready.size()) {

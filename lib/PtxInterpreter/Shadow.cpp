@@ -98,6 +98,8 @@ void Shadow::noteRead(const Accessor &who, Run &run) {
 }
 
 const Epoch *Shadow::read(const Accessor &who, uint64_t at, uint64_t bytes) {
+  if (!size)
+    return nullptr;
   split(at, bytes);
   const Epoch *found = nullptr;
   for (uint64_t i = at >> shift, end = (at + bytes - 1) >> shift; i <= end; ++i) {
@@ -112,6 +114,8 @@ const Epoch *Shadow::read(const Accessor &who, uint64_t at, uint64_t bytes) {
 }
 
 const Epoch *Shadow::write(const Accessor &who, uint64_t at, uint64_t bytes) {
+  if (!size)
+    return nullptr;
   split(at, bytes);
   const Epoch *found = nullptr;
   for (uint64_t i = at >> shift, end = (at + bytes - 1) >> shift; i <= end; ++i) {
@@ -134,12 +138,16 @@ const Epoch *Shadow::write(const Accessor &who, uint64_t at, uint64_t bytes) {
 }
 
 void Shadow::finishWrite(const Accessor &who, uint64_t at, uint64_t bytes) {
+  if (!size)
+    return;
   split(at, bytes);
   for (uint64_t i = at >> shift, end = (at + bytes - 1) >> shift; i <= end; ++i)
     runs[i].write = who.epoch;
 }
 
 void Shadow::finishRead(const Epoch &issuer, const Epoch &done, uint64_t at, uint64_t bytes) {
+  if (!size)
+    return;
   split(at, bytes);
   for (uint64_t i = at >> shift, end = (at + bytes - 1) >> shift; i <= end; ++i)
     for (Epoch &read : runs[i].reads)

@@ -75,6 +75,7 @@ struct Accessor {
 
 class Shadow {
 public:
+  /// Begins to record the accesses of `bytes` bytes. Without this call, nothing is recorded.
   void reset(uint64_t bytes);
 
   /// Record an access. Return an earlier access that races with it, or an earlier write without the required proxy

@@ -167,6 +167,8 @@ ENTRY Code cuModuleLoadDataEx(Module **module, const void *image, unsigned count
     return invalidPtx;
   }
   fresh->context = call.driver.current();
+  static size_t loaded = 0;
+  fresh->number = loaded++;
   *module = fresh.get();
   call.driver.modules[*module] = std::move(fresh);
   return success;

@@ -2,6 +2,8 @@
 #include "test/FakeCuda/Fake.h"
 #include "tilewright/PtxTensorMap.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -42,6 +44,8 @@ void Driver::set(const std::string &settings) {
       this->name = value;
     else if (name == "times")
       readTimes(value);
+    else if (name == "profile")
+      profileFolder = value;
     else if (name == "execute")
       execute = value != "0";
     else if (name == "mended")
@@ -114,7 +118,8 @@ Code Driver::allocate(uint64_t bytes, int ordinal, uint64_t &address) {
   void *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
   if (!data)
     return outOfMemory;
-  std::memset(data, 0xA5, bytes);
+  // Measures need no values, but the indices of a program should be valid.
+  std::memset(data, profileFolder.empty() ? 0xA5 : 0, bytes);
   address = reinterpret_cast<uint64_t>(data);
   allocations[address] = {bytes, ordinal};
   used += ordinal >= 0 ? bytes : 0;
@@ -208,6 +213,8 @@ Code Driver::runKernel(const Function &function, const tilewright::ptx::Launch &
     return illegalAddress;
   while (outcome == "hang")
     std::this_thread::sleep_for(std::chrono::seconds(1));
+  if (!profileFolder.empty())
+    profile(function, launch, arguments, ordinal);
   if (Code code = execute ? interpret(function, launch, arguments, ordinal) : success; code != success)
     return code;
   if (outcome == "wrong")
@@ -239,6 +246,56 @@ Code Driver::interpret(const Function &function, const tilewright::ptx::Launch &
   findings += report ? report->text() : function.name + ": " + error + "\n";
   std::fprintf(stderr, "fake CUDA driver: %s", findings.c_str());
   return illegalAddress;
+}
+
+void Driver::profile(const Function &function, const tilewright::ptx::Launch &launch,
+                     const std::vector<tilewright::ptx::Argument> &arguments, int ordinal) {
+  std::ofstream file(profileFolder + "/launches.jsonl", std::ios::app);
+  const auto [entry, fresh] = profiled.try_emplace({&function, launch.grid}, profiled.size());
+  if (!fresh) {
+    file << nlohmann::json{{"again", entry->second}}.dump() << std::endl;
+    return;
+  }
+  tilewright::ptx::Memory memory;
+  for (const auto &[address, allocation] : allocations)
+    if (allocation.ordinal == ordinal)
+      memory.add(reinterpret_cast<void *>(address), allocation.bytes, "allocation");
+  tilewright::ptx::Launch sampled = launch;
+  sampled.sampledClusters = 8;
+  sampled.residentBlocks = 1; // one cluster after another
+  sampled.stepLimit = uint64_t(1) << 26;
+  std::string error;
+  const auto report = tilewright::ptx::run(*function.module->code, memory, sampled, arguments, error);
+  nlohmann::json record = {
+      {"kernel", function.name}, {"module", function.module->number}, {"grid", launch.grid},
+      {"block", launch.block},   {"shared", launch.dynamicShared},    {"schedule", scheduleOf(function)}};
+  if (!report || !report->finished) {
+    record["error"] = report ? "the step limit is reached" : error;
+  } else {
+    const tilewright::ptx::Profile &profile = *report->profile;
+    record.update({{"blocks", profile.blocks},
+                   {"path", profile.path},
+                   {"longest_path", profile.longestPath},
+                   {"issue", profile.issue},
+                   {"integer", profile.integer},
+                   {"single", profile.single},
+                   {"doubles", profile.doubles},
+                   {"special", profile.special},
+                   {"tensor", profile.tensor},
+                   {"shared_wavefronts", profile.shared},
+                   {"bulk", profile.bulkBytes},
+                   {"outside", profile.outsideBytes},
+                   {"partial", profile.partialWrites},
+                   {"lines", profile.lines},
+                   {"read", profile.bytesRead},
+                   {"written", profile.bytesWritten},
+                   {"distinct_read", profile.distinctRead},
+                   {"distinct_written", profile.distinctWritten}});
+  }
+  file << record.dump() << std::endl;
+  const std::string path = profileFolder + "/module" + std::to_string(function.module->number) + ".ptx";
+  if (!std::ifstream(path))
+    std::ofstream(path) << function.module->text;
 }
 
 std::string Driver::report() const {

@@ -17,9 +17,10 @@
 //     41600 good wgmma, threads 256, block 64x128x64, consumers 1, stages 3
 // The outcome `good` means that the kernel runs normally. With `fault`, it fails; with `hang`, it never ends; with
 // `wrong`, its last result is changed. Kernels that the file does not list take 1 us, or 1 ms with `execute=0`. With
-// `execute=0`, no kernel is executed. `name` is the name of the devices. fakeCudaSet() changes the configuration and
-// resets the call counts; "mended" clears a kernel's failure. fakeCudaReport() returns the calls and the resources that
-// are not yet released, as JSON.
+// `execute=0`, no kernel is executed. `profile=FOLDER` writes measures of some blocks of each launch to the file
+// launches.jsonl in this folder, and the PTX of each module, for tools/dev/estimate_gpu.py. `name` is the name of the
+// devices. fakeCudaSet() changes the configuration and resets the call counts; "mended" clears a kernel's failure.
+// fakeCudaReport() returns the calls and the resources that are not yet released, as JSON.
 //
 //===----------------------------------------------------------------------===//
 #ifndef TILEWRIGHT_TEST_FAKECUDA_FAKE_H
@@ -56,6 +57,7 @@ struct Allocation {
 struct Module {
   std::unique_ptr<tilewright::ptx::Module> code;
   std::string text;
+  size_t number = 0; ///< in the order of loads
   Context *context = nullptr;
 };
 
@@ -124,6 +126,10 @@ public:
   Code interpret(const Function &function, const tilewright::ptx::Launch &launch,
                  const std::vector<tilewright::ptx::Argument> &arguments, int ordinal);
 
+  /// Appends measures of the launch to the file in `profileFolder`, or the number of an equal launch before it.
+  void profile(const Function &function, const tilewright::ptx::Launch &launch,
+               const std::vector<tilewright::ptx::Argument> &arguments, int ordinal);
+
   std::string report() const;
   void set(const std::string &settings);
   void forgetCalls();
@@ -133,7 +139,7 @@ public:
   int devices = 1, major = 8, minor = 0, version = 12040;
   uint64_t memory = UINT64_MAX;
   bool pools = true, execute = true;
-  std::string name = "Fake GPU";
+  std::string name = "Fake GPU", profileFolder;
   // The state.
   bool initialized = false;
   Code sticky = success;
@@ -158,7 +164,8 @@ private:
   void readTimes(const std::string &path);
   std::map<std::string, uint64_t> calls, launches;
   std::map<std::string, std::map<uint64_t, Code>> failures;
-  std::map<std::string, Timing> timings; ///< by the text of the schedule
+  std::map<std::string, Timing> timings;                                           ///< by the text of the schedule
+  std::map<std::pair<const Function *, std::array<uint32_t, 3>>, size_t> profiled; ///< numbers of launches
   std::string fault, findings;
   uint64_t tickets = 0, used = 0;
 };

@@ -18,6 +18,7 @@ import pathlib
 import subprocess
 
 import numpy as np
+from robust_fit import robust_fit
 
 ROOT = pathlib.Path(__file__).parents[2]
 PROGRAM = ROOT / "build" / "bin" / "gpu-model"
@@ -51,17 +52,16 @@ class Model:
         self.process.wait()
 
 
-def fit(model: Model, tables: list[int], most_steps: int = 60) -> np.ndarray:
+def fit(model: Model, tables: list[int]) -> np.ndarray:
     """Returns the logarithms of the parameters that predict these tables best.
 
-    The method is Levenberg-Marquardt on the logarithms of predicted / measured. In each table, a schedule has a weight
-    proportional to the square of 1 / time, because the order of fast schedules matters most. Weighted residuals above
-    about 0.05 count with less than their square, so that single schedules do not determine the fit. All parameters are
-    weakly attracted to the middle of their ranges.
+    The residuals are the logarithms of predicted / measured. In each table, a schedule has a weight proportional to the
+    square of 1 / time, because the order of fast schedules matters most. All parameters are weakly attracted to the
+    middle of their ranges.
     """
     weights = [(times.min() / times) ** 2 for times in model.measured]
     weights = [np.sqrt(weight / weight.sum()) for weight in weights]
-    attraction, scale, difference = 0.02, 0.05, 1e-4
+    attraction = 0.02
     start = (model.least + model.most) / 2
 
     def residuals(x: np.ndarray) -> np.ndarray:
@@ -69,33 +69,7 @@ def fit(model: Model, tables: list[int], most_steps: int = 60) -> np.ndarray:
         errors = [weights[i] * np.log(predicted[i] / model.measured[i]) for i in tables]
         return np.concatenate([*errors, attraction * (x - start)])
 
-    def loss(r: np.ndarray) -> float:
-        return float(np.sum(np.sqrt(1 + (r / scale) ** 2) - 1))
-
-    x, damping = start, 1e-2
-    r = residuals(x)
-    for _ in range(most_steps):
-        jacobian = np.stack([(residuals(x + difference * unit) - r) / difference for unit in np.eye(len(x))], axis=1)
-        robust = 1 / np.sqrt(1 + (r / scale) ** 2)
-        gradient, curvature = jacobian.T @ (robust * r), jacobian.T @ (robust[:, None] * jacobian)
-        # A parameter at one of its bounds is not changed if a gradient step would move it beyond the bound.
-        free = ~(((x <= model.least) & (gradient > 0)) | ((x >= model.most) & (gradient < 0)))
-        while damping < 1e6:
-            step = np.zeros_like(x)
-            inner = curvature[np.ix_(free, free)]
-            step[free] = -np.linalg.solve(inner + damping * np.diag(np.diag(inner)), gradient[free])
-            moved = np.clip(x + step, model.least, model.most)
-            tried = residuals(moved)
-            if loss(tried) < loss(r):
-                break
-            damping *= 4
-        else:
-            return x
-        gain = loss(r) - loss(tried)
-        x, r, damping = moved, tried, damping / 4
-        if gain < 1e-6 * loss(r):
-            return x
-    return x
+    return robust_fit(residuals, start, model.least, model.most, scale=0.05)
 
 
 def rank_correlation(predicted: np.ndarray, measured: np.ndarray) -> float:
