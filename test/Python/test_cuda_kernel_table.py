@@ -148,6 +148,12 @@ for dims in (0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)):
 for name, shape, dims in (("columns", (4096, 40), 0), ("channels", (8, 16, 32, 36), (0, 2, 3)), ("middle", (2, 8192, 9), 1)):
     row(f"split-reduction-{name}", lambda x, dims=dims: (x * 2).sum(dims), random(*shape))
     row(f"split-reduction-{name}-int", lambda x, dims=dims: x.sum(dims), lambda shape=shape: torch.randint(-9, 9, shape))
+# A reduction of the results of another reduction is computed by a second kernel.
+for dtype in (F32, BF16):
+    name = str(dtype).removeprefix("torch.")
+    row(f"chain-pool-norm-{name}", lambda x, w: F.layer_norm(x.mean((2, 3)), [96], w), random(24, 96, 5, 5, dtype=dtype), random(96, dtype=dtype))
+row("chain-three", lambda x: (x.sum(0).softmax(1) * 3).amax(0), random(48, 40, 72))
+row("chain-kept", lambda x: (x.amax(1), torch.softmax(x.amax(1), 1)), random(32, 40, 72))
 row("split-reduction-greatest", lambda x: x.amax(0) + 1, random(8192, 17))
 row("split-reduction-bf16", lambda x: F.relu(x.sum(0)), random(8192, 17, dtype=BF16))
 row("split-reduction-dot", lambda x, y: (x * y).sum(0), random(8192, 17), random(8192, 17))

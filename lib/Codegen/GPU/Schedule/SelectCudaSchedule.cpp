@@ -5,6 +5,7 @@
 //
 //   - It decomposes attention that tensor cores do not support.
 //   - It places the ops of a product's kernel that do not compute its operands after the product (ProductsFirst.h).
+//   - It splits kernels that reduce the results of another reduction (SplitChains.h).
 //   - It moves copies into the windowed kernels that read them (InlineCopies.h).
 //   - It moves concatenations into the elementwise kernels that read them (InlineConcats.h).
 //   - It transposes weights of convolutions for wgmma (TransposeFilters.h).
@@ -40,6 +41,7 @@
 #include "lib/Codegen/GPU/Schedule/PairProducts.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
 #include "lib/Codegen/GPU/Schedule/ProductsFirst.h"
+#include "lib/Codegen/GPU/Schedule/SplitChains.h"
 #include "lib/Codegen/GPU/Schedule/SplitF32.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
 #include "lib/Codegen/GPU/Schedule/TransposeFilters.h"
@@ -551,17 +553,18 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     if (!possible)
       return signalPassFailure();
     placeProductsFirst(getOperation());
+    auto computesElements = [&](func::FuncOp kernel) {
+      return Selection(kernel, *known).choose().kind == Schedule::Kind::Elements;
+    };
+    splitChains(getOperation(), computesElements);
     // Select clusters before splitSums() runs: a cluster that holds a row in its registers reads the row once, but the
     // kernels that splitSums() creates would read the row once per reduction.
     for (auto kernel : getOperation().getOps<func::FuncOp>())
       if (kernel->hasAttr(kernelAttrName) && !kernel->hasAttr(scheduleAttrName))
         if (std::optional<Schedule> cluster = Selection(kernel, *known).chooseCluster())
           setSchedule(kernel, *cluster);
-    auto readsElements = [&](func::FuncOp kernel) {
-      return Selection(kernel, *known).choose().kind == Schedule::Kind::Elements;
-    };
-    inlineCopies(getOperation(), readsElements);
-    inlineConcats(getOperation(), readsElements);
+    inlineCopies(getOperation(), computesElements);
+    inlineConcats(getOperation(), computesElements);
     transposeFilters(getOperation(), *known);
     splitSums(getOperation(), *known);
     joinRows(getOperation(), *known);

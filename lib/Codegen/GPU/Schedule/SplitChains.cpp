@@ -1,0 +1,212 @@
+//===- SplitChains.cpp - split kernels that reduce the results of another reduction ---------===//
+//
+// Before (an average pool and a layer norm of the channels):
+//   %r = call @kernel_0(%x, %into)      // x: 32 x 49 x 768; p = mean of x over dimension 1; r = layer_norm(p)
+// After:
+//   %p = call @kernel_0_reduced(%x, %empty)     // 32 x 768
+//   %r = call @kernel_0(%p, %into)
+//
+// The two reductions have different rows, so the schedule `rows` cannot compute both. With the schedule `elements`,
+// each thread of the second reduction would compute the first reduction for all elements of its row.
+//
+// Tests: test/Codegen/GPU/Schedule/split-chains.mlir, test/Python/test_cuda_kernel_table.py (chain-*)
+//
+//===----------------------------------------------------------------------===//
+#include "lib/Codegen/GPU/Schedule/SplitChains.h"
+#include "dialects/Tile/Rows.h"
+#include "dialects/Tile/Sizes.h"
+#include "lib/Codegen/GPU/Contraction.h"
+#include "lib/Codegen/GPU/Schedule/NewKernel.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "tilewright/AttributeNames.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace tilewright::gpu {
+namespace {
+
+bool reduces(Operation *op) {
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  return structured && structured.getNumReductionLoops() > 0;
+}
+
+SetVector<Operation *> neededFor(Operation *op) {
+  SetVector<Operation *> needed;
+  BackwardSliceOptions options;
+  options.omitBlockArguments = true;
+  options.omitUsesFromAbove = false; // the regions of ops read constants
+  options.inclusive = true;
+  (void)getBackwardSlice(op, &needed, options);
+  return needed;
+}
+
+/// A kernel is cut after `last`: the ops `first` move to another kernel, and the ops `rest` read the result of `last`.
+struct Cut {
+  linalg::LinalgOp last;
+  SetVector<Operation *> first;
+};
+
+SmallVector<Operation *> membersOf(func::FuncOp kernel) {
+  SmallVector<Operation *> members;
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
+      members.push_back(&op);
+  return members;
+}
+
+/// Returns the buffer that `op` writes if it is not an argument of the kernel, or null.
+tensor::EmptyOp bufferOf(linalg::LinalgOp op) {
+  Value buffer = op.getDpsInits()[0];
+  if (auto fill = buffer.getDefiningOp<linalg::FillOp>())
+    buffer = fill.getDpsInits()[0];
+  return buffer.getDefiningOp<tensor::EmptyOp>();
+}
+
+/// Returns the cut after `last`, or std::nullopt if the kernel should not be cut there.
+std::optional<Cut> cutAfter(linalg::LinalgOp last, ArrayRef<Operation *> members) {
+  if (last->getNumResults() != 1 || !bufferOf(last))
+    return std::nullopt;
+  Cut cut{last, neededFor(last)};
+  SmallVector<Operation *> first, rest;
+  bool isReducedAgain = false;
+  SetVector<Operation *> users;
+  getForwardSlice(last.getOperation(), &users);
+  for (Operation *member : members) {
+    if (cut.first.contains(member)) {
+      first.push_back(member);
+      // Another value of the first part that the rest reads would be computed twice.
+      if (member != last &&
+          llvm::any_of(member->getUsers(), [&](Operation *user) { return !cut.first.contains(user); }))
+        return std::nullopt;
+      continue;
+    }
+    rest.push_back(member);
+    isReducedAgain |= reduces(member) && users.contains(member);
+  }
+  if (!isReducedAgain || llvm::count_if(first, reduces) != 1 ||
+      llvm::any_of(last->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); }))
+    return std::nullopt;
+  std::string reason;
+  return tile::computeRows(rest, reason) ? std::optional(cut) : std::nullopt;
+}
+
+/// Returns the number of steps in which the schedule `elements` computes all reductions of the kernel for each element
+/// of its first result.
+int64_t workOf(func::FuncOp kernel, ArrayRef<Operation *> members) {
+  int64_t work = cast<ShapedType>(kernel.getResultTypes()[0]).getNumElements();
+  for (Operation *member : members) {
+    auto op = cast<linalg::LinalgOp>(member);
+    int64_t terms = 1;
+    for (auto [range, kind] : llvm::zip_equal(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
+      terms *= kind == utils::IteratorType::reduction ? range : 1;
+    if (llvm::MulOverflow(work, terms, work))
+      return INT64_MAX;
+  }
+  return work;
+}
+
+/// Returns the last cut of the kernel whose stored values take the fewest bytes.
+std::optional<Cut> chooseCut(func::FuncOp kernel) {
+  constexpr int64_t leastWork = int64_t(1) << 20; // less work takes less time than a second kernel
+  SmallVector<Operation *> members = membersOf(kernel);
+  if (llvm::count_if(members, reduces) < 2 || !sizesAreKnown(kernel) || workOf(kernel, members) < leastWork)
+    return std::nullopt;
+  std::optional<Cut> best;
+  int64_t least = INT64_MAX;
+  for (Operation *member : members) {
+    std::optional<Cut> cut = cutAfter(cast<linalg::LinalgOp>(member), members);
+    if (!cut)
+      continue;
+    auto type = cast<RankedTensorType>(member->getResult(0).getType());
+    const int64_t bits = type.getNumElements() * int64_t(type.getElementTypeBitWidth());
+    if (bits <= least) {
+      least = bits;
+      best = std::move(cut);
+    }
+  }
+  return best;
+}
+
+/// Returns the names of the user's ops that `ops` compute, for the attribute tw.ops.
+template <class Ops> StringAttr namesOf(Ops &&ops, MLIRContext *context) {
+  SmallVector<StringRef> names;
+  for (Operation *op : ops)
+    if (auto name = op->template getAttrOfType<StringAttr>(opAttrName))
+      names.push_back(name.getValue());
+  return StringAttr::get(context, llvm::join(names, "+"));
+}
+
+/// Returns the first kernel. Its inputs are the arguments `inputs` of the original kernel.
+func::FuncOp makeFirst(OpBuilder &builder, func::FuncOp kernel, Cut &cut, ArrayRef<unsigned> inputs) {
+  SmallVector<Type> types = llvm::map_to_vector(inputs, [&](unsigned i) { return kernel.getArgument(i).getType(); });
+  Type result = cut.last->getResult(0).getType();
+  types.push_back(result);
+  func::FuncOp made = makeKernel(builder, kernel, "_reduced", types, result, namesOf(cut.first, builder.getContext()));
+  IRMapping mapping;
+  for (auto [number, input] : llvm::enumerate(inputs))
+    mapping.map(kernel.getArgument(input), made.getArgument(unsigned(number)));
+  tensor::EmptyOp buffer = bufferOf(cut.last);
+  Value destination = made.getArgument(unsigned(inputs.size()));
+  // The buffer may have other users in the first part, so only `last`, and the op that fills it, write the result.
+  Operation *fill = cut.last.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  for (Operation &op : kernel.getBody().front()) {
+    if (!cut.first.contains(&op))
+      continue;
+    Operation *clone = builder.clone(op, mapping);
+    if (&op == fill || (!fill && &op == cut.last))
+      clone->replaceUsesOfWith(mapping.lookup(buffer.getResult()), destination);
+  }
+  func::ReturnOp::create(builder, kernel.getLoc(), mapping.lookup(cut.last->getResult(0)));
+  return made;
+}
+
+void split(func::FuncOp kernel, Cut cut, ModuleOp module, SymbolTable &symbols) {
+  SmallVector<unsigned> inputs;
+  for (BlockArgument argument : kernel.getArguments())
+    if (llvm::any_of(argument.getUsers(), [&](Operation *user) { return cut.first.contains(user); }))
+      inputs.push_back(argument.getArgNumber());
+  OpBuilder builder(kernel);
+  func::FuncOp first = makeFirst(builder, kernel, cut, inputs);
+  symbols.insert(first);
+
+  Value stored = cut.last->getResult(0);
+  (void)kernel.insertArgument(0, stored.getType(), {}, kernel.getLoc());
+  setSizes(kernel, 0);
+  stored.replaceAllUsesWith(kernel.getArgument(0));
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
+    if (cut.first.contains(&op) && op.use_empty())
+      op.erase();
+  const StringAttr names = namesOf(membersOf(kernel), builder.getContext());
+  kernel->setAttr(opsAttrName, names);
+  SmallVector<unsigned> unused;
+  for (unsigned input : inputs)
+    if (kernel.getArgument(input + 1).use_empty())
+      unused.push_back(input);
+  for (func::CallOp call : callsOf(module, kernel)) {
+    builder.setInsertionPoint(call);
+    SmallVector<Value> operands = llvm::map_to_vector(inputs, [&](unsigned i) { return call.getOperand(i); });
+    SmallVector<Value> rest{callWithNewBuffers(builder, call.getLoc(), first, operands).getResult(0)};
+    for (auto [number, operand] : llvm::enumerate(call.getOperands()))
+      if (!llvm::is_contained(unused, number))
+        rest.push_back(operand);
+    call->setOperands(rest);
+    call->setAttr(opsAttrName, names);
+  }
+  for (unsigned input : llvm::reverse(unused))
+    (void)kernel.eraseArgument(input + 1);
+}
+
+} // namespace
+
+void splitChains(ModuleOp module, llvm::function_ref<bool(func::FuncOp)> computesElements) {
+  SymbolTable symbols(module);
+  for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>()))
+    if (kernel->hasAttr(kernelAttrName) && !kernel.isExternal() && !kernel->hasAttr(scheduleAttrName) &&
+        computesElements(kernel))
+      if (std::optional<Cut> cut = chooseCut(kernel))
+        split(kernel, std::move(*cut), module, symbols);
+}
+
+} // namespace tilewright::gpu
