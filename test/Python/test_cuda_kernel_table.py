@@ -144,6 +144,14 @@ for dims in (0, 1, 2, (0, 1), (0, 2), (1, 2), (0, 1, 2)):
     row(f"reductions-{dims}", lambda x, dims=dims: (x.sum(dims), x.mean(dims), x.amax(dims)), random(6, 17, 33))
     if isinstance(dims, int):
         row(f"reductions-bf16-{dims}", lambda x, dims=dims: (x.sum(dims), x.amin(dims)), random(6, 17, 33, dtype=BF16))
+# Rows that do not begin at multiples of 8 bytes are stored by whole warps.
+for dtype in (F32, BF16, INT8):
+    name = str(dtype).removeprefix("torch.")
+    for columns in (331, 330):
+        row(f"odd-columns-{name}-{columns}", torch.matmul, random(70, 64, dtype=dtype), random(64, columns, dtype=dtype))
+row("odd-columns-two-results", lambda x, w, b: ((h := F.linear(x, w) + b), torch.relu(h).t()), random(70, 64, dtype=BF16), random(331, 64, dtype=BF16), random(331, dtype=BF16))
+row("odd-columns-batched", torch.matmul, random(3, 20, 64, dtype=F16), random(3, 64, 163, dtype=F16))
+row("odd-columns-gated", lambda x, g, u: F.silu(F.linear(x, g)) * F.linear(x, u), random(70, 64, dtype=BF16), random(331, 64, dtype=BF16), random(331, 64, dtype=BF16))
 # Long reductions with few results are split into parts.
 for name, shape, dims in (("columns", (4096, 40), 0), ("channels", (8, 16, 32, 36), (0, 2, 3)), ("middle", (2, 8192, 9), 1)):
     row(f"split-reduction-{name}", lambda x, dims=dims: (x * 2).sum(dims), random(*shape))

@@ -140,18 +140,61 @@ SmallVector<Value> ContractionCode::added(ArrayRef<Value> a, ArrayRef<Value> b) 
   return sums;
 }
 
+std::optional<int64_t> ContractionCode::bytesAlongColumns() {
+  std::optional<int64_t> narrowest;
+  for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results))
+    if (!of.empty() && of.back() == contraction.columns.back()) {
+      const int64_t bytes = memoryType(getElementTypeOrSelf(result.first.getType())).getIntOrFloatBitWidth() / 8;
+      narrowest = std::min(narrowest.value_or(bytes), bytes);
+    }
+  return narrowest;
+}
+
 int64_t ContractionCode::fragmentsTogether(int64_t tilesN, Value columns) {
   constexpr int64_t storeBytes = 16;
-  int64_t narrowest = storeBytes;
-  for (auto [result, of] : llvm::zip_equal(kernel.results(), contraction.results))
-    if (!of.empty() && of.back() == contraction.columns.back())
-      narrowest = std::min<int64_t>(
-          narrowest, memoryType(getElementTypeOrSelf(result.first.getType())).getIntOrFloatBitWidth() / 8);
   // If lanes do not exchange sums, a lane has two adjacent columns.
-  int64_t together = std::min<int64_t>(4, storeBytes / narrowest / 2);
+  int64_t together = std::min<int64_t>(4, storeBytes / bytesAlongColumns().value_or(storeBytes) / 2);
   while (together > 1 && (tilesN % together != 0 || !dividesEvenly(columns, 2 * together)))
     together /= 2;
   return std::max<int64_t>(together, 1);
+}
+
+void ContractionCode::writeRowByRow(Value lane, Value row, Value column, ArrayRef<SmallVector<Value>> sums,
+                                    bool wholeRows, bool wholeColumns) {
+  // Lane l has row l / 4, and its value v is in column 8 (v / 2) + 2 (l % 4) + v % 2. The exchange transposes the
+  // matrix of values and rows: value v then belongs to row v, and its column is that of the original value l / 4.
+  Value rowOfLane = quotient(lane, 4);
+  SmallVector<SmallVector<Value>> all(sums);
+  constexpr size_t number = 8;
+  for (SmallVector<Value> &values : all)
+    for (size_t bit = 1; bit < number; bit *= 2) {
+      Value isHigh = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                           remainder(quotient(rowOfLane, int64_t(bit)), 2), index(0));
+      auto select = [&](Value yes, Value no) -> Value {
+        return arith::SelectOp::create(builder, loc, isHigh, yes, no);
+      };
+      for (size_t value = 0; value < number; ++value) {
+        if (value & bit)
+          continue;
+        Value &low = values[value], &high = values[value | bit];
+        Value got = shuffle(kernel, select(low, high), int32_t(4 * bit));
+        low = select(got, low);
+        high = select(high, got);
+      }
+    }
+  Value at = elements.add(
+      column, elements.add(elements.multiply(quotient(rowOfLane, 2), index(8)),
+                           elements.add(elements.multiply(remainder(lane, 4), index(2)), remainder(rowOfLane, 2))));
+  Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
+  for (size_t value = 0; value < number; ++value) {
+    Value here = elements.add(row, index(int64_t(value))), inside;
+    if (!wholeRows)
+      inside = isLess(here, rows);
+    if (!wholeColumns)
+      inside = both(inside, isLess(at, columns));
+    SmallVector<Value> stored = llvm::map_to_vector(all, [&](ArrayRef<Value> values) { return values[value]; });
+    when(inside, [&] { write(here, at, stored); });
+  }
 }
 
 SmallVector<Value> ContractionCode::exchange(Value lane, ArrayRef<Value> sums) {
@@ -191,20 +234,36 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
   bool wholeRows = dividesEvenly(rows, schedule.m * schedule.cluster);
   bool wholeColumns = dividesEvenly(columns, columnsOfTile(contraction, schedule)),
        evenColumns = dividesEvenly(columns, 2 * exchanged);
+  // Four adjacent lanes would store less than a sector of 32 bytes of a row.
+  const std::optional<int64_t> bytes = bytesAlongColumns();
+  constexpr int64_t fragmentsOfRow = 4, sectorBytes = 32;
+  const int64_t perLane = evenColumns ? 2 : 1; // columns of a store
+  const bool rowByRow =
+      bytes && exchanged == 1 && fragments.tilesN % fragmentsOfRow == 0 && 4 * perLane * *bytes < sectorBytes;
+  auto sumsOf = [&](int64_t product, int64_t i, int64_t half, int64_t j, int64_t number) {
+    const int64_t line = (i * contraction.numProducts() + product) * fragments.tilesN;
+    SmallVector<Value> all;
+    for (int64_t fragment = j; fragment < j + number; ++fragment)
+      llvm::append_range(all, sums.slice(size_t((line + fragment) * 4 + half * 2), 2));
+    return all;
+  };
   for (int64_t i = 0; i < fragments.tilesM; ++i)
     for (int64_t half = 0; half < 2; ++half) {
-      Value inTile = elements.add(firstRow, elements.add(index(i * fragments.rowStep + half * 8), rowInTile));
-      Value row = elements.add(rowOrigin, inTile);
-      for (int64_t j = 0; j < fragments.tilesN; j += exchanged) {
+      Value ofFragment = elements.add(firstRow, index(i * fragments.rowStep + half * 8));
+      Value row = elements.add(rowOrigin, elements.add(ofFragment, rowInTile));
+      for (int64_t j = 0; rowByRow && j < fragments.tilesN; j += fragmentsOfRow) {
+        SmallVector<SmallVector<Value>> mine;
+        for (int64_t product = 0; product < contraction.numProducts(); ++product)
+          mine.push_back(sumsOf(product, i, half, j, fragmentsOfRow));
+        writeRowByRow(lane, elements.add(rowOrigin, ofFragment),
+                      elements.add(columnOrigin, elements.add(firstColumn, index(j * 8))), mine, wholeRows,
+                      wholeColumns);
+      }
+      for (int64_t j = 0; !rowByRow && j < fragments.tilesN; j += exchanged) {
         Value column = elements.add(columnOrigin, elements.add(firstColumn, elements.add(index(j * 8), columnInTile)));
         SmallVector<SmallVector<Value>> mine; // for each product
-        for (int64_t product = 0; product < contraction.numProducts(); ++product) {
-          const int64_t line = (i * contraction.numProducts() + product) * fragments.tilesN;
-          SmallVector<Value> all;
-          for (int64_t fragment = j; fragment < j + exchanged; ++fragment)
-            llvm::append_range(all, sums.slice(size_t((line + fragment) * 4 + half * 2), 2));
-          mine.push_back(exchange(lane, all));
-        }
+        for (int64_t product = 0; product < contraction.numProducts(); ++product)
+          mine.push_back(exchange(lane, sumsOf(product, i, half, j, exchanged)));
         // The columns of one store must be either all inside or all outside of C. If this is unknown, each column is
         // stored separately.
         const int64_t together = wholeColumns || evenColumns ? 2 * exchanged : 1;

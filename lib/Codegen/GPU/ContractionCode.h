@@ -47,11 +47,12 @@ public:
     int64_t tilesM, tilesN; ///< numbers of fragments of each product
     int64_t rowStep;        ///< distance in rows between adjacent fragments
   };
-  /// Calls write() for all sums of this thread: four per fragment, in row-major order of fragments. For a pair of
-  /// products, the fragments of a row are those of the first product, and then those of the second product. The first
-  /// fragment begins at `row` and `column` of the block's tile. Nothing is stored past the edges of C. If results are
-  /// contiguous along the columns and the sizes permit it, lanes first exchange sums, so that each lane stores up to 16
-  /// contiguous bytes.
+  /// Calls write() for all sums of this thread, or for the same number of sums of its warp: four per fragment, in
+  /// row-major order of fragments. For a pair of products, the fragments of a row are those of the first product, and
+  /// then those of the second product. The first fragment begins at `row` and `column` of the block's tile. Nothing is
+  /// stored past the edges of C. If results are contiguous along the columns, lanes first exchange sums. Each lane then
+  /// stores up to 16 contiguous bytes if the sizes permit it; otherwise, the lanes of a warp store adjacent elements of
+  /// a row.
   void writeFragments(mlir::Value lane, mlir::Value row, mlir::Value column, const Fragments &fragments,
                       llvm::ArrayRef<mlir::Value> sums);
 
@@ -72,11 +73,19 @@ private:
   /// Replaces the row and column of a tile in row-major order by its row and column in banded order
   /// (`tile_rows_per_band`).
   void takeInBands(mlir::Value &row, mlir::Value &column, mlir::Value rows, mlir::Value columns);
+  /// Returns the number of bytes of an element of the narrowest result that is contiguous along the columns, or
+  /// std::nullopt if no result is.
+  std::optional<int64_t> bytesAlongColumns();
   /// Returns the number of adjacent fragments (4, 2 or 1) whose columns a group of four lanes exchanges.
   int64_t fragmentsTogether(int64_t tilesN, mlir::Value columns);
   /// Exchanges two columns of each of 2 or 4 fragments for 4 or 8 columns of one fragment, selected by the lane's
   /// number in its group of four.
   llvm::SmallVector<mlir::Value> exchange(mlir::Value lane, llvm::ArrayRef<mlir::Value> sums);
+  /// Stores eight rows of four fragments row by row. The first fragment begins at `row` and `column` of C. For each
+  /// product, `sums` has the columns of this lane, which are two of each fragment. The lanes exchange sums so that the
+  /// 32 lanes of a warp store 32 adjacent columns. `wholeRows` and `wholeColumns`: all rows or columns are inside C.
+  void writeRowByRow(mlir::Value lane, mlir::Value row, mlir::Value column,
+                     llvm::ArrayRef<llvm::SmallVector<mlir::Value>> sums, bool wholeRows, bool wholeColumns);
   /// Reduces a row by `sum`. `moveTo` selects a column of this lane; `at` returns the loop indices at that column.
   void reduceRow(const RowSum &sum, size_t columns, llvm::function_ref<void(size_t)> moveTo,
                  llvm::function_ref<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<unsigned>)> at);
