@@ -44,6 +44,11 @@ void copySizes(func::FuncOp from, func::FuncOp to) {
 
 unsigned inputsOf(func::FuncOp kernel) { return kernel.getNumArguments() - kernel.getNumResults(); }
 
+void forgetInPlace(func::FuncOp kernel) {
+  for (unsigned argument = inputsOf(kernel); argument < kernel.getNumArguments(); ++argument)
+    kernel.removeArgAttr(argument, overAttrName);
+}
+
 SmallVector<Value> cloneBody(OpBuilder &builder, func::FuncOp from, IRMapping &mapping) {
   Block &body = from.getBody().front();
   for (Operation &op : body.without_terminator())

@@ -23,6 +23,10 @@ void setSizes(mlir::func::FuncOp kernel, unsigned argument);
 /// Copies the attribute tw.sizes of arguments that have the same type in both kernels, for symbolic sizes.
 void copySizes(mlir::func::FuncOp from, mlir::func::FuncOp to);
 
+/// Removes the attributes tw.over, which contain numbers of arguments, from the results of a kernel whose arguments have
+/// other numbers than before.
+void forgetInPlace(mlir::func::FuncOp kernel);
+
 /// Inserts clones of the ops of the kernel `from`, except the terminator, in which the arguments are replaced as in
 /// `mapping`. Returns the clones of its results.
 llvm::SmallVector<mlir::Value> cloneBody(mlir::OpBuilder &builder, mlir::func::FuncOp from, mlir::IRMapping &mapping);

@@ -196,6 +196,7 @@ void split(func::FuncOp kernel, Cut cut, ModuleOp module, SymbolTable &symbols) 
   }
   for (unsigned input : llvm::reverse(unused))
     (void)kernel.eraseArgument(input + 1);
+  forgetInPlace(kernel);
 }
 
 } // namespace

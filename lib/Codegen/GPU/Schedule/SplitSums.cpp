@@ -241,6 +241,7 @@ public:
       rewrite(call, first);
     for (unsigned side : llvm::reverse(unused))
       (void)kernel.eraseArgument(side);
+    forgetInPlace(kernel);
   }
 
 private:
