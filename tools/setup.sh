@@ -54,8 +54,9 @@ else
   die "There is no clang++-22 in PATH, and no clang++ in the LLVM installation of MLIR_DIR ($mlir_dir)."
 fi
 
-# The virtual environment.
-requirements="torch==2.13.0 transformers==5.23.0 numpy pybind11 lit pytest pytest-xdist hypothesis expecttest rich cmake onnx==1.23.2 onnxscript==0.7.2 onnxruntime==1.32.0 sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19"
+# The virtual environment. ml_dtypes is pinned because the ONNX reference converts floats to int4 with it, and 0.7.0 gives other
+# results for values out of range.
+requirements="torch==2.13.0 transformers==5.23.0 numpy pybind11 lit pytest pytest-xdist hypothesis expecttest rich cmake onnx==1.23.2 ml_dtypes==0.6.0 onnxscript==0.7.2 onnxruntime==1.32.0 sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19"
 # ptxas and nvdisasm, which tests and readers of generated code use. The packages are installed without their dependencies, which contain CUDA's
 # headers and libraries.
 cuda_tools="nvidia-cuda-nvcc==13.2.78 nvidia-cuda-nvdisasm==13.2.78"
