@@ -288,6 +288,24 @@ bool sizesAreKnown(func::FuncOp kernel) {
   });
 }
 
+SmallVector<Operation *> structuredOpsOf(func::FuncOp kernel) {
+  SmallVector<Operation *> found;
+  for (Operation &op : kernel.getBody().front())
+    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
+      found.push_back(&op);
+  return found;
+}
+
+SetVector<Operation *> opsNeededFor(Operation *op) {
+  SetVector<Operation *> needed;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  options.omitUsesFromAbove = false;
+  (void)getBackwardSlice(op, &needed, options);
+  return needed;
+}
+
 std::string whyNotWholeRows(Contraction contraction, int64_t columns) {
   if (contraction.rowSums.empty() || contraction.sizeOf(contraction.columns) == columns)
     return "";

@@ -5,6 +5,7 @@
 #include "lib/Codegen/GPU/Schedule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "tilewright/ElementTypes.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tilewright::gpu {
 
@@ -59,6 +60,10 @@ struct Contraction {
 
 /// Returns true if all arguments of `kernel` are tensors of static shape.
 bool sizesAreKnown(mlir::func::FuncOp kernel);
+/// Returns the linalg ops of `kernel` except linalg.fill, in program order.
+llvm::SmallVector<mlir::Operation *> structuredOpsOf(mlir::func::FuncOp kernel);
+/// Returns `op` and the ops of its kernel that it needs, including those that regions of these ops read.
+llvm::SetVector<mlir::Operation *> opsNeededFor(mlir::Operation *op);
 
 /// The part of a kernel's time, in nanoseconds from the launch to the end, that does not depend on the schedule. The
 /// value is fitted to measured times on an H200 (WgmmaModel.h).

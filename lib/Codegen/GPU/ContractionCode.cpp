@@ -164,54 +164,40 @@ void ContractionCode::writeRowByRow(Value lane, Value row, Value column, ArrayRe
   // Lane l has row l / 4, and its value v is in column 8 (v / 2) + 2 (l % 4) + v % 2. The exchange transposes the
   // matrix of values and rows: value v then belongs to row v, and its column is that of the original value l / 4.
   Value rowOfLane = quotient(lane, 4);
-  SmallVector<SmallVector<Value>> all(sums);
-  constexpr size_t number = 8;
-  for (SmallVector<Value> &values : all)
-    for (size_t bit = 1; bit < number; bit *= 2) {
-      Value isHigh = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                           remainder(quotient(rowOfLane, int64_t(bit)), 2), index(0));
-      auto select = [&](Value yes, Value no) -> Value {
-        return arith::SelectOp::create(builder, loc, isHigh, yes, no);
-      };
-      for (size_t value = 0; value < number; ++value) {
-        if (value & bit)
-          continue;
-        Value &low = values[value], &high = values[value | bit];
-        Value got = shuffle(kernel, select(low, high), int32_t(4 * bit));
-        low = select(got, low);
-        high = select(high, got);
-      }
-    }
+  constexpr int64_t number = 8;
+  SmallVector<SmallVector<Value>> all = llvm::map_to_vector(
+      sums, [&](ArrayRef<Value> values) { return transpose(lane, /*distance=*/4, values, /*values=*/1); });
   Value at = elements.add(
       column, elements.add(elements.multiply(quotient(rowOfLane, 2), index(8)),
                            elements.add(elements.multiply(remainder(lane, 4), index(2)), remainder(rowOfLane, 2))));
   Value rows = extentOf(contraction.rows), columns = extentOf(contraction.columns);
-  for (size_t value = 0; value < number; ++value) {
-    Value here = elements.add(row, index(int64_t(value))), inside;
+  for (int64_t value = 0; value < number; ++value) {
+    Value here = elements.add(row, index(value)), inside;
     if (!wholeRows)
       inside = isLess(here, rows);
     if (!wholeColumns)
       inside = both(inside, isLess(at, columns));
-    SmallVector<Value> stored = llvm::map_to_vector(all, [&](ArrayRef<Value> values) { return values[value]; });
+    SmallVector<Value> stored = llvm::map_to_vector(all, [&](ArrayRef<Value> values) { return values[size_t(value)]; });
     when(inside, [&] { write(here, at, stored); });
   }
 }
 
-SmallVector<Value> ContractionCode::exchange(Value lane, ArrayRef<Value> sums) {
+SmallVector<Value> ContractionCode::transpose(Value lane, int64_t distance, ArrayRef<Value> sums, size_t values) {
   SmallVector<Value> all(sums);
-  const size_t fragments = sums.size() / 2;
-  // The exchange transposes a matrix of fragments and lanes. For each bit of the lane's number, a lane exchanges half
-  // of its values with the lane whose number differs in this bit.
-  for (size_t bit = 1; bit < fragments; bit *= 2) {
-    Value isHigh = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                         remainder(quotient(lane, int64_t(bit)), 2), index(0));
+  const size_t items = sums.size() / values;
+  // For each bit of the lane's number, a lane exchanges half of its items with the lane whose number differs in this
+  // bit.
+  for (size_t bit = 1; bit < items; bit *= 2) {
+    const int64_t apart = distance * int64_t(bit);
+    Value isHigh =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, remainder(quotient(lane, apart), 2), index(0));
     auto select = [&](Value yes, Value no) -> Value { return arith::SelectOp::create(builder, loc, isHigh, yes, no); };
-    for (size_t fragment = 0; fragment < fragments; ++fragment) {
-      if (fragment & bit)
+    for (size_t item = 0; item < items; ++item) {
+      if (item & bit)
         continue;
-      for (size_t column = 0; column < 2; ++column) {
-        Value &low = all[fragment * 2 + column], &high = all[(fragment | bit) * 2 + column];
-        Value got = shuffle(kernel, select(low, high), int32_t(bit));
+      for (size_t value = 0; value < values; ++value) {
+        Value &low = all[item * values + value], &high = all[(item | bit) * values + value];
+        Value got = shuffle(kernel, select(low, high), int32_t(apart));
         low = select(got, low);
         high = select(high, got);
       }

@@ -78,9 +78,16 @@ private:
   std::optional<int64_t> bytesAlongColumns();
   /// Returns the number of adjacent fragments (4, 2 or 1) whose columns a group of four lanes exchanges.
   int64_t fragmentsTogether(int64_t tilesN, mlir::Value columns);
+  /// Transposes matrices of items and lanes. The lanes of a matrix are `distance` apart, and there are as many lanes as
+  /// items (a power of two). An item consists of `values` adjacent elements of `sums`. Afterwards, item i of a lane is
+  /// the original item of lane i of its matrix that has the number of this lane.
+  llvm::SmallVector<mlir::Value> transpose(mlir::Value lane, int64_t distance, llvm::ArrayRef<mlir::Value> sums,
+                                           size_t values);
   /// Exchanges two columns of each of 2 or 4 fragments for 4 or 8 columns of one fragment, selected by the lane's
   /// number in its group of four.
-  llvm::SmallVector<mlir::Value> exchange(mlir::Value lane, llvm::ArrayRef<mlir::Value> sums);
+  llvm::SmallVector<mlir::Value> exchange(mlir::Value lane, llvm::ArrayRef<mlir::Value> sums) {
+    return transpose(lane, /*distance=*/1, sums, /*values=*/2);
+  }
   /// Stores eight rows of four fragments row by row. The first fragment begins at `row` and `column` of C. For each
   /// product, `sums` has the columns of this lane, which are two of each fragment. The lanes exchange sums so that the
   /// 32 lanes of a warp store 32 adjacent columns. `wholeRows` and `wholeColumns`: all rows or columns are inside C.

@@ -463,10 +463,7 @@ private:
 } // namespace
 
 LogicalResult emitRows(ThreadKernel &kernel) {
-  SmallVector<Operation *> members;
-  for (Operation &op : kernel.from.getBody().front())
-    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
-      members.push_back(&op);
+  const SmallVector<Operation *> members = structuredOpsOf(kernel.from);
   std::string reason = "it has no structured op";
   std::optional<tile::RowMap> rows = members.empty() ? std::nullopt : tile::computeRows(members, reason);
   if (!rows)

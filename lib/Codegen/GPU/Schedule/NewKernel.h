@@ -23,8 +23,8 @@ void setSizes(mlir::func::FuncOp kernel, unsigned argument);
 /// Copies the attribute tw.sizes of arguments that have the same type in both kernels, for symbolic sizes.
 void copySizes(mlir::func::FuncOp from, mlir::func::FuncOp to);
 
-/// Removes the attributes tw.over, which contain numbers of arguments, from the results of a kernel whose arguments have
-/// other numbers than before.
+/// Removes the attributes tw.over from a kernel, so that its results do not overwrite operands. This is necessary if
+/// the numbers of its arguments change, because tw.over contains such numbers, or if moved ops read operands.
 void forgetInPlace(mlir::func::FuncOp kernel);
 
 /// Inserts clones of the ops of the kernel `from`, except the terminator, in which the arguments are replaced as in

@@ -115,8 +115,7 @@ void ProducerInliner::moveInto(func::FuncOp kernel, unsigned number, func::FuncO
   kernel.getArgument(number).replaceAllUsesWith(cloneBody(builder, producer, mapping)[0]);
   (void)kernel.eraseArgument(number);
   // The moved ops may read elements of an operand after other threads have written their results.
-  for (unsigned destination = inputsOf(kernel); destination < kernel.getNumArguments(); ++destination)
-    kernel.removeArgAttr(destination, overAttrName);
+  forgetInPlace(kernel);
   auto named = [&](Operation *op) {
     auto first = producer->getAttrOfType<StringAttr>(opsAttrName), second = op->getAttrOfType<StringAttr>(opsAttrName);
     if (first && second)

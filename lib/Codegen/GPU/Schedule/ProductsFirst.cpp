@@ -17,7 +17,6 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/ProductsFirst.h"
 #include "lib/Codegen/GPU/Contraction.h"
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "tilewright/AttributeNames.h"
 
 using namespace mlir;
@@ -32,11 +31,7 @@ void placeProductsFirst(ModuleOp module) {
     auto product = llvm::find_if(ops, [](linalg::LinalgOp op) { return isProduct(op); });
     if (product == ops.end())
       continue;
-    SetVector<Operation *> needed;
-    BackwardSliceOptions options;
-    options.omitBlockArguments = true;
-    options.omitUsesFromAbove = false; // the regions of ops read constants
-    (void)getBackwardSlice((*product).getOperation(), &needed, options);
+    const SetVector<Operation *> needed = opsNeededFor(*product);
     Operation *last = *product;
     for (Operation &op : llvm::make_early_inc_range(kernel.getBody().front())) {
       if (&op == (*product).getOperation())

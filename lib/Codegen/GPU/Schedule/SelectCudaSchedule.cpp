@@ -126,11 +126,7 @@ LogicalResult refuseOps(func::FuncOp kernel) {
 
 class Selection {
 public:
-  Selection(func::FuncOp kernel, const Arch &arch) : kernel(kernel), arch(arch) {
-    for (Operation &op : kernel.getBody().front())
-      if (auto structured = dyn_cast<linalg::LinalgOp>(op); structured && !isa<linalg::FillOp>(op))
-        members.push_back(&op);
-  }
+  Selection(func::FuncOp kernel, const Arch &arch) : kernel(kernel), arch(arch), members(structuredOpsOf(kernel)) {}
 
   Schedule choose() {
     Schedule schedule;

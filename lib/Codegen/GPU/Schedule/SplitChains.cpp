@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/SplitChains.h"
 #include "dialects/Tile/Rows.h"
-#include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Contraction.h"
 #include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "mlir/Analysis/SliceAnalysis.h"
@@ -32,29 +31,11 @@ bool reduces(Operation *op) {
   return structured && structured.getNumReductionLoops() > 0;
 }
 
-SetVector<Operation *> neededFor(Operation *op) {
-  SetVector<Operation *> needed;
-  BackwardSliceOptions options;
-  options.omitBlockArguments = true;
-  options.omitUsesFromAbove = false; // the regions of ops read constants
-  options.inclusive = true;
-  (void)getBackwardSlice(op, &needed, options);
-  return needed;
-}
-
 /// A kernel is cut after `last`: the ops `first` move to another kernel, and the ops `rest` read the result of `last`.
 struct Cut {
   linalg::LinalgOp last;
   SetVector<Operation *> first;
 };
-
-SmallVector<Operation *> membersOf(func::FuncOp kernel) {
-  SmallVector<Operation *> members;
-  for (Operation &op : kernel.getBody().front().without_terminator())
-    if (isa<linalg::LinalgOp>(op) && !isa<linalg::FillOp>(op))
-      members.push_back(&op);
-  return members;
-}
 
 /// Returns the buffer that `op` writes if it is not an argument of the kernel, or null.
 tensor::EmptyOp bufferOf(linalg::LinalgOp op) {
@@ -68,14 +49,13 @@ tensor::EmptyOp bufferOf(linalg::LinalgOp op) {
 std::optional<Cut> cutAfter(linalg::LinalgOp last, ArrayRef<Operation *> members) {
   if (last->getNumResults() != 1 || !bufferOf(last))
     return std::nullopt;
-  Cut cut{last, neededFor(last)};
-  SmallVector<Operation *> first, rest;
+  Cut cut{last, opsNeededFor(last)};
+  SmallVector<Operation *> rest;
   bool isReducedAgain = false;
   SetVector<Operation *> users;
   getForwardSlice(last.getOperation(), &users);
   for (Operation *member : members) {
     if (cut.first.contains(member)) {
-      first.push_back(member);
       // Another value of the first part that the rest reads would be computed twice.
       if (member != last &&
           llvm::any_of(member->getUsers(), [&](Operation *user) { return !cut.first.contains(user); }))
@@ -85,7 +65,7 @@ std::optional<Cut> cutAfter(linalg::LinalgOp last, ArrayRef<Operation *> members
     rest.push_back(member);
     isReducedAgain |= reduces(member) && users.contains(member);
   }
-  if (!isReducedAgain || llvm::count_if(first, reduces) != 1 ||
+  if (!isReducedAgain || llvm::count_if(cut.first, reduces) != 1 ||
       llvm::any_of(last->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); }))
     return std::nullopt;
   std::string reason;
@@ -108,10 +88,12 @@ int64_t workOf(func::FuncOp kernel, ArrayRef<Operation *> members) {
 }
 
 /// Returns the last cut of the kernel whose stored values take the fewest bytes.
-std::optional<Cut> chooseCut(func::FuncOp kernel) {
+std::optional<Cut> chooseCut(func::FuncOp kernel, llvm::function_ref<bool(func::FuncOp)> computesElements) {
   constexpr int64_t leastWork = int64_t(1) << 20; // less work takes less time than a second kernel
-  SmallVector<Operation *> members = membersOf(kernel);
-  if (llvm::count_if(members, reduces) < 2 || !sizesAreKnown(kernel) || workOf(kernel, members) < leastWork)
+  const SmallVector<Operation *> members = structuredOpsOf(kernel);
+  // To choose a schedule takes more time than the other conditions.
+  if (llvm::count_if(members, reduces) < 2 || !sizesAreKnown(kernel) || workOf(kernel, members) < leastWork ||
+      !computesElements(kernel))
     return std::nullopt;
   std::optional<Cut> best;
   int64_t least = INT64_MAX;
@@ -178,7 +160,7 @@ void split(func::FuncOp kernel, Cut cut, ModuleOp module, SymbolTable &symbols) 
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
     if (cut.first.contains(&op) && op.use_empty())
       op.erase();
-  const StringAttr names = namesOf(membersOf(kernel), builder.getContext());
+  const StringAttr names = namesOf(structuredOpsOf(kernel), builder.getContext());
   kernel->setAttr(opsAttrName, names);
   SmallVector<unsigned> unused;
   for (unsigned input : inputs)
@@ -204,9 +186,8 @@ void split(func::FuncOp kernel, Cut cut, ModuleOp module, SymbolTable &symbols) 
 void splitChains(ModuleOp module, llvm::function_ref<bool(func::FuncOp)> computesElements) {
   SymbolTable symbols(module);
   for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>()))
-    if (kernel->hasAttr(kernelAttrName) && !kernel.isExternal() && !kernel->hasAttr(scheduleAttrName) &&
-        computesElements(kernel))
-      if (std::optional<Cut> cut = chooseCut(kernel))
+    if (kernel->hasAttr(kernelAttrName) && !kernel.isExternal() && !kernel->hasAttr(scheduleAttrName))
+      if (std::optional<Cut> cut = chooseCut(kernel, computesElements))
         split(kernel, std::move(*cut), module, symbols);
 }
 
