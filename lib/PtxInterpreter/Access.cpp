@@ -345,24 +345,27 @@ void Exec::countShared(const uint64_t *addresses, uint32_t bytes) {
 }
 
 void Exec::countGlobal(const uint64_t *addresses, uint32_t bytes, bool write) {
-  if (grid.timing)
-    grid.timing->access(*this, addresses, bytes, write);
   Cost &cost = grid.costs[pc];
   ++cost.executions;
-  uint64_t sectors[64];
+  std::array<uint64_t, 2 * kLanes> sectors;
   uint32_t number = 0, active = 0;
+  uint64_t begin = ~uint64_t(0), end = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (addresses[lane] == ~uint64_t(0))
       continue;
     ++active;
+    begin = std::min(begin, addresses[lane]);
+    end = std::max(end, addresses[lane] + bytes);
     sectors[number++] = addresses[lane] / 32;
     if ((addresses[lane] + bytes - 1) / 32 != addresses[lane] / 32)
       sectors[number++] = (addresses[lane] + bytes - 1) / 32;
   }
-  std::sort(sectors, sectors + number);
-  uint64_t touched = uint64_t(std::unique(sectors, sectors + number) - sectors);
+  std::sort(sectors.begin(), sectors.begin() + number);
+  const auto touched = uint64_t(std::unique(sectors.begin(), sectors.begin() + number) - sectors.begin());
   cost.sectors += touched;
   cost.leastSectors += std::min<uint64_t>(touched, (uint64_t(active) * bytes + 31) / 32);
+  if (grid.timing && active > 0)
+    grid.timing->access(*this, {sectors.data(), touched}, begin, end, uint64_t(active) * bytes, write);
 }
 
 } // namespace tilewright::ptx

@@ -333,10 +333,10 @@ void deliver(Grid &grid, BulkCopy &copy) {
   });
   std::memset(block.sharedWritten.data() + copy.shared, 1, copy.bytes);
   block.shadow.finishWrite(agent, copy.shared, copy.bytes);
-  if (found != block.mbarriers.end())
-    found->second.gathered = std::max(found->second.gathered, copy.time);
-  if (found != block.mbarriers.end())
-    completeBytes(block, found->second, copy.bytes);
+  if (found == block.mbarriers.end())
+    return;
+  found->second.gathered = std::max(found->second.gathered, copy.time);
+  completeBytes(block, found->second, copy.bytes);
 }
 
 /// Executes a load, or an arrival that is numbered after the loads.

@@ -18,7 +18,6 @@ constexpr double kArithmetic = 4.5, kSpecial = 18, kShuffle = 24, kShared = 30, 
 constexpr uint32_t kWordsInFlight = 32;   ///< registers of a thread that wait for loads
 constexpr double kBulkBytesPerCycle = 64; ///< bytes that a multiprocessor receives from the L2 cache per cycle
 
-bool startsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 /// Returns the number after `letter` in a shape such as "m16n8k16", or 0.
@@ -48,9 +47,9 @@ double tensorRate(std::string_view opcode) {
 
 } // namespace
 
-Timing::Cost Timing::costOf(const std::string &opcode) {
+Timing::Cost Timing::costOf(std::string_view opcode) {
   Cost cost;
-  const std::string_view stem = std::string_view(opcode).substr(0, opcode.find('.'));
+  const std::string_view stem = opcode.substr(0, opcode.find('.'));
   const bool wide = contains(opcode, ".u64") || contains(opcode, ".s64") || contains(opcode, ".b64");
   const bool isDouble = contains(opcode, ".f64");
   const size_t width = opcode.find("64"), narrow = opcode.find("32");
@@ -72,18 +71,18 @@ Timing::Cost Timing::costOf(const std::string &opcode) {
       cost.commits = contains(opcode, "commit_group");
       cost.waits = contains(opcode, "wait_group");
     }
-  } else if (stem == "mov" || stem == "cvta" || startsWith(opcode, "ld.param") || startsWith(opcode, "ld.const")) {
+  } else if (stem == "mov" || stem == "cvta" || opcode.starts_with("ld.param") || opcode.starts_with("ld.const")) {
     set(0, 0); // ptxas removes moves, and reads parameters and constants as operands
   } else if (stem == "ld" || stem == "st" || stem == "ldmatrix" || stem == "stmatrix") {
     set(1, contains(opcode, ".shared") || stem == "ldmatrix" || stem == "stmatrix" ? kShared : kGlobal);
     cost.isLoad = stem == "ld" && cost.latency == kGlobal;
   } else if (stem == "atom" || stem == "red") {
     set(1, contains(opcode, ".shared") ? 2 * kShared : kAtomic);
-  } else if (startsWith(opcode, "cp.async.bulk") || startsWith(opcode, "cp.reduce.async.bulk")) {
+  } else if (opcode.starts_with("cp.async.bulk") || opcode.starts_with("cp.reduce.async.bulk")) {
     cost.commits = contains(opcode, "commit_group");
     cost.waits = contains(opcode, "wait_group");
     cost.group = cost.commits || cost.waits ? Group::Store : Group::None;
-  } else if (startsWith(opcode, "cp.async")) {
+  } else if (opcode.starts_with("cp.async")) {
     cost.commits = contains(opcode, "commit_group");
     cost.waits = contains(opcode, "wait_group") || contains(opcode, "wait_all");
     cost.isCopy = !cost.commits && !cost.waits && !contains(opcode, "mbarrier");
@@ -93,8 +92,7 @@ Timing::Cost Timing::costOf(const std::string &opcode) {
     cost.branches = true;
   } else if (stem == "mbarrier") {
     set(contains(opcode, "_wait") ? 0 : 1, kMbarrier);
-  } else if (startsWith(opcode, "fence.proxy") || startsWith(opcode, "fence.mbarrier") ||
-             startsWith(opcode, "bar.warp")) {
+  } else if (opcode.starts_with("fence.proxy") || opcode.starts_with("fence.mbarrier")) {
     set(1, 10);
   } else if (stem == "membar" || stem == "fence") {
     set(1, contains(opcode, ".cta") ? 20 : kFence);
@@ -120,9 +118,12 @@ Timing::Cost Timing::costOf(const std::string &opcode) {
   } else if (stem == "cvt") {
     const bool isInteger = !contains(opcode, ".f") && !contains(opcode, ".bf") && !contains(opcode, ".e");
     set(1, isInteger ? kArithmetic : 8);
-    (isInteger || (!isDouble && !wide) ? cost.cycles[PipeInteger] : cost.cycles[PipeSpecial]) = isInteger          ? 1
-                                                                                                : isDouble || wide ? 8
-                                                                                                                   : 2;
+    if (isInteger)
+      cost.cycles[PipeInteger] = 1;
+    else if (isDouble || wide)
+      cost.cycles[PipeSpecial] = 8;
+    else
+      cost.cycles[PipeInteger] = 2;
   } else if (isDouble && (stem == "fma" || stem == "add" || stem == "mul" || stem == "sub")) {
     set(1, 8);
     cost.cycles[PipeDouble] = 2;
@@ -143,8 +144,9 @@ Timing::Timing(const Code &code) : code(code) {
   costs.reserve(code.instrs.size());
   for (uint32_t pc = 0; pc < code.instrs.size(); ++pc) {
     Cost cost = costOf(code.statement(pc).opcode);
-    // The operand A of 64 rows of 32 bytes passes the 128 bytes per cycle of shared memory, unless it is in registers.
-    if (cost.isAsyncProduct && code.instrs[pc].sources < 4 + 4)
+    // Shared memory delivers 128 bytes per cycle. To read 64 rows of 32 bytes of A takes at least 16 cycles. If A is in
+    // registers, the instruction has four registers of A in the place of a descriptor.
+    if (cost.isAsyncProduct && code.instrs[pc].sources < 8)
       cost.cycles[PipeTensor] = std::max(cost.cycles[PipeTensor], 16.0);
     costs.push_back(cost);
   }
@@ -271,35 +273,19 @@ void Timing::reachRange(uint32_t pc, bool write, uint64_t begin, uint64_t end, u
   (write ? written : read) += sectors;
 }
 
-void Timing::access(const Exec &e, const uint64_t *addresses, uint32_t bytes, bool write) {
-  uint64_t sectors[2 * kLanes], number = 0, first = ~uint64_t(0), last = 0;
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if (addresses[lane] == ~uint64_t(0))
-      continue;
-    first = std::min(first, addresses[lane]);
-    last = std::max(last, addresses[lane] + bytes);
-    sectors[number++] = addresses[lane] / 32;
-    if ((addresses[lane] + bytes - 1) / 32 != addresses[lane] / 32)
-      sectors[number++] = (addresses[lane] + bytes - 1) / 32;
-  }
-  if (!number)
-    return;
-  uint64_t touched = 0;
-  std::sort(sectors, sectors + number);
-  const uint64_t *end = std::unique(sectors, sectors + number);
+void Timing::access(const Exec &e, std::span<const uint64_t> sectors, uint64_t begin, uint64_t end, uint64_t bytes,
+                    bool write) {
   uint64_t lines = 0, fresh = 0, before = ~uint64_t(0);
-  for (const uint64_t *sector = sectors; sector != end; ++sector) {
-    lines += *sector / 4 != before;
-    before = *sector / 4;
-    fresh += write || seen.insert(*sector << 16 | (e.block.serial & 0xffff)).second;
+  for (uint64_t sector : sectors) {
+    lines += sector / 4 != before;
+    before = sector / 4;
+    fresh += write || seen.insert(sector << 16 | (e.block.serial & 0xffff)).second;
   }
   work.lines += double(lines);
   hit = !fresh;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    touched += addresses[lane] == ~uint64_t(0) ? 0 : bytes;
   if (write) // sectors of which the instruction writes only a part
-    partial += std::min(fresh, fresh - std::min(fresh, touched / 32));
-  reachRange(e.pc, write, first, last, fresh);
+    partial += fresh - std::min(fresh, bytes / 32);
+  reachRange(e.pc, write, begin, end, fresh);
 }
 
 double Timing::bulk(const Exec &e, const BulkCopy &copy) {

@@ -27,6 +27,8 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <span>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -70,7 +72,10 @@ public:
   /// Returns the cycle after all instructions that `warp` has begun.
   static double endOf(const Warp &warp);
 
-  void access(const Exec &e, const uint64_t *addresses, uint32_t bytes, bool write);
+  /// Records an access to global memory: its 32-byte sectors in ascending order, the range [begin, end) of its
+  /// addresses, and the sum of the bytes of the lanes.
+  void access(const Exec &e, std::span<const uint64_t> sectors, uint64_t begin, uint64_t end, uint64_t bytes,
+              bool write);
   void sharedAccess(uint64_t number) {
     work.shared += double(number);
     wavefronts += double(number);
@@ -90,7 +95,7 @@ private:
          branches = false;
     Group group = Group::None;
   };
-  static Cost costOf(const std::string &opcode);
+  static Cost costOf(std::string_view opcode);
   /// Returns true if all lanes have the same values of the instruction's results.
   bool isUniform(const Exec &e, const Instr &in, uint32_t pc, uint32_t base) const;
   void reachRange(uint32_t pc, bool write, uint64_t begin, uint64_t end, uint64_t sectors);

@@ -231,13 +231,18 @@ Code Driver::runKernel(const Function &function, const tilewright::ptx::Launch &
   return success;
 }
 
-Code Driver::interpret(const Function &function, const tilewright::ptx::Launch &launch,
-                       const std::vector<tilewright::ptx::Argument> &arguments, int ordinal) {
+tilewright::ptx::Memory Driver::memoryOf(int ordinal) const {
   tilewright::ptx::Memory memory;
   size_t count = 0;
-  for (auto [address, allocation] : allocations)
+  for (const auto &[address, allocation] : allocations)
     if (allocation.ordinal == ordinal)
       memory.add(reinterpret_cast<void *>(address), allocation.bytes, "allocation " + std::to_string(count++));
+  return memory;
+}
+
+Code Driver::interpret(const Function &function, const tilewright::ptx::Launch &launch,
+                       const std::vector<tilewright::ptx::Argument> &arguments, int ordinal) {
+  tilewright::ptx::Memory memory = memoryOf(ordinal);
   std::string error;
   std::optional<tilewright::ptx::Report> report =
       tilewright::ptx::run(*function.module->code, memory, launch, arguments, error);
@@ -251,15 +256,13 @@ Code Driver::interpret(const Function &function, const tilewright::ptx::Launch &
 void Driver::profile(const Function &function, const tilewright::ptx::Launch &launch,
                      const std::vector<tilewright::ptx::Argument> &arguments, int ordinal) {
   std::ofstream file(profileFolder + "/launches.jsonl", std::ios::app);
-  const auto [entry, fresh] = profiled.try_emplace({&function, launch.grid}, profiled.size());
+  const auto [entry, fresh] =
+      profiled.try_emplace({function.module->number, function.name, launch.grid}, profiled.size());
   if (!fresh) {
     file << nlohmann::json{{"again", entry->second}}.dump() << std::endl;
     return;
   }
-  tilewright::ptx::Memory memory;
-  for (const auto &[address, allocation] : allocations)
-    if (allocation.ordinal == ordinal)
-      memory.add(reinterpret_cast<void *>(address), allocation.bytes, "allocation");
+  tilewright::ptx::Memory memory = memoryOf(ordinal);
   tilewright::ptx::Launch sampled = launch;
   sampled.sampledClusters = 8;
   sampled.residentBlocks = 1; // one cluster after another

@@ -36,6 +36,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace fake {
@@ -122,6 +123,8 @@ public:
   Code drainAll();
   Code runKernel(const Function &function, const tilewright::ptx::Launch &launch,
                  const std::vector<tilewright::ptx::Argument> &arguments, int ordinal);
+  /// Returns the allocations of a device, for the PTX interpreter.
+  tilewright::ptx::Memory memoryOf(int ordinal) const;
   /// Executes a launch in the PTX interpreter.
   Code interpret(const Function &function, const tilewright::ptx::Launch &launch,
                  const std::vector<tilewright::ptx::Argument> &arguments, int ordinal);
@@ -164,8 +167,9 @@ private:
   void readTimes(const std::string &path);
   std::map<std::string, uint64_t> calls, launches;
   std::map<std::string, std::map<uint64_t, Code>> failures;
-  std::map<std::string, Timing> timings;                                           ///< by the text of the schedule
-  std::map<std::pair<const Function *, std::array<uint32_t, 3>>, size_t> profiled; ///< numbers of launches
+  std::map<std::string, Timing> timings; ///< by the text of the schedule
+  /// The numbers of the launches in the profile, by the number of the module, the kernel and the grid.
+  std::map<std::tuple<size_t, std::string, std::array<uint32_t, 3>>, size_t> profiled;
   std::string fault, findings;
   uint64_t tickets = 0, used = 0;
 };
