@@ -5,9 +5,8 @@ import copy
 import os
 import pathlib
 import re
-import shutil
 import subprocess
-import sysconfig
+import sys
 
 import pytest
 import torch
@@ -16,6 +15,9 @@ import torch.nn.functional as F
 from models import MODELS, first_tensor
 from numbers_rule import assert_numbers, check, check_gradient
 from tilewright.dynamo.backend import tilewright
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "tools" / "dev"))
+from find_ptxas import find_ptxas as find_ptxas_of_machine  # noqa: E402
 
 EPILOGUES = {
     "none": lambda y, bias, residual: y,
@@ -295,13 +297,10 @@ def test_drawn_schedules_of_a_product_pass_the_reference_check(tmp_path, sizes, 
 
 
 def find_ptxas():
-    """Returns ptxas of NVIDIA's wheel (tools/setup.sh installs it), of a CUDA root or of PATH, or None. In CI, it must exist."""
-    wheels = [pathlib.Path(sysconfig.get_path("purelib")) / "nvidia" / "cu13" / "bin" / "ptxas"]
-    for candidate in [*wheels, "ptxas", "/usr/local/cuda/bin/ptxas"]:
-        if found := shutil.which(candidate):
-            return found
-    assert not os.environ.get("CI"), "there is no ptxas: run tools/setup.sh"
-    return None
+    """Returns the path of ptxas, or None. In CI, ptxas must exist."""
+    found = find_ptxas_of_machine()
+    assert found or not os.environ.get("CI"), "there is no ptxas: run tools/setup.sh"
+    return found
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_86", "sm_89", "sm_90a"])

@@ -25,6 +25,7 @@ import tempfile
 
 import gpu_timing
 import numpy as np
+from find_ptxas import find_ptxas
 
 ROOT = pathlib.Path(__file__).parents[2]
 BUILD = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))  # of the version to estimate
@@ -33,16 +34,11 @@ MEASURED = ROOT / "test" / "Tuner" / "Inputs" / "gpu" / "h200-kernels.jsonl"
 ARCH = "sm_90a"
 
 
-def ptxas() -> pathlib.Path:
-    found = sorted(pathlib.Path(sys.prefix).glob("lib/python*/site-packages/nvidia/cu*/bin/ptxas"))
-    if not found:
-        raise SystemExit("estimate_gpu: there is no ptxas in this Python environment. Run tools/setup.sh, which installs it.")
-    return found[-1]
-
-
 def resources(ptx: pathlib.Path) -> dict[str, tuple[int, int]]:
     """Returns the registers of a thread and the static shared memory in bytes of each kernel."""
-    command = [ptxas(), f"-arch={ARCH}", "-v", "-o", "/dev/null", ptx]
+    if not (ptxas := find_ptxas()):
+        raise SystemExit("estimate_gpu: there is no ptxas in this Python environment. Run tools/setup.sh, which installs it.")
+    command = [ptxas, f"-arch={ARCH}", "-v", "-o", "/dev/null", ptx]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"estimate_gpu: ptxas rejects {ptx}:\n{done.stderr}")

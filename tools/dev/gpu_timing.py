@@ -3,13 +3,19 @@
 The time is T0 + (sum of t^p)^(1/p) over these lower bounds t:
 
     path      the critical path of a block, times the number of waves of blocks
-    issue...  the work of a unit of a multiprocessor, for all blocks of the multiprocessor with the most blocks
+    issue...  the work of a unit of a multiprocessor (UNITS), for all blocks of the multiprocessor with the most blocks
+    fill      the bytes of bulk copies into the shared memory of this multiprocessor
+    outside   the bytes of boxes outside of their tensors, for this multiprocessor
     launch    a constant for each block
-    dram, l2  the bytes of the whole grid; those between memory and the L2 cache, and those between the L2 cache and the multiprocessors
+    dram      the distinct bytes of the whole grid, if they do not fit into the L2 cache or the cache was flushed before the launch
+    cached    the distinct bytes of the whole grid, if they fit
+    l2        the bytes of the whole grid between the L2 cache and the multiprocessors
     partial   writes of parts of a sector of 32 bytes
 
-Each bound has one factor, which is near 1 if the rates and latencies in lib/PtxInterpreter/Timing.cpp are correct. The factors are
-fitted to measured kernels (test/Tuner/Inputs/gpu/h200-kernels.jsonl). docs/targets/cuda.md has the errors and the limits of the model.
+Each bound has one factor or rate. A factor would be 1 if the rates and latencies in lib/PtxInterpreter/Timing.cpp were exact and a norm
+were the true sum of the bounds. `tensor` and `fill` are about 0.5, because `path` contains products and copies, too. `partial` is 3.2; one
+kernel determines it. The factors are fitted to measured kernels (test/Tuner/Inputs/gpu/h200-kernels.jsonl). docs/targets/cuda.md has the
+errors and the limits of the model.
 """
 
 from __future__ import annotations

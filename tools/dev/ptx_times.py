@@ -4,16 +4,17 @@
     tools/dev/ptx_times.py [--program build/bin/tilewright] [--runs 3]
 
 The first time is that of `tilewright compile --emit=ptx`, less that of `--emit=structured`, which all targets need. Each time is the
-minimum CPU time of all runs. ptxas is searched in PATH, in /usr/local/cuda and in triton's wheel.
+minimum CPU time of all runs.
 """
 
 import argparse
 import pathlib
 import re
 import resource
-import shutil
 import subprocess
 import tempfile
+
+from find_ptxas import find_ptxas
 
 SIZES = [(128, 128, 128), (256, 384, 512), (100, 130, 70), (17, 1024, 1024), (1024, 1024, 1024), (4096, 4096, 4096)]
 MODEL = """
@@ -24,14 +25,6 @@ func.func @main(%x: tensor<{m}x{k}x{type}>, %w: tensor<{n}x{k}x{type}>, %b: tens
   return %a : tensor<{m}x{n}x{type}>
 }}
 """
-
-
-def find_ptxas():
-    if found := shutil.which("ptxas") or shutil.which("/usr/local/cuda/bin/ptxas"):
-        return found
-    import triton
-
-    return str(pathlib.Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "ptxas")
 
 
 def best(runs, command):
@@ -50,7 +43,8 @@ def main():
     parser.add_argument("--program", default=str(pathlib.Path(__file__).parents[2] / "build" / "bin" / "tilewright"))
     parser.add_argument("--runs", type=int, default=3)
     flags = parser.parse_args()
-    ptxas = find_ptxas()
+    if not (ptxas := find_ptxas()):
+        parser.error("there is no ptxas. Run tools/setup.sh, which installs it.")
     print(f"{'arch':8}{'type':6}{'sizes':18}{'schedule':10}{'PTX ms':>8}{'lines':>7}{'ptxas ms':>10}{'registers':>11}{'spills':>8}")
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)

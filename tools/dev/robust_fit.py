@@ -12,18 +12,18 @@ def robust_fit(
     most: np.ndarray,
     scale: float,
     most_steps: int = 60,
-    difference: float = 1e-4,
 ) -> np.ndarray:
     """Returns the x between `least` and `most` that minimizes the sum of sqrt(1 + (r / scale)^2) - 1 over r in residuals(x).
 
-    The method is Levenberg-Marquardt from `start`. The derivatives are differences with the step `difference`. Residuals above about `scale` count
-    with less than their square, so that single residuals do not determine the result.
+    The method is Levenberg-Marquardt from `start`. Residuals above about `scale` count with less than their square, so that single
+    residuals do not determine the result.
     """
 
     def loss(r: np.ndarray) -> float:
         return float(np.sum(np.sqrt(1 + (r / scale) ** 2) - 1))
 
     x, damping = start.copy(), 1e-2
+    difference = 1e-4  # of x, for derivatives
     r = residuals(x)
     for _ in range(most_steps):
         jacobian = np.stack([(residuals(x + difference * unit) - r) / difference for unit in np.eye(len(x))], axis=1)
