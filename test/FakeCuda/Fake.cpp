@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <sys/mman.h>
 #include <thread>
 
 namespace fake {
@@ -115,13 +116,17 @@ Code Driver::allocate(uint64_t bytes, int ordinal, uint64_t &address) {
     return invalidValue;
   if (ordinal >= 0 && (bytes > memory || used > memory - bytes))
     return outOfMemory;
-  void *data = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
-  if (!data)
+  // Measures need no values, but the indices of a program should be valid. Pages of zeros that no block of the sample
+  // writes need no memory.
+  const bool mapped = !profileFolder.empty();
+  void *data = mapped ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                      : std::aligned_alloc(512, (bytes + 511) / 512 * 512);
+  if (!data || data == MAP_FAILED)
     return outOfMemory;
-  // Measures need no values, but the indices of a program should be valid.
-  std::memset(data, profileFolder.empty() ? 0xA5 : 0, bytes);
+  if (!mapped)
+    std::memset(data, 0xA5, bytes);
   address = reinterpret_cast<uint64_t>(data);
-  allocations[address] = {bytes, ordinal};
+  allocations[address] = {bytes, ordinal, mapped};
   used += ordinal >= 0 ? bytes : 0;
   return success;
 }
@@ -131,7 +136,10 @@ Code Driver::release(uint64_t address, int ordinal) {
   if (found == allocations.end() || (found->second.ordinal < 0) != (ordinal < 0))
     return invalidValue;
   used -= ordinal >= 0 ? found->second.bytes : 0;
-  std::free(reinterpret_cast<void *>(address));
+  if (found->second.mapped)
+    munmap(reinterpret_cast<void *>(address), found->second.bytes);
+  else
+    std::free(reinterpret_cast<void *>(address));
   allocations.erase(found);
   return success;
 }

@@ -52,7 +52,8 @@ struct Context {
 
 struct Allocation {
   uint64_t bytes = 0;
-  int ordinal = 0; ///< the device; -1: pinned host memory
+  int ordinal = 0;     ///< the device; -1: pinned host memory
+  bool mapped = false; ///< true: by mmap
 };
 
 struct Module {

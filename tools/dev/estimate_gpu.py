@@ -32,6 +32,7 @@ BUILD = pathlib.Path(os.environ.get("TILEWRIGHT_BUILD", ROOT / "build"))  # of t
 DRIVER = pathlib.Path(os.environ.get("TILEWRIGHT_FAKE_CUDA_LIBRARY", ROOT / "build" / "lib" / "libtilewright_fake_cuda.so"))
 MEASURED = ROOT / "test" / "Tuner" / "Inputs" / "gpu" / "h200-kernels.jsonl"
 ARCH = "sm_90a"
+LAUNCHES, COUNT = "launches.jsonl", {"count": "from here"}  # the file of the fake driver, and a line of this tool
 
 
 def resources(ptx: pathlib.Path) -> dict[str, tuple[int, int]]:
@@ -53,8 +54,9 @@ def resources(ptx: pathlib.Path) -> dict[str, tuple[int, int]]:
 
 
 def launches(folder: pathlib.Path) -> list[dict]:
-    """Returns a record per kernel and grid, from the files that the fake driver has written."""
-    file = folder / "launches.jsonl"
+    """Returns a record per kernel and grid, from the files that the fake driver has written. If the file has the line COUNT, only launches after it
+    are counted."""
+    file = folder / LAUNCHES
     if not file.exists():
         raise SystemExit("estimate_gpu: the command has launched no kernel on the fake driver.")
     records: list[dict] = []
@@ -62,8 +64,11 @@ def launches(folder: pathlib.Path) -> list[dict]:
         entry = json.loads(line)
         if "again" in entry:
             records[entry["again"]]["launches"] += 1
+        elif entry == COUNT:
+            records = [record | {"launches": 0} for record in records]
         else:
             records.append(entry | {"launches": 1})
+    records = [record for record in records if record["launches"] > 0]
     modules = {record["module"]: folder / f"module{record['module']}.ptx" for record in records}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         known = dict(zip(modules, pool.map(resources, modules.values()), strict=True))
@@ -86,7 +91,7 @@ def profile(command: list[str]) -> list[dict]:
 
 
 def run_model(name: str) -> None:
-    """Compiles a model and calls it twice."""
+    """Compiles a model and calls it twice. Only the launches of the second call are counted, because the first one also computes values of parameters."""
     import torch
     from gpu_run.model_list import INFERENCE, TRAINING, Models
 
@@ -94,6 +99,8 @@ def run_model(name: str) -> None:
     work = (INFERENCE | TRAINING)[name](Models("cpu", dry=False))
     call = work.call(torch.compile(work.model, backend="tilewright"), "cpu")
     call()
+    with (pathlib.Path(os.environ["TILEWRIGHT_FAKE_CUDA"].rpartition("profile=")[2]) / LAUNCHES).open("a") as file:
+        print(json.dumps(COUNT), file=file)
     call()
 
 
@@ -185,8 +192,6 @@ def main() -> None:
         return run_model(flags.name)
     command = flags.command if flags.part == "run" else [sys.executable, __file__, "model", flags.name, "--inside"]
     records = estimated(profile(command))
-    if flags.part == "model":  # the model is called twice, and computes values of parameters only in the first call
-        records = [record | {"launches": record["launches"] // 2} for record in records if record["launches"] > 1]
     show(records)
     save(records, flags.save)
 
