@@ -398,6 +398,54 @@ def test_scatter_of_rows_matches_eager(width):
     check_gradient(lambda w: F.embedding(index[1:], w), x)
 
 
+def index_add(x, i, s):
+    return x.index_add(0, i, s)
+
+
+@pytest.mark.parametrize("threads", [64, 96, 256, 1024])
+def test_scatter_of_many_source_rows_matches_eager(threads, tmp_path):
+    """The threads of a block test the indices of many source rows at the same time. Some rows are divided among several
+    warps, the last block has fewer rows than warps, and the number of source rows is not a multiple of the step."""
+    schedule = tmp_path / "s.json"
+    schedule.write_text(f'{{"*": {{"threads": {threads}, "vector": 4}}}}')
+    x, index, source = torch.randn(301, 1100), torch.randint(0, 301, (2500,)), torch.randn(2500, 1100)
+    compiled = torch.compile(index_add, backend=tilewright, options={"strict": True, "schedule_file": str(schedule)})
+    exact = index_add(x.double(), index, source.double())
+    assert_numbers([compiled(x, index, source)], [[index_add(x, index, source)]], [exact])
+
+
+def test_scatter_with_an_index_out_of_range_among_many_raises_index_error():
+    compiled = torch.compile(index_add, backend=tilewright, options={"strict": True})
+    index = torch.randint(0, 40, (3000,))
+    index[2100] = 40
+    with pytest.raises(IndexError, match="index 40 is out of range for a dimension of size 40"):
+        compiled(torch.randn(40, 8), index, torch.randn(3000, 8))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int32])
+@pytest.mark.parametrize("shape", [(2, 768, (16, 128)), (3, 5, (1, 4096)), (40, 33, (999,)), (1, 1, (2048,))])
+def test_scatter_to_few_rows_matches_eager(shape, dtype):
+    """The source rows are divided into parts, whose sums are added by a second kernel, except for bf16."""
+    rows, width, of_index = shape
+    index = torch.randint(-rows, rows, of_index)
+    source, x = torch.randn(*of_index, width), torch.randn(rows, width)
+    if not dtype.is_floating_point:
+        source, x = source * 9, x * 9
+    check(lambda x, i, s: torch.index_put(x, (i,), s, accumulate=True), x.to(dtype), index, source.to(dtype))
+
+
+def test_gradient_of_an_embedding_of_few_words_matches_eager():
+    check_gradient(lambda w: F.embedding(torch.arange(2048).reshape(4, 512) % 2, w), torch.randn(2, 96))
+
+
+def test_scatter_with_symbolic_sizes_matches_eager():
+    compiled = torch.compile(index_add, backend=tilewright, options={"strict": True}, dynamic=True)
+    for rows in (1500, 40):
+        x, index, source = torch.randn(60, 24), torch.randint(0, 60, (rows,)), torch.randn(rows, 24)
+        exact = index_add(x.double(), index, source.double())
+        assert_numbers([compiled(x, index, source)], [[index_add(x, index, source)]], [exact])
+
+
 def test_scatter_along_other_dimensions_matches_eager():
     check(lambda x, i, s: x.index_copy(1, i, s), torch.randn(5, 37, 6), torch.randperm(37)[:9], torch.randn(5, 9, 6))
     check(lambda x, i, s: x.index_add(2, i, s), torch.randn(5, 3, 11), torch.randint(0, 11, (40,)), torch.randn(5, 3, 40))

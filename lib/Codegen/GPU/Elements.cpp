@@ -301,17 +301,20 @@ Value Elements::checkedIndex(Value number, Value limit, bool fromEnd) {
   return arith::SelectOp::create(builder, loc, outside, none, index);
 }
 
+/// Returns `number`, or `number + limit` if `number` is negative.
+Value Elements::fromStart(Value number, Value limit) {
+  Location loc = kernel.getLoc();
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
+  Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, zero);
+  Value counted = arith::AddIOp::create(builder, loc, number, limit);
+  return arith::SelectOp::create(builder, loc, negative, counted, number);
+}
+
 /// Converts `number` to an index. If `fromEnd`, a negative number counts from the end. If the index is out of range,
 /// the emitted code reports the index in `status`, unless `status` is null. The returned index remains out of range.
 Value Elements::indexOrNone(Value number, Value limit, bool fromEnd) {
   Location loc = kernel.getLoc();
-  Value index = number;
-  if (fromEnd) {
-    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(number.getType()));
-    Value negative = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, number, zero);
-    Value counted = arith::AddIOp::create(builder, loc, number, limit);
-    index = arith::SelectOp::create(builder, loc, negative, counted, number);
-  }
+  Value index = fromEnd ? fromStart(number, limit) : number;
   if (status) {
     Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, index, limit);
     auto branch = scf::IfOp::create(builder, loc, TypeRange(), outside, /*withElse=*/false);

@@ -67,6 +67,12 @@ public:
   mlir::Value meets(tile::ScatterOp scatter, llvm::ArrayRef<mlir::Value> loops, llvm::ArrayRef<mlir::Value> at,
                     llvm::ArrayRef<unsigned> searched);
 
+  /// Returns the condition that the source element at the loop indices `loops` is scattered to one of the `number` rows
+  /// from the row `first`, or that an index is out of range. Rows have the linear indices of the dimensions `searched`.
+  /// Reports no index.
+  mlir::Value reachesRows(tile::ScatterOp scatter, llvm::ArrayRef<mlir::Value> loops, llvm::ArrayRef<unsigned> searched,
+                          mlir::Value first, mlir::Value number);
+
   /// Calls `body`, which emits code in a separate region. Elements that this code computes are not reused outside of
   /// the region.
   void inScope(llvm::function_ref<void()> body);
@@ -130,6 +136,9 @@ private:
   /// accumulator.
   mlir::Value inOrder(mlir::Value extent, mlir::Value initial,
                       llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> body);
+  /// Returns the values that the index tensors of `scatter` contain at the loop indices `loops`.
+  llvm::SmallVector<mlir::Value> indicesOf(tile::ScatterOp scatter, llvm::ArrayRef<mlir::Value> loops);
+  mlir::Value fromStart(mlir::Value number, mlir::Value limit);
   mlir::Value indexOrNone(mlir::Value number, mlir::Value limit, bool fromEnd);
   mlir::Value reshape(mlir::Operation *op, llvm::ArrayRef<mlir::Value> at);
   mlir::Value choose(mlir::Value condition, mlir::Type type, llvm::function_ref<mlir::Value()> yes,

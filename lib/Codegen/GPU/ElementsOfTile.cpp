@@ -71,15 +71,42 @@ Value Elements::scan(Operation *op, ArrayRef<Value> at) {
   return wide == type ? sum : arith::TruncFOp::create(builder, loc, type, sum).getResult();
 }
 
-Value Elements::meets(tile::ScatterOp scatter, ArrayRef<Value> loops, ArrayRef<Value> at, ArrayRef<unsigned> searched) {
-  Location loc = scatter->getLoc();
+SmallVector<Value> Elements::indicesOf(tile::ScatterOp scatter, ArrayRef<Value> loops) {
   SmallVector<Value> indices;
   for (auto [operand, indexMap] : llvm::zip_equal(scatter.getInputs().drop_front(), scatter.getIndexMaps())) {
     SmallVector<Value> where;
     for (AffineExpr expr : cast<AffineMapAttr>(indexMap).getValue().getResults())
       where.push_back(evaluate(expr, loops));
-    indices.push_back(arith::IndexCastOp::create(builder, loc, builder.getIndexType(), element(operand, where)));
+    indices.push_back(
+        arith::IndexCastOp::create(builder, scatter->getLoc(), builder.getIndexType(), element(operand, where)));
   }
+  return indices;
+}
+
+Value Elements::reachesRows(tile::ScatterOp scatter, ArrayRef<Value> loops, ArrayRef<unsigned> searched, Value first,
+                            Value number) {
+  Location loc = scatter->getLoc();
+  const SmallVector<Value> indices = indicesOf(scatter, loops);
+  Value row, found;
+  for (unsigned dim : searched) {
+    AffineExpr expr = scatter.getDestMap().getResult(dim);
+    Value extent = size(scatter.getOutputs()[0], dim),
+          index = affine::expandAffineExpr(builder, loc, expr, loops, indices);
+    if (isa<AffineSymbolExpr>(expr)) {
+      index = scatter->hasAttr(fromStartAttrName) ? index : fromStart(index, extent);
+      Value outside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, index, extent);
+      found = found ? arith::OrIOp::create(builder, loc, found, outside).getResult() : outside;
+    }
+    row = row ? add(multiply(row, extent), index) : index;
+  }
+  Value isNear = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       arith::SubIOp::create(builder, loc, row, first), number);
+  return found ? arith::OrIOp::create(builder, loc, found, isNear).getResult() : isNear;
+}
+
+Value Elements::meets(tile::ScatterOp scatter, ArrayRef<Value> loops, ArrayRef<Value> at, ArrayRef<unsigned> searched) {
+  Location loc = scatter->getLoc();
+  const SmallVector<Value> indices = indicesOf(scatter, loops);
   Value here;
   for (unsigned dim : searched) {
     AffineExpr expr = scatter.getDestMap().getResult(dim);

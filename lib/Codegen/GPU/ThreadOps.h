@@ -20,6 +20,8 @@ public:
                                  int32_t mask) const = 0;
   /// Returns an i32 whose bit n is the value of `vote`, an i1, in lane n.
   virtual mlir::Value ballot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vote) const = 0;
+  /// Waits like barrier(). Returns, as an i1, whether `vote`, an i1, is true in any thread of the block.
+  virtual mlir::Value anyInBlock(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vote) const = 0;
   /// States that this thread has reached this point, without waiting. Each call must be followed by one
   /// waitForCluster() before the next call.
   virtual void arriveAtCluster(mlir::OpBuilder &builder, mlir::Location loc) const = 0;

@@ -34,6 +34,15 @@ Value NvvmThreadOps::ballot(OpBuilder &builder, Location loc, Value vote) const 
                                   NVVM::VoteSyncKind::ballot);
 }
 
+Value NvvmThreadOps::anyInBlock(OpBuilder &builder, Location loc, Value vote) const {
+  Type word = builder.getI32Type();
+  auto kind = NVVM::BarrierReductionAttr::get(builder.getContext(), NVVM::BarrierReduction::OR);
+  Value any = NVVM::BarrierOp::create(builder, loc, TypeRange(word), Value(), Value(), kind,
+                                      arith::ExtUIOp::create(builder, loc, word, vote))
+                  .getResult(0);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, any, wordOf(builder, loc, 0));
+}
+
 void NvvmThreadOps::arriveAtCluster(OpBuilder &builder, Location loc) const {
   inlineAssembly(builder, loc, "barrier.cluster.arrive;", "~{memory}");
 }

@@ -13,6 +13,7 @@ public:
   void syncWarp(mlir::OpBuilder &builder, mlir::Location loc) const override;
   mlir::Value shuffleXor(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value word, int32_t mask) const override;
   mlir::Value ballot(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vote) const override;
+  mlir::Value anyInBlock(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value vote) const override;
   void arriveAtCluster(mlir::OpBuilder &builder, mlir::Location loc) const override;
   void waitForCluster(mlir::OpBuilder &builder, mlir::Location loc) const override;
   mlir::Value loadFromBlock(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value pointer, mlir::Value rank,

@@ -43,6 +43,7 @@
 #include "lib/Codegen/GPU/Schedule/ProductsFirst.h"
 #include "lib/Codegen/GPU/Schedule/SplitChains.h"
 #include "lib/Codegen/GPU/Schedule/SplitF32.h"
+#include "lib/Codegen/GPU/Schedule/SplitScatters.h"
 #include "lib/Codegen/GPU/Schedule/SplitSums.h"
 #include "lib/Codegen/GPU/Schedule/TransposeFilters.h"
 #include "lib/Codegen/GPU/Schedule/WarpGroupAttention.h"
@@ -563,6 +564,7 @@ struct SelectCudaSchedule : impl::SelectCudaScheduleBase<SelectCudaSchedule> {
     inlineConcats(getOperation(), computesElements);
     transposeFilters(getOperation(), *known);
     splitSums(getOperation(), *known);
+    splitScatters(getOperation(), *known);
     joinRows(getOperation(), *known);
     joinPadding(getOperation(), *known);
     alignRows(getOperation(), *known);

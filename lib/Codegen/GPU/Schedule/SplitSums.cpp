@@ -29,11 +29,11 @@
 #include "dialects/Tile/Sizes.h"
 #include "lib/Codegen/GPU/Schedule/NewKernel.h"
 #include "lib/Codegen/GPU/Schedule/ProductSpace.h"
+#include "lib/Codegen/GPU/Schedule/SumOfParts.h"
 #include "lib/Codegen/GPU/Schedule/WgmmaSpace.h"
 #include "lib/Codegen/GPU/ThreadKernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/SymbolTable.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "tilewright/AttributeNames.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -54,20 +54,11 @@ int64_t dimensionOf(linalg::LinalgOp op, OpOperand *operand, unsigned loop) {
   return -1;
 }
 
-/// Returns the values of the kernel that the body of `op` captures.
-llvm::SetVector<Value> capturedBy(linalg::LinalgOp op) {
-  llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegion(0), captured);
-  return captured;
-}
-
 /// Returns true if views of the operands can split `loop` of `op`. This is the case if every input is a tensor argument
 /// of the kernel, and the loop indexes at most one dimension of each input, directly. In addition, `op` must have one
 /// result with a known combiner, and its body may capture only constants.
 bool canCut(linalg::LinalgOp op, unsigned loop) {
-  return op->getNumResults() == 1 && tile::combinerOf(op, 0) &&
-         llvm::all_of(capturedBy(op),
-                      [](Value value) { return value.getDefiningOp<arith::ConstantOp>() != nullptr; }) &&
+  return op->getNumResults() == 1 && tile::combinerOf(op, 0) && capturesOnlyConstants(op) &&
          llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *operand) {
            AffineMap map = op.getMatchingIndexingMap(operand);
            auto uses = llvm::count_if(map.getResults(), [&](AffineExpr expr) { return expr.isFunctionOfDim(loop); });
@@ -205,69 +196,46 @@ std::pair<unsigned, int64_t> partsOfReduction(func::FuncOp kernel, linalg::Linal
   return best;
 }
 
-RankedTensorType expanded(Value tensor, int64_t dim, int64_t parts) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  if (dim < 0)
-    return type;
-  SmallVector<int64_t> shape(type.getShape());
-  shape[size_t(dim)] /= parts;
-  shape.insert(shape.begin() + dim, parts);
-  return RankedTensorType::get(shape, type.getElementType());
-}
-
+/// Splits `loop` of the reduction `op`, which is in `kernel`, into parts.
 class Split {
 public:
   Split(func::FuncOp kernel, linalg::LinalgOp op, unsigned loop, int64_t parts)
-      : kernel(kernel), op(op), loop(loop), parts(parts), builder(kernel) {
-    auto result = cast<RankedTensorType>(op->getResult(0).getType());
-    SmallVector<int64_t> shape{parts};
-    llvm::append_range(shape, result.getShape());
-    partial = RankedTensorType::get(shape, result.getElementType());
+      : op(op), loop(loop), parts(parts), sum(kernel, op, parts, "sum") {
     for (OpOperand *operand : op.getDpsInputOperands()) {
-      sides.push_back(cast<BlockArgument>(operand->get()).getArgNumber());
       const AffineMap map = op.getMatchingIndexingMap(operand);
-      dims.push_back(map.isProjectedPermutation() ? dimensionOf(op, operand, loop) : inWindows);
+      inWindows.push_back(!map.isProjectedPermutation());
+      sum.addOperand(operand->get(), inWindows.back() ? -1 : dimensionOf(op, operand, loop));
     }
-    name = "sum";
-    if (auto ofUser = op->getAttrOfType<StringAttr>(opAttrName))
-      name = ofUser.getValue().str();
   }
 
   void run(ModuleOp module, SymbolTable &symbols) {
     func::FuncOp first = makeParts();
     symbols.insert(first);
-    addUp();
-    for (func::CallOp call : callsOf(module, kernel))
-      rewrite(call, first);
-    for (unsigned side : llvm::reverse(unused))
-      (void)kernel.eraseArgument(side);
-    forgetInPlace(kernel);
+    Operation *combiner = tile::combinerOf(op, 0);
+    sum.replaceOp(op.getDpsInits()[0],
+                  [&](OpBuilder &inner, Value all, Value part) { return combine(inner, combiner, all, part); });
+    sum.rewriteCalls(module, first);
   }
 
 private:
   /// Returns the kernel that computes the parts: a batch of products or of other reductions.
   func::FuncOp makeParts() {
     Location loc = op.getLoc();
-    SmallVector<Type> types;
-    for (auto [operand, dim] : llvm::zip_equal(ArrayRef<unsigned>(sides), dims))
-      types.push_back(expanded(kernel.getArgument(operand), dim, parts));
-    const auto inputs = unsigned(types.size());
-    types.push_back(partial);
-    OpBuilder::InsertionGuard guard(builder);
-    func::FuncOp made = makeKernel(builder, kernel, "_parts", types, {partial}, builder.getStringAttr(name));
+    OpBuilder builder(op);
+    func::FuncOp made = sum.makeKernel(builder);
     Block *body = &made.getBody().front();
     Value neutral = arith::ConstantOp::create(builder, loc, tile::identityOf(tile::combinerOf(op, 0)));
-    Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArgument(inputs)).getResult(0);
+    Value fill = linalg::FillOp::create(builder, loc, neutral, body->getArguments().back()).getResult(0);
     // The index of the part is an additional last loop. It indexes the operands and the result.
     const unsigned part = op.getNumLoops();
     AffineExpr partExpr = builder.getAffineDimExpr(part);
     SmallVector<AffineMap> maps;
-    for (auto [operand, dim] : llvm::zip_equal(op.getDpsInputOperands(), dims)) {
+    for (auto [operand, isInWindows] : llvm::zip_equal(op.getDpsInputOperands(), inWindows)) {
       SmallVector<AffineExpr> exprs(op.getMatchingIndexingMap(operand).getResults());
-      if (dim >= 0)
+      if (const int64_t dim = isInWindows ? -1 : dimensionOf(op, operand, loop); dim >= 0)
         exprs.insert(exprs.begin() + dim, partExpr);
       AffineExpr whole = builder.getAffineDimExpr(loop);
-      if (dim == inWindows)
+      if (isInWindows)
         for (AffineExpr &expr : exprs)
           expr = expr.replace(whole, partExpr * (op.getStaticLoopRanges()[loop] / parts) + whole);
       maps.push_back(AffineMap::get(part + 1, 0, exprs, builder.getContext()));
@@ -277,97 +245,23 @@ private:
     maps.push_back(AffineMap::get(part + 1, 0, exprs, builder.getContext()));
     SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
     kinds.push_back(utils::IteratorType::parallel);
-    auto sums = linalg::GenericOp::create(
-        builder, loc, TypeRange(partial), ValueRange(body->getArguments().take_front(inputs)), ValueRange(fill), maps,
-        kinds, [&](OpBuilder &inner, Location at, ValueRange values) {
-          IRMapping mapping;
-          mapping.map(op.getBlock()->getArguments(), values);
-          for (Value number : capturedBy(op))
-            inner.clone(*number.getDefiningOp(), mapping);
-          for (Operation &each : op.getBlock()->without_terminator())
-            inner.clone(each, mapping);
-          linalg::YieldOp::create(inner, at, mapping.lookup(op.getBlock()->getTerminator()->getOperand(0)));
-        });
-    sums->setAttr(opAttrName, builder.getStringAttr(name));
+    auto sums =
+        linalg::GenericOp::create(builder, loc, TypeRange(fill.getType()), ValueRange(body->getArguments().drop_back()),
+                                  ValueRange(fill), maps, kinds, [&](OpBuilder &inner, Location at, ValueRange values) {
+                                    linalg::YieldOp::create(inner, at, cloneBodyOf(inner, op, values));
+                                  });
+    sums->setAttr(opAttrName, builder.getStringAttr(sum.name()));
     if (Attribute tf32 = op->getAttr(tf32AttrName))
       sums->setAttr(tf32AttrName, tf32);
     func::ReturnOp::create(builder, loc, sums.getResult(0));
     return made;
   }
 
-  /// Changes the kernel: it adds the parts, which become its first argument, and then computes the epilogue.
-  void addUp() {
-    Location loc = op.getLoc();
-    (void)kernel.insertArgument(0, partial, {}, loc);
-    setSizes(kernel, 0);
-    builder.setInsertionPoint(op);
-    const auto rank = unsigned(partial.getRank());
-    SmallVector<AffineExpr> from{builder.getAffineDimExpr(rank - 1)}, to;
-    for (unsigned dim = 0; dim + 1 < rank; ++dim)
-      to.push_back(builder.getAffineDimExpr(dim));
-    llvm::append_range(from, to);
-    SmallVector<utils::IteratorType> kinds(rank, utils::IteratorType::parallel);
-    kinds.back() = utils::IteratorType::reduction;
-    auto sum = linalg::GenericOp::create(
-        builder, loc, op->getResultTypes(), ValueRange(kernel.getArgument(0)), ValueRange(op.getDpsInits()),
-        ArrayRef<AffineMap>{AffineMap::get(rank, 0, from, builder.getContext()),
-                            AffineMap::get(rank, 0, to, builder.getContext())},
-        kinds, [&](OpBuilder &inner, Location at, ValueRange values) {
-          linalg::YieldOp::create(inner, at, combine(inner, tile::combinerOf(op, 0), values[1], values[0]));
-        });
-    sum->setAttr(opAttrName, builder.getStringAttr("sum of parts"));
-    op->replaceAllUsesWith(sum);
-    op->erase();
-    for (unsigned side : sides)
-      if (kernel.getArgument(side + 1).use_empty() && !llvm::is_contained(unused, side + 1))
-        unused.push_back(side + 1);
-    llvm::sort(unused);
-    if (auto ops = kernel->getAttrOfType<StringAttr>(opsAttrName))
-      kernel->setAttr(opsAttrName, builder.getStringAttr("sum of parts+" + ops.getValue().str()));
-  }
-
-  void rewrite(func::CallOp call, func::FuncOp first) {
-    Location loc = call.getLoc();
-    builder.setInsertionPoint(call);
-    SmallVector<Value> operands;
-    for (auto [side, dim] : llvm::zip_equal(ArrayRef<unsigned>(sides), dims)) {
-      Value whole = call.getOperand(side);
-      if (dim < 0) {
-        operands.push_back(whole);
-        continue;
-      }
-      SmallVector<ReassociationIndices> groups;
-      for (int64_t i = 0, next = 0; i < cast<ShapedType>(whole.getType()).getRank(); ++i) {
-        groups.push_back(i == dim ? ReassociationIndices{next, next + 1} : ReassociationIndices{next});
-        next += i == dim ? 2 : 1;
-      }
-      operands.push_back(tensor::ExpandShapeOp::create(builder, loc, expanded(whole, dim, parts), whole, groups));
-    }
-    operands.push_back(tensor::EmptyOp::create(builder, loc, partial.getShape(), partial.getElementType()));
-    auto made = func::CallOp::create(builder, loc, first, operands);
-    made->setAttr(opsAttrName, builder.getStringAttr(name));
-    SmallVector<Value> rest{made.getResult(0)};
-    for (auto [number, operand] : llvm::enumerate(call.getOperands()))
-      if (!llvm::is_contained(unused, number + 1))
-        rest.push_back(operand);
-    call->setOperands(rest);
-    if (auto ops = kernel->getAttr(opsAttrName))
-      call->setAttr(opsAttrName, ops);
-  }
-
-  /// The entry of `dims` for an operand that is read in windows.
-  static constexpr int64_t inWindows = -2;
-
-  func::FuncOp kernel;
   linalg::LinalgOp op;
   unsigned loop;
   int64_t parts;
-  std::string name; ///< name of the op, for messages
-  OpBuilder builder;
-  RankedTensorType partial;
-  SmallVector<unsigned> sides; ///< numbers of the kernel's arguments that are operands of the product
-  SmallVector<int64_t> dims; ///< for each of `sides`, the dimension that the split loop indexes, or -1, or `inWindows`
-  SmallVector<unsigned> unused;
+  SumOfParts sum;
+  SmallVector<bool> inWindows; ///< for each operand, true if it is read in windows
 };
 
 } // namespace
