@@ -355,6 +355,7 @@ void runGrid(Grid &grid) {
   }
   if (launch.sampledClusters && launch.sampledClusters < blocks / size) {
     const uint64_t count = launch.sampledClusters, last = blocks / size - 1;
+    order.clear();
     for (uint64_t i = 0; i < count; ++i)
       order.push_back(uint32_t(count == 1 ? 0 : last * i / (count - 1)));
     blocks = count * size;

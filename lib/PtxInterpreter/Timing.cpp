@@ -52,8 +52,6 @@ Timing::Cost Timing::costOf(std::string_view opcode) {
   const std::string_view stem = opcode.substr(0, opcode.find('.'));
   const bool wide = contains(opcode, ".u64") || contains(opcode, ".s64") || contains(opcode, ".b64");
   const bool isDouble = contains(opcode, ".f64");
-  const size_t width = opcode.find("64"), narrow = opcode.find("32");
-  cost.hasWideResult = contains(opcode, ".wide") || (wide && stem != "setp" && (stem != "cvt" || width < narrow));
   auto set = [&](double slots, double latency) {
     cost.cycles[PipeIssue] = slots;
     cost.latency = latency;
@@ -150,6 +148,15 @@ Timing::Timing(const Code &code) : code(code) {
       cost.cycles[PipeTensor] = std::max(cost.cycles[PipeTensor], 16.0);
     costs.push_back(cost);
   }
+  for (const CodeFunction &function : code.functions) {
+    std::vector<uint32_t> rows(function.rowOf);
+    std::sort(rows.begin(), rows.end());
+    rows.push_back(function.rows);
+    std::vector<uint8_t> &ofRow = words.emplace_back(function.rows, uint8_t(1));
+    for (size_t i = 0; i + 1 < rows.size(); ++i)
+      if (rows[i] < function.rows)
+        ofRow[rows[i]] = uint8_t(rows[i + 1] - rows[i]);
+  }
 }
 
 double Timing::endOf(const Warp &warp) { return std::max(warp.times.floor + warp.times.slots, warp.times.latest); }
@@ -193,15 +200,15 @@ void Timing::begin(Exec &e, const Instr &in) {
   wavefronts = 0;
 }
 
-bool Timing::isUniform(const Exec &e, const Instr &in, uint32_t pc, uint32_t base) const {
+bool Timing::isUniform(const Exec &e, const Instr &in, uint32_t base) const {
   for (uint32_t i = 0; i < in.results; ++i) {
     const uint32_t row = code.operands[in.operands + i];
     if (row == kNoRow || row & kPool)
       continue;
-    const uint32_t *words = e.warp.registers.data() + size_t(base + row) * kLanes;
-    const uint32_t each = costs[pc].hasWideResult ? 2 : 1; // words per lane
+    const uint32_t *values = e.warp.registers.data() + size_t(base + row) * kLanes;
+    const uint32_t each = this->words[in.function][row];
     for (uint32_t word = each; word < each * kLanes; ++word)
-      if (words[word] != words[word % each])
+      if (values[word] != values[word % each])
         return false;
   }
   return true;
@@ -212,7 +219,7 @@ void Timing::end(Exec &e, const Instr &in, uint32_t pc, uint32_t base) {
   WarpTimes &times = e.warp.times;
   for (size_t pipe = 0; pipe < kPipes; ++pipe)
     work.cycles[pipe] += cost.cycles[pipe];
-  const bool uniform = cost.cycles[PipeInteger] > 0 && isUniform(e, in, pc, base);
+  const bool uniform = cost.cycles[PipeInteger] > 0 && isUniform(e, in, base);
   if (uniform) {
     // ptxas computes values that are equal in all lanes in the uniform datapath. It often combines two instructions, or
     // computes only one half of a 64-bit value.

@@ -91,13 +91,12 @@ private:
   struct Cost {
     double latency = 4.5;
     std::array<double, kPipes> cycles = {1}; ///< of the pipes of a quarter of a multiprocessor
-    bool isAsyncProduct = false, isCopy = false, isLoad = false, hasWideResult = false, commits = false, waits = false,
-         branches = false;
+    bool isAsyncProduct = false, isCopy = false, isLoad = false, commits = false, waits = false, branches = false;
     Group group = Group::None;
   };
   static Cost costOf(std::string_view opcode);
   /// Returns true if all lanes have the same values of the instruction's results.
-  bool isUniform(const Exec &e, const Instr &in, uint32_t pc, uint32_t base) const;
+  bool isUniform(const Exec &e, const Instr &in, uint32_t base) const;
   void reachRange(uint32_t pc, bool write, uint64_t begin, uint64_t end, uint64_t sectors);
 
   struct Range {
@@ -109,6 +108,7 @@ private:
   };
   const Code &code;
   std::vector<Cost> costs;                           ///< by program counter
+  std::vector<std::vector<uint8_t>> words;           ///< by function and first row: words of a register per lane
   std::map<std::pair<uint32_t, bool>, Range> ranges; ///< by program counter; true: writes
   std::unordered_set<uint64_t> seen;                 ///< sectors that a block has read, with the block's number
   Work work;

@@ -264,8 +264,17 @@ Code Driver::interpret(const Function &function, const tilewright::ptx::Launch &
 void Driver::profile(const Function &function, const tilewright::ptx::Launch &launch,
                      const std::vector<tilewright::ptx::Argument> &arguments, int ordinal) {
   std::ofstream file(profileFolder + "/launches.jsonl", std::ios::app);
+  std::vector<uint64_t> numbers;
+  for (const tilewright::ptx::Argument &argument : arguments) {
+    uint64_t number = 0;
+    if (argument.size() > sizeof(number))
+      continue; // a tensor map
+    std::memcpy(&number, argument.data(), argument.size());
+    if (!find(number, 1))
+      numbers.push_back(number);
+  }
   const auto [entry, fresh] =
-      profiled.try_emplace({function.module->number, function.name, launch.grid}, profiled.size());
+      profiled.try_emplace({function.module->number, function.name, launch.grid, numbers}, profiled.size());
   if (!fresh) {
     file << nlohmann::json{{"again", entry->second}}.dump() << std::endl;
     return;

@@ -169,8 +169,9 @@ private:
   std::map<std::string, uint64_t> calls, launches;
   std::map<std::string, std::map<uint64_t, Code>> failures;
   std::map<std::string, Timing> timings; ///< by the text of the schedule
-  /// The numbers of the launches in the profile, by the number of the module, the kernel and the grid.
-  std::map<std::tuple<size_t, std::string, std::array<uint32_t, 3>>, size_t> profiled;
+  /// The numbers of the launches in the profile, by the number of the module, the kernel, the grid, and the arguments
+  /// that are not addresses (sizes, for example).
+  std::map<std::tuple<size_t, std::string, std::array<uint32_t, 3>, std::vector<uint64_t>>, size_t> profiled;
   std::string fault, findings;
   uint64_t tickets = 0, used = 0;
 };

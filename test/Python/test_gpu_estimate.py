@@ -33,13 +33,27 @@ def test_the_errors_of_kernels_left_out_of_the_fit_are_small(records):
     assert np.mean(errors <= 0.4) >= 0.95
 
 
+def test_the_errors_of_models_left_out_of_the_fit_are_small(records):
+    errors = np.abs(gpu_timing.left_out(records, "source") - 1)
+    assert np.median(errors) <= 0.15
+    assert np.mean(errors <= 0.4) >= 0.9
+
+
+def test_compare_pairs_kernels_of_the_same_name_in_their_order(records, tmp_path, capsys):
+    same = [records[0], records[0] | {"path": 2 * records[0]["path"]}]
+    estimate_gpu.save([record | {"launches": 1} for record in same], tmp_path / "records.jsonl")
+    loaded = estimate_gpu.load(tmp_path / "records.jsonl")
+    estimate_gpu.compare(loaded, estimate_gpu.load(tmp_path / "records.jsonl"))
+    assert capsys.readouterr().out.count("(1.00 times as fast)") == 2
+
+
 def test_the_parameters_in_the_source_are_those_of_a_fit_of_all_kernels(records):
     fitted = gpu_timing.fit(records)
     assert gpu_timing.PARAMETERS == pytest.approx(fitted, rel=1e-2)
 
 
 def test_a_kernel_with_more_work_of_one_unit_has_a_longer_estimate(records):
-    for unit in (*gpu_timing.UNITS, "path", "read", "distinct_read"):
+    for unit in (*gpu_timing.UNITS, "path", "bulk", "outside", "partial", "read", "written", "distinct_read", "distinct_written"):
         more = [record | {unit: 3 * record[unit] + 1e5} for record in records]
         before, after = (gpu_timing.Timing(each).predict(gpu_timing.PARAMETERS) for each in (records, more))
         assert (after >= before).all() and (after > before).any(), unit

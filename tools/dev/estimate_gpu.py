@@ -139,10 +139,13 @@ def load(path: str | pathlib.Path) -> list[dict]:
 
 
 def compare(before: list[dict], after: list[dict]) -> None:
-    old = {(record["kernel"], *record["grid"]): record for record in estimated(before)}
+    old: dict[tuple, list[dict]] = {}
+    for record in estimated(before):  # several modules may have kernels of the same name
+        old.setdefault((record["kernel"], *record["grid"]), []).append(record)
     names = {record["kernel"] for record in before}
     for record in estimated(after):
-        other = old.get((record["kernel"], *record["grid"])) or next((o for o in before if o["kernel"] == record["kernel"]), None)
+        same = old.get((record["kernel"], *record["grid"]))
+        other = same.pop(0) if same else next((o for o in before if o["kernel"] == record["kernel"]), None)
         if other is None or "error" in record or "error" in other:
             print(f"{record['kernel'][:60]:60} {'new' if record['kernel'] not in names else 'not estimated'}")
         else:
@@ -160,6 +163,7 @@ def check(print_fit: bool) -> None:
         print(json.dumps({name: float(f"{value:.4g}") for name, value in gpu_timing.fit(records).items()}))
     for title, ratios in (
         ("present parameters", gpu_timing.Timing(records).predict(gpu_timing.PARAMETERS) / np.array([record["us"] for record in records])),
+        ("each model and product with a fit of the others", gpu_timing.left_out(records, "source")),
         ("each kernel with a fit of the others", gpu_timing.left_out(records)),
     ):
         errors = np.abs(ratios - 1)

@@ -105,11 +105,14 @@ def fit(records: list[dict], start: dict[str, float] | None = None, most_steps: 
     return dict(zip(NAMES, map(float, np.exp(found)), strict=True))
 
 
-def left_out(records: list[dict]) -> np.ndarray:
-    """Returns predicted / measured for each record, with the parameters of a fit to all other records."""
+def left_out(records: list[dict], key: str | None = None) -> np.ndarray:
+    """Returns predicted / measured for each record, with the parameters of a fit to all other records, or to all records with another value of `key`."""
     whole = fit(records)
-    ratios = []
-    for i, record in enumerate(records):
-        others = fit(records[:i] + records[i + 1 :], start=whole, most_steps=20)
-        ratios.append(float(Timing([record]).predict(others)[0]) / record["us"])
-    return np.array(ratios)
+    groups = [i if key is None else record[key] for i, record in enumerate(records)]
+    ratios = np.zeros(len(records))
+    for group in dict.fromkeys(groups):
+        others = fit([record for record, of in zip(records, groups, strict=True) if of != group], start=whole, most_steps=20)
+        for i, record in enumerate(records):
+            if groups[i] == group:
+                ratios[i] = float(Timing([record]).predict(others)[0]) / record["us"]
+    return ratios

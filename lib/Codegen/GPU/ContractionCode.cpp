@@ -224,8 +224,10 @@ void ContractionCode::writeFragments(Value lane, Value firstRow, Value firstColu
   const std::optional<int64_t> bytes = bytesAlongColumns();
   constexpr int64_t fragmentsOfRow = 4, sectorBytes = 32;
   const int64_t perLane = evenColumns ? 2 : 1; // columns of a store
-  const bool rowByRow =
-      bytes && exchanged == 1 && fragments.tilesN % fragmentsOfRow == 0 && 4 * perLane * *bytes < sectorBytes;
+  const bool alongColumns = llvm::all_of(
+      contraction.results, [&](const auto &of) { return of.empty() || of.back() == contraction.columns.back(); });
+  const bool rowByRow = bytes && alongColumns && exchanged == 1 && fragments.tilesN % fragmentsOfRow == 0 &&
+                        4 * perLane * *bytes < sectorBytes;
   auto sumsOf = [&](int64_t product, int64_t i, int64_t half, int64_t j, int64_t number) {
     const int64_t line = (i * contraction.numProducts() + product) * fragments.tilesN;
     SmallVector<Value> all;

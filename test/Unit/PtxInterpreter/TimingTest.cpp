@@ -43,6 +43,29 @@ TEST(Timing, OnlySampledBlocksRun) {
   EXPECT_EQ(outcome.out[99], 7u);
 }
 
+TEST(Timing, TheOrderOfBlocksDoesNotChangeTheSample) {
+  Launch launch = sampled(threads(32, 100), 4);
+  launch.seed = 5;
+  Outcome outcome = runBody("mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd1, %rd1, %rd30;\n"
+                            "mov.b32 %r2, 7;\nst.global.b32 [%rd1], %r2;\n",
+                            launch, 100);
+  for (uint32_t block : {0, 33, 66, 99})
+    EXPECT_EQ(outcome.out[block], 7u) << block;
+}
+
+TEST(Timing, ResultsOf32BitsOfWideInstructionsMayBeUniform) {
+  // ptxas computes values that are equal in all lanes in the uniform datapath, which is not the integer pipe.
+  for (const char *instruction : {"popc.b64 %r1, %rd1;\n", "clz.b64 %r1, %rd1;\n", "cvt.u16.u64 %h1, %rd1;\n"}) {
+    const std::string begin = "mov.b64 %rd1, 12345;\n";
+    const double without = profileOf(begin, threads(32)).integer;
+    EXPECT_EQ(profileOf(begin + repeated(instruction, 100), threads(32)).integer, without) << instruction;
+    EXPECT_GT(
+        profileOf("mov.u32 %r2, %tid.x;\ncvt.u64.u32 %rd1, %r2;\n" + repeated(instruction, 100), threads(32)).integer,
+        without)
+        << instruction;
+  }
+}
+
 TEST(Timing, NoProfileWithoutSampling) { EXPECT_FALSE(runBody("mov.u32 %r1, %tid.x;\n", threads(32)).report.profile); }
 
 TEST(Timing, DependentInstructionsTakeLongerThanIndependentOnes) {

@@ -49,6 +49,22 @@ void forgetInPlace(func::FuncOp kernel) {
     kernel.removeArgAttr(argument, overAttrName);
 }
 
+void renumberInPlace(func::FuncOp kernel, unsigned inserted, ArrayRef<unsigned> erased) {
+  for (unsigned argument = inputsOf(kernel); argument < kernel.getNumArguments(); ++argument) {
+    auto over = kernel.getArgAttrOfType<DenseI64ArrayAttr>(argument, overAttrName);
+    if (!over)
+      continue;
+    SmallVector<int64_t> numbers;
+    for (int64_t old : over.asArrayRef())
+      if (const auto number = unsigned(old) + inserted; !llvm::is_contained(erased, number))
+        numbers.push_back(int64_t(number) - llvm::count_if(erased, [&](unsigned other) { return other < number; }));
+    if (numbers.empty())
+      kernel.removeArgAttr(argument, overAttrName);
+    else
+      kernel.setArgAttr(argument, overAttrName, DenseI64ArrayAttr::get(kernel.getContext(), numbers));
+  }
+}
+
 SmallVector<Value> cloneBody(OpBuilder &builder, func::FuncOp from, IRMapping &mapping) {
   Block &body = from.getBody().front();
   for (Operation &op : body.without_terminator())

@@ -24,8 +24,13 @@ void setSizes(mlir::func::FuncOp kernel, unsigned argument);
 void copySizes(mlir::func::FuncOp from, mlir::func::FuncOp to);
 
 /// Removes the attributes tw.over from a kernel, so that its results do not overwrite operands. This is necessary if
-/// the numbers of its arguments change, because tw.over contains such numbers, or if moved ops read operands.
+/// moved ops read operands after other threads have written their results.
 void forgetInPlace(mlir::func::FuncOp kernel);
+
+/// Changes the numbers of arguments in the attributes tw.over of a kernel. `inserted` arguments have been inserted at
+/// the begin. The caller erases the arguments `erased` afterwards, whose numbers are ascending. The ops of the kernel
+/// must read the remaining arguments as before.
+void renumberInPlace(mlir::func::FuncOp kernel, unsigned inserted, llvm::ArrayRef<unsigned> erased);
 
 /// Inserts clones of the ops of the kernel `from`, except the terminator, in which the arguments are replaced as in
 /// `mapping`. Returns the clones of its results.

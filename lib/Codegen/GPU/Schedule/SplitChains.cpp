@@ -7,9 +7,11 @@
 //   %r = call @kernel_0(%p, %into)
 //
 // The two reductions have different rows, so the schedule `rows` cannot compute both. With the schedule `elements`,
-// each thread of the second reduction would compute the first reduction for all elements of its row.
+// each thread of the second reduction would compute the first reduction for all elements of its row. The kernel is
+// split again if it still has the schedule `elements`.
 //
-// Tests: test/Codegen/GPU/Schedule/split-chains.mlir, test/Python/test_cuda_kernel_table.py (chain-*)
+// Tests: test/Codegen/GPU/Schedule/split-chains.mlir, test/Codegen/GPU/Schedule/split-chains-again.mlir,
+// test/Python/test_cuda_kernel_table.py (chain-*)
 //
 //===----------------------------------------------------------------------===//
 #include "lib/Codegen/GPU/Schedule/SplitChains.h"
@@ -45,19 +47,26 @@ tensor::EmptyOp bufferOf(linalg::LinalgOp op) {
   return buffer.getDefiningOp<tensor::EmptyOp>();
 }
 
-/// Returns the cut after `last`, or std::nullopt if the kernel should not be cut there.
-std::optional<Cut> cutAfter(linalg::LinalgOp last, ArrayRef<Operation *> members) {
+/// The rest after a cut may need this number of further cuts.
+constexpr unsigned mostCuts = 3;
+
+/// Returns the cut after `last`, or std::nullopt if the kernel should not be cut there. `members` are its structured
+/// ops, except those of earlier cuts. The schedule `rows` must be able to compute the rest, after at most `furtherCuts`
+/// further cuts.
+std::optional<Cut> cutAfter(linalg::LinalgOp last, ArrayRef<Operation *> members, unsigned furtherCuts = mostCuts) {
   if (last->getNumResults() != 1 || !bufferOf(last))
     return std::nullopt;
   Cut cut{last, opsNeededFor(last)};
   SmallVector<Operation *> rest;
   bool isReducedAgain = false;
+  unsigned reductions = 0; // of the first part
   SetVector<Operation *> users;
   getForwardSlice(last.getOperation(), &users);
   for (Operation *member : members) {
     if (cut.first.contains(member)) {
-      // Another value of the first part that the rest reads would be computed twice.
-      if (member != last &&
+      reductions += reduces(member);
+      // The rest computes elementwise values of the first part again, but it should not reduce again.
+      if (member != last && reduces(member) &&
           llvm::any_of(member->getUsers(), [&](Operation *user) { return !cut.first.contains(user); }))
         return std::nullopt;
       continue;
@@ -65,35 +74,43 @@ std::optional<Cut> cutAfter(linalg::LinalgOp last, ArrayRef<Operation *> members
     rest.push_back(member);
     isReducedAgain |= reduces(member) && users.contains(member);
   }
-  if (!isReducedAgain || llvm::count_if(cut.first, reduces) != 1 ||
+  if (!isReducedAgain || reductions != 1 ||
       llvm::any_of(last->getUsers(), [](Operation *user) { return isa<func::ReturnOp>(user); }))
     return std::nullopt;
   std::string reason;
-  return tile::computeRows(rest, reason) ? std::optional(cut) : std::nullopt;
+  const bool isPossible = tile::computeRows(rest, reason) ||
+                          (furtherCuts > 0 && llvm::any_of(rest, [&](Operation *op) {
+                             return cutAfter(cast<linalg::LinalgOp>(op), rest, furtherCuts - 1).has_value();
+                           }));
+  return isPossible ? std::optional(cut) : std::nullopt;
 }
 
-/// Returns the number of steps in which the schedule `elements` computes all reductions of the kernel for each element
-/// of its first result.
-int64_t workOf(func::FuncOp kernel, ArrayRef<Operation *> members) {
-  int64_t work = cast<ShapedType>(kernel.getResultTypes()[0]).getNumElements();
+/// Returns the number of steps in which a thread with the schedule `elements` computes all reductions of the kernel for
+/// one element of its result.
+int64_t stepsOf(ArrayRef<Operation *> members) {
+  int64_t steps = 1;
   for (Operation *member : members) {
     auto op = cast<linalg::LinalgOp>(member);
     int64_t terms = 1;
     for (auto [range, kind] : llvm::zip_equal(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
       terms *= kind == utils::IteratorType::reduction ? range : 1;
-    if (llvm::MulOverflow(work, terms, work))
+    if (llvm::MulOverflow(steps, terms, steps))
       return INT64_MAX;
   }
-  return work;
+  return steps;
 }
 
 /// Returns the last cut of the kernel whose stored values take the fewest bytes.
 std::optional<Cut> chooseCut(func::FuncOp kernel, llvm::function_ref<bool(func::FuncOp)> computesElements) {
-  constexpr int64_t leastWork = int64_t(1) << 20; // less work takes less time than a second kernel
+  // Fewer steps of all threads, and of each thread, take less time than a second kernel.
+  constexpr int64_t leastWork = int64_t(1) << 20, leastSteps = 256;
   const SmallVector<Operation *> members = structuredOpsOf(kernel);
   // To choose a schedule takes more time than the other conditions.
-  if (llvm::count_if(members, reduces) < 2 || !sizesAreKnown(kernel) || workOf(kernel, members) < leastWork ||
-      !computesElements(kernel))
+  if (llvm::count_if(members, reduces) < 2 || !sizesAreKnown(kernel))
+    return std::nullopt;
+  const int64_t steps = stepsOf(members);
+  const int64_t elements = std::max<int64_t>(cast<ShapedType>(kernel.getResultTypes()[0]).getNumElements(), 1);
+  if ((steps < leastSteps && steps < leastWork / elements) || !computesElements(kernel))
     return std::nullopt;
   std::optional<Cut> best;
   int64_t least = INT64_MAX;
@@ -111,13 +128,14 @@ std::optional<Cut> chooseCut(func::FuncOp kernel, llvm::function_ref<bool(func::
   return best;
 }
 
-/// Returns the names of the user's ops that `ops` compute, for the attribute tw.ops.
-template <class Ops> StringAttr namesOf(Ops &&ops, MLIRContext *context) {
+/// Returns the names of the user's ops that `ops` compute, for the attribute tw.ops. If the ops have no names, returns
+/// the attribute of the kernel.
+template <class Ops> Attribute namesOf(Ops &&ops, func::FuncOp kernel) {
   SmallVector<StringRef> names;
   for (Operation *op : ops)
     if (auto name = op->template getAttrOfType<StringAttr>(opAttrName))
       names.push_back(name.getValue());
-  return StringAttr::get(context, llvm::join(names, "+"));
+  return names.empty() ? kernel->getAttr(opsAttrName) : StringAttr::get(kernel.getContext(), llvm::join(names, "+"));
 }
 
 /// Returns the first kernel. Its inputs are the arguments `inputs` of the original kernel.
@@ -125,7 +143,7 @@ func::FuncOp makeFirst(OpBuilder &builder, func::FuncOp kernel, Cut &cut, ArrayR
   SmallVector<Type> types = llvm::map_to_vector(inputs, [&](unsigned i) { return kernel.getArgument(i).getType(); });
   Type result = cut.last->getResult(0).getType();
   types.push_back(result);
-  func::FuncOp made = makeKernel(builder, kernel, "_reduced", types, result, namesOf(cut.first, builder.getContext()));
+  func::FuncOp made = makeKernel(builder, kernel, "_reduced", types, result, namesOf(cut.first, kernel));
   IRMapping mapping;
   for (auto [number, input] : llvm::enumerate(inputs))
     mapping.map(kernel.getArgument(input), made.getArgument(unsigned(number)));
@@ -160,8 +178,9 @@ void split(func::FuncOp kernel, Cut cut, ModuleOp module, SymbolTable &symbols) 
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
     if (cut.first.contains(&op) && op.use_empty())
       op.erase();
-  const StringAttr names = namesOf(structuredOpsOf(kernel), builder.getContext());
-  kernel->setAttr(opsAttrName, names);
+  const Attribute names = namesOf(structuredOpsOf(kernel), kernel);
+  if (names)
+    kernel->setAttr(opsAttrName, names);
   SmallVector<unsigned> unused;
   for (unsigned input : inputs)
     if (kernel.getArgument(input + 1).use_empty())
@@ -174,11 +193,13 @@ void split(func::FuncOp kernel, Cut cut, ModuleOp module, SymbolTable &symbols) 
       if (!llvm::is_contained(unused, number))
         rest.push_back(operand);
     call->setOperands(rest);
-    call->setAttr(opsAttrName, names);
+    if (names)
+      call->setAttr(opsAttrName, names);
   }
-  for (unsigned input : llvm::reverse(unused))
-    (void)kernel.eraseArgument(input + 1);
-  forgetInPlace(kernel);
+  SmallVector<unsigned> erased = llvm::map_to_vector(unused, [](unsigned input) { return input + 1; });
+  renumberInPlace(kernel, /*inserted=*/1, erased);
+  for (unsigned argument : llvm::reverse(erased))
+    (void)kernel.eraseArgument(argument);
 }
 
 } // namespace
@@ -187,7 +208,7 @@ void splitChains(ModuleOp module, llvm::function_ref<bool(func::FuncOp)> compute
   SymbolTable symbols(module);
   for (auto kernel : llvm::to_vector(module.getOps<func::FuncOp>()))
     if (kernel->hasAttr(kernelAttrName) && !kernel.isExternal() && !kernel->hasAttr(scheduleAttrName))
-      if (std::optional<Cut> cut = chooseCut(kernel, computesElements))
+      while (std::optional<Cut> cut = chooseCut(kernel, computesElements))
         split(kernel, std::move(*cut), module, symbols);
 }
 

@@ -123,9 +123,9 @@ void SumOfParts::rewriteCalls(ModuleOp module, func::FuncOp first) {
     if (auto ops = kernel->getAttr(opsAttrName))
       call->setAttr(opsAttrName, ops);
   }
+  renumberInPlace(kernel, /*inserted=*/1, unused);
   for (unsigned side : llvm::reverse(unused))
     (void)kernel.eraseArgument(side);
-  forgetInPlace(kernel);
 }
 
 } // namespace tilewright::gpu
