@@ -34,8 +34,8 @@
 // CHECK-NEXT: tile_lines: 1 2 (default 1)
 // CHECK-NEXT: tile_pixels: 1 2 3 4 6 8 (default 1)
 // CHECK-NEXT: at most 128: 1 * vector * tile_lines * tile_pixels (the sums of a thread fit its registers)
-// CHECK: reduce_{{.*}}, 5 schedules
-// CHECK-NEXT: group: 2 4 8 16 32 (default 8, changes the order of sums)
+// CHECK: reduce_{{.*}}, 3 schedules
+// CHECK-NEXT: group: 8 16 32 (default 32, changes the order of sums)
 
 // AMPERE: attention_{{.*}} schedules
 // AMPERE-NEXT: warps: 1 2 4 8 (default 4)
