@@ -29,6 +29,7 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
+#include <cstring>
 
 using namespace mlir;
 namespace cl = llvm::cl;
@@ -134,7 +135,8 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
     return failRun(inputs.takeError());
   std::vector<HostTensor> outputs;
   std::vector<std::string> names;
-  std::string noResult; // the reason why a result could not be allocated; the error of a call is more precise
+  std::vector<int64_t> into; // for each result, the input into whose memory the program writes it, or -1
+  std::string noResult;      // the reason why a result could not be allocated; the error of a call is more precise
   for (auto [index, type] : llvm::enumerate(main.getResultTypes()))
     if (auto tensorType = dyn_cast<RankedTensorType>(type)) {
       llvm::Expected<HostTensor> tensor = tensorOf(tensorType, inputs->symbols);
@@ -143,6 +145,8 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
       outputs.push_back(tensor ? std::move(*tensor) : HostTensor());
       auto name = main.getResultAttrOfType<StringAttr>(index, graph::nameAttrName);
       names.push_back(name ? name.str() : "");
+      auto input = main.getResultAttrOfType<IntegerAttr>(index, graph::intoAttrName);
+      into.push_back(input ? input.getInt() : -1);
     }
   std::vector<void *> outputPointers;
   for (HostTensor &tensor : outputs)
@@ -177,6 +181,9 @@ int runOnce(const ModelFile &model, Session &session, RunFlags &flags) {
   }
   if (llvm::Error failed = repeat(flags.repeat, call))
     return failRun(std::move(failed));
+  for (auto [input, output] : llvm::zip_equal(into, outputs))
+    if (input >= 0)
+      std::memcpy(output.bytes.data(), inputs->pointers[size_t(input)], output.bytes.size());
   const CompileReport &report = (*program)->report;
   llvm::outs() << report.operations << " operations, " << report.kernels << " kernels, " << report.distinctKernels
                << " of them distinct\n";
