@@ -17,7 +17,7 @@
 // elements are combined in their order, as the op requires. In the schedule `elements`, by contrast, each thread does
 // this search for one element of the destination.
 //
-// Tests: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_of_rows_matches_eager)
+// Tests: test/Codegen/NVPTX/scatter.mlir, test/Python/test_cuda.py (test_scatter_*)
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Tile/Sizes.h"
@@ -94,7 +94,9 @@ public:
     const int64_t perBlock = schedule.threads / warpSize;
     Value own = elements.add(elements.multiply(kernel.block, index(perBlock)), quotient(kernel.thread, warpSize));
     Value all = elements.multiply(product(rowExtents), pieces), last = elements.add(all, index(-1));
-    // All warps of the block search, because they wait for each other. A warp without a row repeats the last row.
+    // All warps of the block search, because they wait for each other. A warp without a row searches for the last row,
+    // but does not access the destination.
+    Value exists = isLess(own, all);
     Value number = arith::MinUIOp::create(builder, loc, own, last);
     SmallVector<Value> of(rowExtents);
     of.push_back(pieces);
@@ -103,9 +105,11 @@ public:
     lane = remainder(kernel.thread, warpSize);
     first =
         elements.add(elements.multiply(row.pop_back_val(), index(perPiece)), elements.multiply(lane, index(vector)));
-    SmallVector<Value> sums = guarded([&](ArrayRef<Value> at, Value) { return elements.element(old, at); });
+    SmallVector<Value> sums = onlyIf(exists, SmallVector<Value>(size_t(groups * vector), zero()), [&] {
+      return guarded([&](ArrayRef<Value> at, Value) { return elements.element(old, at); });
+    });
     sums = rows.batch.empty() ? searchTogether(perBlock, last, sums) : search(count(), sums);
-    when(isLess(own, all), [&] { write(sums); });
+    when(exists, [&] { write(sums); });
   }
 
 private:
@@ -241,7 +245,7 @@ private:
 
   /// Combines the sums with the source rows that are scattered to the warp's row. The number of source rows is `end`.
   SmallVector<Value> search(Value end, ArrayRef<Value> initial) {
-    constexpr int64_t tests = 4; // at the same time
+    constexpr int64_t tests = 4; // of a lane at the same time
     return loopOver(index(0), end, warpSize * tests, initial, [&](Value begin, ArrayRef<Value> sums) {
       SmallVector<Value> reached = tested(elements.add(begin, lane), warpSize, tests, end, rowNumber, index(1));
       return onlyIf(isSet(ballot(anyOf(reached))), sums, [&] {
@@ -251,7 +255,7 @@ private:
     });
   }
 
-  /// Returns, for each of the source rows `own`, `own + apart`, ... (`number of tests` rows), whether it is below `end`
+  /// Returns, for each of the source rows `own`, `own + apart`, ... (`tests` rows), whether it is below `end`
   /// and is scattered to one of the `number` rows from `from`, or has an index out of range. The indices are read
   /// without branches, so that several reads run at the same time.
   SmallVector<Value> tested(Value own, int64_t apart, int64_t tests, Value end, Value from, Value number) {

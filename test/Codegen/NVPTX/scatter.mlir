@@ -13,7 +13,7 @@
 // are processed in ascending order.
 // CHECK: .entry scatter_40x96
 // CHECK: .reqntid 256
-// CHECK: setp.gt.u64 {{.*}}, 23;
+// CHECK: setp.lt.u64 {{.*}}, 24;
 // CHECK: ld.global.nc.v4.b32
 // CHECK: ld.global.nc.b64
 // CHECK: ld.global.nc.b64
