@@ -69,9 +69,14 @@ def NarrowSoftmax : Pass<"tw-narrow-softmax", "::mlir::func::FuncOp"> {
   let summary = "Compute only the gathered elements of a log-softmax that is read by gathers alone";
 }
 
+def ShareKeys : Pass<"tw-share-keys", "::mlir::func::FuncOp"> {
+  let summary = "Let attention read keys and values before they are repeated for the query heads of a group";
+}
+
 def SplitKAttention : Pass<"tw-split-k-attention", "::mlir::func::FuncOp"> {
   let summary = "Split attention of few rows and many keys into parts of the keys, so that all threads have tasks";
-  let options = [Option<"threads", "threads", "int64_t", "8", "number of threads that share the tasks">];
+  let options = [Option<"threads", "threads", "int64_t", "8", "number of threads that share the tasks">,
+                 Option<"blocks", "blocks", "int64_t", "0", "for a GPU: number of blocks that should run at the same time">];
 }
 
 def PropagateLayout : Pass<"tw-propagate-layout", "::mlir::func::FuncOp"> {

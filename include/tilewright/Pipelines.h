@@ -52,11 +52,15 @@ struct MachineShape {
 /// Returns the names of the stages, in order.
 llvm::ArrayRef<llvm::StringLiteral> stageNames();
 
-/// Adds the passes from tw to tw: they match quantized ops, narrow softmax, split attention over its keys, select
-/// layouts, convert 3-D convolutions to 2-D ones, move views so that they cancel, and canonicalize ops. Dialects
-/// afterwards: tw, func. `threads` is the number of threads for which the split of attention is planned; 0 is the
-/// default of --tw-split-k-attention.
-void buildGraphStage(mlir::OpPassManager &pm, int64_t threads = 0);
+/// The number of workers for which the keys of attention with few rows are split; see --tw-split-k-attention.
+struct KeyWorkers {
+  int64_t threads = 0; ///< of a CPU; 0: the default of the pass
+  int64_t blocks = 0;  ///< of a GPU; 0: the target is not a GPU
+};
+/// Adds the passes from tw to tw: they match quantized ops, narrow softmax, share and split the keys of attention,
+/// select layouts, convert 3-D convolutions to 2-D ones, move views so that they cancel, and canonicalize ops. Dialects
+/// afterwards: tw, func.
+void buildGraphStage(mlir::OpPassManager &pm, KeyWorkers workers = {});
 /// Limits and options of kernel formation for a target.
 struct KernelLimits {
   int64_t mostProducts = 4;     ///< maximum number of products in a kernel that combines them elementwise

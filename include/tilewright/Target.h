@@ -60,6 +60,8 @@ public:
   /// Adds passes before the graph stage. They replace ops for which this target cannot generate code by ops for which
   /// it can.
   virtual void buildGraph(mlir::OpPassManager &, const Options &) {}
+  /// Returns the workers among which the graph stage divides the keys of attention.
+  virtual KeyWorkers keyWorkers(const Options &options) const { return {options.threads}; }
   /// Returns the limits of kernel formation.
   virtual KernelLimits kernelLimits(const Options &) const { return {}; }
   /// Adds passes after kernel formation that select and apply schedules.

@@ -125,7 +125,7 @@ std::vector<Stage> stagesOf(Target &target, const Options &options) {
                       if (!options.sizesHold)
                         pm.addNestedPass<func::FuncOp>(createGuardSizes());
                       target.buildGraph(pm, options);
-                      buildGraphStage(pm, options.threads);
+                      buildGraphStage(pm, target.keyWorkers(options));
                     }});
   stages.push_back({"structured", [&](OpPassManager &pm) {
                       buildStructuredStage(pm, options.rounding == "eager", target.kernelLimits(options));

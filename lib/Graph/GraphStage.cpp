@@ -9,14 +9,16 @@ using namespace mlir;
 
 namespace tilewright {
 
-void buildGraphStage(OpPassManager &pm, int64_t threads) {
+void buildGraphStage(OpPassManager &pm, KeyWorkers workers) {
   auto &function = pm.nest<func::FuncOp>();
   function.addPass(createCanonicalizerPass());
   function.addPass(createMatchQuantized());
   function.addPass(createNarrowSoftmax());
+  function.addPass(createShareKeys());
   SplitKAttentionOptions keys;
-  if (threads > 0)
-    keys.threads = threads;
+  if (workers.threads > 0)
+    keys.threads = workers.threads;
+  keys.blocks = workers.blocks;
   function.addPass(createSplitKAttention(keys));
   function.addPass(createPropagateLayout());
   function.addPass(createSplitDepth());

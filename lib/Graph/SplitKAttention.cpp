@@ -15,9 +15,10 @@
 // views of the keys and values, for either order of heads and tokens in memory. Source: Dao et al., "Flash-Decoding for
 // long-context inference", 2023.
 //
-// Parts have at least 512 keys. The pass changes only attention without `causal`, whose shapes are static, with batch
-// size 1, at most 4 rows, elements other than f64, and a log-sum-exp that is not used (inference). The last dimension
-// of a mask must be the number of keys.
+// Parts have at least 512 keys. With the option `blocks`, for a GPU, they have at least 128 keys. The pass changes only
+// attention without `causal`, whose shapes are static, with batch size 1, at most 4 rows (GPU: 16), elements other than
+// f64 (GPU: bf16 or f16), and a log-sum-exp that is not used (inference). The last dimension of a mask must be the
+// number of keys.
 //
 // Test: test/Graph/split-k-attention.mlir
 //
@@ -36,28 +37,45 @@ namespace tilewright {
 namespace graph {
 namespace {
 
-/// Returns the number of parts into which the keys are split. The number is the smallest divisor of the number of keys
-/// for which there are at least four tasks for each of `threads` threads. If several heads share keys, there must be at
-/// least 16 tasks for each thread, because a part then stays in the caches for all heads that read it. Parts with fewer
-/// than 512 keys are not allowed. If the number would result in such parts, it is the largest divisor that does not.
-/// Returns 1 if the keys are not split.
-int64_t partsOfKeys(AttentionOp op, int64_t threads) {
-  constexpr int64_t mostRows = 4, leastKeys = 512; // a block of the kernel has 512 keys
+/// The conditions under which keys are split into parts.
+struct Rule {
+  int64_t mostRows, leastKeys; ///< of the attention; of a part
+  int64_t tasks, enoughTasks;  ///< tasks without a split; the number at which no further split is necessary
+};
+
+/// Returns the rule for a CPU. There should be at least four tasks for each of `threads` threads. If several heads
+/// share keys, there should be at least 16 tasks for each thread, because a part then stays in the caches for all heads
+/// that read it.
+Rule ruleOfThreads(int64_t heads, int64_t keyHeads, int64_t threads) {
+  constexpr int64_t keysOfBlock = 512; // of the kernel
+  return {/*mostRows=*/4, keysOfBlock, heads, (heads > keyHeads ? 16 : 4) * threads};
+}
+
+/// Returns the rule for a GPU, on which a block computes the rows of all query heads that share keys.
+Rule ruleOfBlocks(int64_t keyHeads, int64_t blocks) { return {/*mostRows=*/16, /*leastKeys=*/128, keyHeads, blocks}; }
+
+/// Returns the number of parts into which the keys are split: the smallest divisor of the number of keys for which
+/// there are enough tasks, or the largest one for which the parts have enough keys. Returns 1 if the keys are not
+/// split.
+int64_t partsOfKeys(AttentionOp op, int64_t threads, int64_t blocks) {
   RankedTensorType q = tensorOf(op.getQuery()), k = tensorOf(op.getKey()), v = tensorOf(op.getValue());
   if (!q.hasStaticShape() || !k.hasStaticShape() || !v.hasStaticShape() || op.getCausal() ||
       !op.getLogsumexp().use_empty() || op.getNanRows() || q.getElementType().isF64())
     return 1;
-  const int64_t heads = q.getDimSize(1), rows = q.getDimSize(2), keys = k.getDimSize(2);
-  if (q.getDimSize(0) != 1 || k.getDimSize(0) != 1 || v.getDimSize(0) != 1 || heads < 1 || rows < 1 || rows > mostRows)
+  const int64_t heads = q.getDimSize(1), rows = q.getDimSize(2), keys = k.getDimSize(2), keyHeads = k.getDimSize(1);
+  const Rule rule = blocks > 0 ? ruleOfBlocks(keyHeads, blocks) : ruleOfThreads(heads, keyHeads, threads);
+  if (q.getDimSize(0) != 1 || k.getDimSize(0) != 1 || v.getDimSize(0) != 1 || heads < 1 || rows < 1 ||
+      rows > rule.mostRows)
     return 1;
+  if (blocks > 0 && !q.getElementType().isBF16() && !q.getElementType().isF16())
+    return 1; // tensor cores of GPUs compute other types as separate products
   if (op.getMask()) {
     RankedTensorType mask = tensorOf(op.getMask());
     if (!mask.hasStaticShape() || mask.getRank() == 0 || mask.getRank() > 4 || mask.getShape().back() != keys)
       return 1;
   }
-  const int64_t enoughTasks = (heads > k.getDimSize(1) ? 16 : 4) * threads;
   int64_t parts = 1;
-  for (int64_t count = 2; parts * heads < enoughTasks && keys / count >= leastKeys; ++count)
+  for (int64_t count = 2; parts * rule.tasks < rule.enoughTasks && keys / count >= rule.leastKeys; ++count)
     if (keys % count == 0)
       parts = count;
   return parts;
@@ -150,7 +168,7 @@ struct SplitKAttention : impl::SplitKAttentionBase<SplitKAttention> {
     SmallVector<graph::AttentionOp> found;
     getOperation().walk([&](graph::AttentionOp op) { found.push_back(op); });
     for (graph::AttentionOp op : found)
-      if (int64_t parts = graph::partsOfKeys(op, threads); parts > 1)
+      if (int64_t parts = graph::partsOfKeys(op, threads, blocks); parts > 1)
         graph::KeySplitter(op, parts).run();
   }
 };

@@ -111,3 +111,29 @@ def test_causal_attention_in_training_matches_eager():
     from numbers_rule import check_gradient
 
     check_gradient(attend(is_causal=True), *operands(24, 24, heads=1, key_heads=1))
+
+
+@pytest.mark.parametrize("rows, heads, key_heads, dtype", [(1, 8, 2, torch.bfloat16), (3, 4, 4, torch.float16), (16, 2, 1, torch.bfloat16)])
+def test_attention_of_few_queries_divides_the_keys(rows, heads, key_heads, dtype, tmp_path, monkeypatch):
+    """The parts of the keys have separate blocks, and their results are combined. A part may have only masked keys."""
+    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
+    q, k, v = operands(rows, 512, heads=heads, key_heads=key_heads, dtype=dtype)
+    mask = torch.arange(512)[None, None, None] < torch.tensor([100] * rows)[:, None]
+    check(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True), q, k, v, mask)
+    graph = next(tmp_path.rglob("1-graph.mlir")).read_text()
+    assert f"tensor<4x{heads}x{rows}x64xf32>" in graph, graph
+    tokens_first = [x.transpose(1, 2).contiguous() for x in (k, v)]
+    check(lambda q, k, v: F.scaled_dot_product_attention(q, k.transpose(1, 2), v.transpose(1, 2), enable_gqa=True), q, *tokens_first)
+
+
+def test_attention_with_repeated_keys_reads_them_once(tmp_path, monkeypatch):
+    """Models repeat the keys for the query heads of a group. The attention reads the keys before the repetition."""
+    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path / "dump"))
+    q, k, v = operands(20, 48, heads=6, key_heads=2, batches=2)
+
+    def repeated(q, k, v):
+        k, v = (x[:, :, None].expand(-1, -1, 3, -1, -1).reshape(2, 6, 48, 64) for x in (k, v))
+        return F.scaled_dot_product_attention(q, k, v)
+
+    check(repeated, q, k, v)
+    assert "broadcast" not in next(tmp_path.rglob("2-structured.mlir")).read_text()

@@ -121,6 +121,11 @@ public:
             /*attentionDelta=*/true};
   }
 
+  KeyWorkers keyWorkers(const Options &options) const override {
+    const Arch arch = llvm::cantFail(findArch(readCuda(options).arch));
+    return {/*threads=*/0, /*blocks=*/arch.multiprocessors * 3 / 2};
+  }
+
   void buildTiled(OpPassManager &pm, const Options &options) override {
     pm.addNestedPass<func::FuncOp>(std::make_unique<SimplifyUnscheduled>());
     SelectCudaScheduleOptions select;
