@@ -109,7 +109,7 @@ def test_columns_of_symbolic_length_have_no_clusters(tiled):
     assert not clusters(tiled())
 
 
-@pytest.mark.parametrize("rows,columns,blocks", [(8192, 768, 8), (8192, 3072, 2), (8192, 8192, 1), (700, 1600, 2), (400, 1600, 1), (8192, 64, 1)])
+@pytest.mark.parametrize("rows,columns,blocks", [(8192, 768, 8), (8192, 3072, 4), (8192, 8192, 2), (8192, 16384, 1), (700, 1600, 2), (400, 1600, 1), (8192, 64, 1)])
 def test_columns_have_clusters_if_they_then_occupy_most_multiprocessors(rows, columns, blocks, tmp_path):
     source, made = tmp_path / "sum.mlir", tmp_path / "tiled.mlir"
     source.write_text(f"""func.func @main(%x: tensor<{rows}x{columns}xf32>) -> tensor<{columns}xf32> {{
