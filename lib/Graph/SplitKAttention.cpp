@@ -67,8 +67,11 @@ int64_t partsOfKeys(AttentionOp op, int64_t threads, int64_t blocks) {
   if (q.getDimSize(0) != 1 || k.getDimSize(0) != 1 || v.getDimSize(0) != 1 || heads < 1 || rows < 1 ||
       rows > rule.mostRows)
     return 1;
-  if (blocks > 0 && !q.getElementType().isBF16() && !q.getElementType().isF16())
-    return 1; // tensor cores of GPUs compute other types as separate products
+  // Tensor cores of GPUs compute attention of these types and head sizes. A group of lanes computes others.
+  auto isTiled = [](int64_t size) { return size >= 8 && size <= 256 && size % 8 == 0; };
+  if (blocks > 0 && (!(q.getElementType().isBF16() || q.getElementType().isF16()) || !isTiled(q.getDimSize(3)) ||
+                     !isTiled(v.getDimSize(3))))
+    return 1;
   if (op.getMask()) {
     RankedTensorType mask = tensorOf(op.getMask());
     if (!mask.hasStaticShape() || mask.getRank() == 0 || mask.getRank() > 4 || mask.getShape().back() != keys)
