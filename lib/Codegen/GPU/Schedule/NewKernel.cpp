@@ -49,20 +49,44 @@ void forgetInPlace(func::FuncOp kernel) {
     kernel.removeArgAttr(argument, overAttrName);
 }
 
-void renumberInPlace(func::FuncOp kernel, unsigned inserted, ArrayRef<unsigned> erased) {
+/// Changes the numbers of arguments in the attributes tw.over, after an argument was inserted before all others, and
+/// before the arguments `erased` are erased.
+static void renumberInPlace(func::FuncOp kernel, ArrayRef<unsigned> erased) {
   for (unsigned argument = inputsOf(kernel); argument < kernel.getNumArguments(); ++argument) {
     auto over = kernel.getArgAttrOfType<DenseI64ArrayAttr>(argument, overAttrName);
     if (!over)
       continue;
     SmallVector<int64_t> numbers;
     for (int64_t old : over.asArrayRef())
-      if (const auto number = unsigned(old) + inserted; !llvm::is_contained(erased, number))
+      if (const auto number = unsigned(old) + 1; !llvm::is_contained(erased, number))
         numbers.push_back(int64_t(number) - llvm::count_if(erased, [&](unsigned other) { return other < number; }));
     if (numbers.empty())
       kernel.removeArgAttr(argument, overAttrName);
     else
       kernel.setArgAttr(argument, overAttrName, DenseI64ArrayAttr::get(kernel.getContext(), numbers));
   }
+}
+
+void passNewFirst(ModuleOp module, func::FuncOp kernel, ArrayRef<unsigned> candidates,
+                  llvm::function_ref<Value(OpBuilder &, func::CallOp)> make) {
+  SmallVector<unsigned> erased; // present numbers
+  for (unsigned candidate : candidates)
+    if (kernel.getArgument(candidate + 1).use_empty() && !llvm::is_contained(erased, candidate + 1))
+      erased.push_back(candidate + 1);
+  llvm::sort(erased);
+  for (func::CallOp call : callsOf(module, kernel)) {
+    OpBuilder builder(call);
+    SmallVector<Value> operands{make(builder, call)};
+    for (auto [number, operand] : llvm::enumerate(call.getOperands()))
+      if (!llvm::is_contained(erased, number + 1))
+        operands.push_back(operand);
+    call->setOperands(operands);
+    if (auto ops = kernel->getAttr(opsAttrName))
+      call->setAttr(opsAttrName, ops);
+  }
+  renumberInPlace(kernel, erased);
+  for (unsigned argument : llvm::reverse(erased))
+    (void)kernel.eraseArgument(argument);
 }
 
 SmallVector<Value> cloneBody(OpBuilder &builder, func::FuncOp from, IRMapping &mapping) {

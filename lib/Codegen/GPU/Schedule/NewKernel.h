@@ -27,10 +27,12 @@ void copySizes(mlir::func::FuncOp from, mlir::func::FuncOp to);
 /// moved ops read operands after other threads have written their results.
 void forgetInPlace(mlir::func::FuncOp kernel);
 
-/// Changes the numbers of arguments in the attributes tw.over of a kernel. `inserted` arguments have been inserted at
-/// the begin. The caller erases the arguments `erased` afterwards, whose numbers are ascending. The ops of the kernel
-/// must read the remaining arguments as before.
-void renumberInPlace(mlir::func::FuncOp kernel, unsigned inserted, llvm::ArrayRef<unsigned> erased);
+/// Completes a change in which `kernel` got a new first argument. In each call, the operand of this argument is the
+/// value that `make` returns; `make` inserts ops before the call. Erases the arguments with the previous numbers
+/// `candidates` that the kernel no longer reads, and adapts the attributes tw.over and the calls' attributes tw.ops.
+/// The ops of the kernel must read the remaining arguments as before.
+void passNewFirst(mlir::ModuleOp module, mlir::func::FuncOp kernel, llvm::ArrayRef<unsigned> candidates,
+                  llvm::function_ref<mlir::Value(mlir::OpBuilder &builder, mlir::func::CallOp call)> make);
 
 /// Inserts clones of the ops of the kernel `from`, except the terminator, in which the arguments are replaced as in
 /// `mapping`. Returns the clones of its results.

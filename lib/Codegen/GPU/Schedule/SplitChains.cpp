@@ -178,28 +178,12 @@ void split(func::FuncOp kernel, Cut cut, ModuleOp module, SymbolTable &symbols) 
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(kernel.getBody().front())))
     if (cut.first.contains(&op) && op.use_empty())
       op.erase();
-  const Attribute names = namesOf(structuredOpsOf(kernel), kernel);
-  if (names)
+  if (Attribute names = namesOf(structuredOpsOf(kernel), kernel))
     kernel->setAttr(opsAttrName, names);
-  SmallVector<unsigned> unused;
-  for (unsigned input : inputs)
-    if (kernel.getArgument(input + 1).use_empty())
-      unused.push_back(input);
-  for (func::CallOp call : callsOf(module, kernel)) {
-    builder.setInsertionPoint(call);
+  passNewFirst(module, kernel, inputs, [&](OpBuilder &inner, func::CallOp call) {
     SmallVector<Value> operands = llvm::map_to_vector(inputs, [&](unsigned i) { return call.getOperand(i); });
-    SmallVector<Value> rest{callWithNewBuffers(builder, call.getLoc(), first, operands).getResult(0)};
-    for (auto [number, operand] : llvm::enumerate(call.getOperands()))
-      if (!llvm::is_contained(unused, number))
-        rest.push_back(operand);
-    call->setOperands(rest);
-    if (names)
-      call->setAttr(opsAttrName, names);
-  }
-  SmallVector<unsigned> erased = llvm::map_to_vector(unused, [](unsigned input) { return input + 1; });
-  renumberInPlace(kernel, /*inserted=*/1, erased);
-  for (unsigned argument : llvm::reverse(erased))
-    (void)kernel.eraseArgument(argument);
+    return callWithNewBuffers(inner, call.getLoc(), first, operands).getResult(0);
+  });
 }
 
 } // namespace

@@ -90,14 +90,8 @@ void SumOfParts::replaceOp(Value init, Combine combine) {
 }
 
 void SumOfParts::rewriteCalls(ModuleOp module, func::FuncOp first) {
-  SmallVector<unsigned> unused; // numbers of arguments, of which the first one is the parts
-  for (unsigned side : sides)
-    if (kernel.getArgument(side + 1).use_empty() && !llvm::is_contained(unused, side + 1))
-      unused.push_back(side + 1);
-  llvm::sort(unused);
-  for (func::CallOp call : callsOf(module, kernel)) {
+  passNewFirst(module, kernel, sides, [&](OpBuilder &builder, func::CallOp call) {
     Location loc = call.getLoc();
-    OpBuilder builder(call);
     SmallVector<Value> operands;
     for (auto [side, dim] : llvm::zip_equal(sides, dims)) {
       Value whole = call.getOperand(side);
@@ -115,17 +109,8 @@ void SumOfParts::rewriteCalls(ModuleOp module, func::FuncOp first) {
     operands.push_back(tensor::EmptyOp::create(builder, loc, partial.getShape(), partial.getElementType()));
     auto made = func::CallOp::create(builder, loc, first, operands);
     made->setAttr(opsAttrName, builder.getStringAttr(ofUser));
-    SmallVector<Value> rest{made.getResult(0)};
-    for (auto [number, operand] : llvm::enumerate(call.getOperands()))
-      if (!llvm::is_contained(unused, number + 1))
-        rest.push_back(operand);
-    call->setOperands(rest);
-    if (auto ops = kernel->getAttr(opsAttrName))
-      call->setAttr(opsAttrName, ops);
-  }
-  renumberInPlace(kernel, /*inserted=*/1, unused);
-  for (unsigned side : llvm::reverse(unused))
-    (void)kernel.eraseArgument(side);
+    return made.getResult(0);
+  });
 }
 
 } // namespace tilewright::gpu
